@@ -3,9 +3,11 @@
 
     .ci/environments.py [--fresh] FOLDER      makes FOLDER one with the project and its extra `dev`
 
-They are kept below $XDG_CACHE_HOME/pytest-ltm (~/.cache/pytest-ltm), named after a hash of pyproject.toml and of what
-is installed; --fresh makes them anew. One that is broken, or was never finished, is made again. Runs at the same time
-share them: a new one is made beside the old one, takes its name once it is whole, and the old one goes a day later.
+They are kept below $XDG_CACHE_HOME/pytest-ltm (~/.cache/pytest-ltm), named after a hash
+of pyproject.toml and of what is installed; --fresh makes them anew. One that is broken,
+or was never finished, is made again. Runs at the same time share them: a new one is
+made beside the old one, takes its name once it is whole, and the old one goes a day
+later.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ for distribution in distributions():
 
 def writable_cache() -> Path:
     """Return the folder of the cache; one below that of temporary files where there is no home to write to."""
-    for parent in (os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), tempfile.gettempdir()):
+    for parent in (
+        os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(),
+        tempfile.gettempdir(),
+    ):
         folder = Path(parent).absolute() / "pytest-ltm"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -68,8 +73,12 @@ def kept(name: str, wanted: list[str], source: Path, *, fresh: bool = False) -> 
     CalledProcessError if it cannot be installed.
     """
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    told = json.dumps([wanted, sys.version, (source / "pyproject.toml").read_text(encoding="utf-8")])
-    link = CACHE / f"{name}-py{version}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    told = json.dumps(
+        [wanted, sys.version, (source / "pyproject.toml").read_text(encoding="utf-8")]
+    )
+    link = (
+        CACHE / f"{name}-py{version}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    )
     with locked(link.name):
         if fresh or not is_whole(link):
             made = Path(tempfile.mkdtemp(prefix=f"{link.name}.", dir=CACHE))
@@ -90,12 +99,24 @@ def kept(name: str, wanted: list[str], source: Path, *, fresh: bool = False) -> 
 def is_whole(folder: Path) -> bool:
     """Return whether an environment is there with every file that was installed."""
     python = folder / "bin" / "python"
-    return python.exists() and not subprocess.run([python, "-c", CHECK], capture_output=True, check=False).returncode
+    return (
+        python.exists()
+        and not subprocess.run(
+            [python, "-c", CHECK], capture_output=True, check=False
+        ).returncode
+    )
 
 
 def pip(environment: Path, *words: str, folder: Path) -> None:
     """Run the pip of an environment in a folder."""
-    command = [environment / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check", *words]
+    command = [
+        environment / "bin" / "python",
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        *words,
+    ]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
@@ -107,7 +128,11 @@ def remove_unused() -> None:
             link.unlink(missing_ok=True)
     used = {link.resolve() for link in links if link.is_symlink()}
     for folder in CACHE.glob("*-py*-*.*/"):
-        if folder.resolve() not in used and not folder.is_symlink() and time.time() - folder.stat().st_mtime > DAY:
+        if (
+            folder.resolve() not in used
+            and not folder.is_symlink()
+            and time.time() - folder.stat().st_mtime > DAY
+        ):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -116,13 +141,25 @@ def overlaid(folder: Path, kept: Path, source: Path) -> Path:
     venv.create(folder, clear=True)
     [packages] = folder.glob("lib/python*/site-packages")
     [further] = kept.glob("lib/python*/site-packages")
-    (packages / "_kept.pth").write_text(f"import site; site.addsitedir({str(further)!r})\n", encoding="utf-8")
+    (packages / "_kept.pth").write_text(
+        f"import site; site.addsitedir({str(further)!r})\n", encoding="utf-8"
+    )
     for script in (kept / "bin").iterdir():
         if not (folder / "bin" / script.name).exists():
-            text = script.read_bytes().replace(os.fsencode(kept / "bin"), os.fsencode(folder / "bin"), 1)
+            text = script.read_bytes().replace(
+                os.fsencode(kept / "bin"), os.fsencode(folder / "bin"), 1
+            )
             (folder / "bin" / script.name).write_bytes(text)
             (folder / "bin" / script.name).chmod(0o755)
-    pip(folder, "install", "--no-deps", "--no-build-isolation", "--editable", ".", folder=source)
+    pip(
+        folder,
+        "install",
+        "--no-deps",
+        "--no-build-isolation",
+        "--editable",
+        ".",
+        folder=source,
+    )
     return folder / "bin" / "python"
 
 
@@ -133,10 +170,14 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        with_dev = kept("dev", ["--editable", ".[dev]"], PROJECT, fresh="--fresh" in options)
+        with_dev = kept(
+            "dev", ["--editable", ".[dev]"], PROJECT, fresh="--fresh" in options
+        )
         overlaid(Path(folder).absolute(), with_dev, PROJECT)
     except subprocess.CalledProcessError as error:
-        print(f"the environment cannot be made:\n{error.stderr.decode()}", file=sys.stderr)
+        print(
+            f"the environment cannot be made:\n{error.stderr.decode()}", file=sys.stderr
+        )
         return 1
     return 0
 

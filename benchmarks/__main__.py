@@ -1,7 +1,7 @@
 """`python -m benchmarks NAME`, in a checkout: measures and prints.
 
-Seconds are those of the processor: what else the machine does hardly changes them. Ratios and slopes hardly depend on
-the machine.
+Seconds are those of the processor: what else the machine does hardly changes them.
+Ratios and slopes hardly depend on the machine.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Benchmark(NamedTuple):
 
 BENCHMARKS = {
     "conversation": Benchmark(
-        length.conversation, 500_000, "a run of the built-in suite at span SIZE, as a multiple of one tiktoken pass"
+        length.conversation,
+        500_000,
+        "a run of the built-in suite at span SIZE, as a multiple of one tiktoken pass",
     ),
     "concurrency": Benchmark(
         concurrency.at_once,
@@ -53,13 +55,19 @@ BENCHMARKS = {
         "SIZE conversations at once in one process against one alone, against workers, at a provider with limits",
     ),
     "drills": Benchmark(
-        killed.drills, 100, "whether SIZE runs whose workers are killed at any moment end like the undisturbed one"
+        killed.drills,
+        100,
+        "whether SIZE runs whose workers are killed at any moment end like the undisturbed one",
     ),
     "forgeries": Benchmark(
-        forgeries.forge_runs, 110, "whether `ltm verify` names SIZE forgeries of a run, and nothing in whole runs"
+        forgeries.forge_runs,
+        110,
+        "whether `ltm verify` names SIZE forgeries of a run, and nothing in whole runs",
     ),
     "in-flight": Benchmark(
-        killed.in_flight, 100, "whether SIZE runs killed with 32 conversations in flight end like the undisturbed one"
+        killed.in_flight,
+        100,
+        "whether SIZE runs killed with 32 conversations in flight end like the undisturbed one",
     ),
     "many": Benchmark(
         workers.many,
@@ -67,10 +75,14 @@ BENCHMARKS = {
         "SIZE agents at five spans in three trials on two workers: time, memory, the controller's cost",
     ),
     "verify": Benchmark(
-        length.verification, 1_000_000, "time and memory of `ltm verify` of a conversation of SIZE tokens"
+        length.verification,
+        1_000_000,
+        "time and memory of `ltm verify` of a conversation of SIZE tokens",
     ),
     "long-chats": Benchmark(
-        long_chats.long_chats, 10_000_000, "time and peak memory of chats of SIZE tokens and less in the form of BEAM"
+        long_chats.long_chats,
+        10_000_000,
+        "time and peak memory of chats of SIZE tokens and less in the form of BEAM",
     ),
     "workers": Benchmark(
         workers.workers,
@@ -78,16 +90,24 @@ BENCHMARKS = {
         "four agents of SIZE milliseconds at once against one alone; agents that compute, on two workers",
     ),
     "scale": Benchmark(
-        length.scale, 10_000_000, "time and peak memory of conversations of SIZE tokens, a tenth and a hundredth"
+        length.scale,
+        10_000_000,
+        "time and peak memory of conversations of SIZE tokens, a tenth and a hundredth",
     ),
     "real-model": Benchmark(
         real_model.check_real_model,
         2_000,
         "whether runs at a span of SIZE tokens, disturbed ones too, come to results with a real, small language model",
     ),
-    "steps": Benchmark(overhead.steps, 1_000, "the cost of one step with SIZE scenarios in progress at once"),
+    "steps": Benchmark(
+        overhead.steps,
+        1_000,
+        "the cost of one step with SIZE scenarios in progress at once",
+    ),
     "apart": Benchmark(
-        overhead.apart, 2_000, "what SIZE messages cost more to an agent in a process of its own (--ltm-agent-process)"
+        overhead.apart,
+        2_000,
+        "what SIZE messages cost more to an agent in a process of its own (--ltm-agent-process)",
     ),
     "rehearsal": Benchmark(
         overhead.rehearsal,
@@ -100,19 +120,29 @@ BENCHMARKS = {
         "how many of SIZE small changes to scheduler, scores, gate and evaluators the tests notice",
     ),
     "gate": Benchmark(
-        gate.gate, 400, "how often the gate's statistics err, from SIZE imagined comparisons for each figure"
+        gate.gate,
+        400,
+        "how often the gate's statistics err, from SIZE imagined comparisons for each figure",
     ),
     "crash": Benchmark(
-        killed.crash, 200, "SIZE runs killed at random points and gone on with: each must equal the undisturbed one"
+        killed.crash,
+        200,
+        "SIZE runs killed at random points and gone on with: each must equal the undisturbed one",
     ),
     "resume": Benchmark(
-        length.resume, 1_000_000, "what writing an exchange costs, and going on with a conversation of SIZE tokens"
+        length.resume,
+        1_000_000,
+        "what writing an exchange costs, and going on with a conversation of SIZE tokens",
     ),
     "memory": Benchmark(
-        memory.memory, 5, "what memory systems show by rules alone, in SIZE trials, of hypotheses written down before"
+        memory.memory,
+        5,
+        "what memory systems show by rules alone, in SIZE trials, of hypotheses written down before",
     ),
     "memory-linear": Benchmark(
-        memory_linear.linear, 1_000_000, "what memory systems take for a message at up to SIZE tokens, by preset"
+        memory_linear.linear,
+        1_000_000,
+        "what memory systems take for a message at up to SIZE tokens, by preset",
     ),
     "startup": Benchmark(
         startup.startup,
@@ -142,16 +172,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure what pytest-ltm itself costs, and how often its statistics err. Names: "
-        + "; ".join(f"{name}: {one.what.replace('SIZE', f'SIZE ({one.size:,})')}" for name, one in BENCHMARKS.items())
+        + "; ".join(
+            f"{name}: {one.what.replace('SIZE', f'SIZE ({one.size:,})')}"
+            for name, one in BENCHMARKS.items()
+        )
         + f". With arguments of their own, see --help behind the name: {', '.join(OTHERS)}.",
     )
     parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(names)}")
-    parser.add_argument("--size", type=int, help="see the names; without it the size in brackets there")
-    parser.add_argument("--repeat", type=int, default=1, help="how often everything is measured (1)")
+    parser.add_argument(
+        "--size", type=int, help="see the names; without it the size in brackets there"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="how often everything is measured (1)"
+    )
     given = parser.parse_args(words)
     if given.name not in BENCHMARKS:
         hint = did_you_mean(given.name, names)
-        raise ConfigurationError(f"there is no benchmark {given.name!r}.{hint} There are {', '.join(names)}.")
+        raise ConfigurationError(
+            f"there is no benchmark {given.name!r}.{hint} There are {', '.join(names)}."
+        )
     if given.repeat < 1 or (given.size is not None and given.size < 1):
         raise ConfigurationError("--size and --repeat are whole numbers of at least 1")
     chosen = BENCHMARKS[given.name]

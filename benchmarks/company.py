@@ -21,12 +21,26 @@ NEVER_EARNED = {"how_to_think_maxim", "stale_facts", "forget_on_request", "users
 
 def main(argv: Sequence[str]) -> int:
     """Print what was lost, seed by seed, and what each agent earned."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks company", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks company", description=__doc__
+    )
     parser.add_argument("--span", default="32k", help="the memory span (32k)")
     parser.add_argument("--seeds", type=int, default=60, help="how many (60)")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first of them (0)")
-    parser.add_argument("--agent", default="full,oracle", metavar="SPECS", help="who is played (full,oracle)")
-    parser.add_argument("--filler", default="letters", metavar="SPEC", help="what is said between (letters)")
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="SEED", help="the first of them (0)"
+    )
+    parser.add_argument(
+        "--agent",
+        default="full,oracle",
+        metavar="SPECS",
+        help="who is played (full,oracle)",
+    )
+    parser.add_argument(
+        "--filler",
+        default="letters",
+        metavar="SPEC",
+        help="what is said between (letters)",
+    )
     given = parser.parse_args(argv)
     words = [f"--ltm-span={given.span}", f"--ltm-filler={given.filler}"]
     seeds = range(given.first, given.first + given.seeds)
@@ -35,7 +49,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def measure_company(agents: Sequence[str], words: Sequence[str], seeds: Sequence[int]) -> Iterator[str]:
+def measure_company(
+    agents: Sequence[str], words: Sequence[str], seeds: Sequence[int]
+) -> Iterator[str]:
     """Yield a line for each example that an agent lost marks in, and at last what each has earned of what it can."""
     marks: dict[str, list[float]] = {agent: [] for agent in agents}
     with tempfile.TemporaryDirectory(prefix="ltm-company-") as name:
@@ -44,7 +60,9 @@ def measure_company(agents: Sequence[str], words: Sequence[str], seeds: Sequence
         suite.write_text(yaml.safe_dump(all_together()), encoding="utf-8")
         for seed in seeds:
             options = [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *words]
-            for agent, row in play_rows(agents, options, folder / str(seed), folder, skipped=True):
+            for agent, row in play_rows(
+                agents, options, folder / str(seed), folder, skipped=True
+            ):
                 if agent != "full" or row.scenario not in NEVER_EARNED:
                     marks[agent].append(row.score or 0.0)
                     if marks[agent][-1] < 1:
@@ -55,6 +73,11 @@ def measure_company(agents: Sequence[str], words: Sequence[str], seeds: Sequence
 
 def all_together() -> dict[str, Any]:
     """Return a suite of every scenario of the suites, one example of each."""
-    suites = [yaml.safe_load((scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")) for suite in SUITES]
+    suites = [
+        yaml.safe_load(
+            (scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")
+        )
+        for suite in SUITES
+    ]
     scenarios = [scenario for suite in suites for scenario in suite["scenarios"]]
     return {"name": "company", "version": 1, "examples": 1, "scenarios": scenarios}

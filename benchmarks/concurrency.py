@@ -74,7 +74,9 @@ def _folder(milliseconds: int = 20) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "conftest.py").write_text("")
-        (folder / "slow.py").write_text(AGENT.format(seconds=milliseconds / 1_000), encoding="utf-8")
+        (folder / "slow.py").write_text(
+            AGENT.format(seconds=milliseconds / 1_000), encoding="utf-8"
+        )
         yield folder
 
 
@@ -83,7 +85,9 @@ def _beside_one_alone(size: int, milliseconds: int) -> Iterator[str]:
         words = [*COMMON, *SUITE, "--ltm-agent=slow:Waits"]
         alone = pytest_run(folder, [*words, "--ltm-dir=alone"])
         replies = _replies(folder / "alone")
-        cost = pytest_run(folder, [*words, f"--ltm-trials={size}", f"--ltm-concurrency={size}"])
+        cost = pytest_run(
+            folder, [*words, f"--ltm-trials={size}", f"--ltm-concurrency={size}"]
+        )
         more = (cost.cpu_seconds - alone.cpu_seconds) / max(size - 1, 1)
     yield f"one conversation of {replies} replies, {milliseconds} ms each: {alone.seconds:.1f} s"
     yield (
@@ -94,7 +98,10 @@ def _beside_one_alone(size: int, milliseconds: int) -> Iterator[str]:
 
 
 def _replies(folder: Path) -> int:
-    return sum(path.read_text(encoding="utf-8").count('"event":"reply"') for path in folder.glob("**/journal.jsonl"))
+    return sum(
+        path.read_text(encoding="utf-8").count('"event":"reply"')
+        for path in folder.glob("**/journal.jsonl")
+    )
 
 
 def _on_workers(size: int) -> Iterator[str]:
@@ -104,27 +111,59 @@ def _on_workers(size: int) -> Iterator[str]:
             began = stopwatch_seconds()
             with (folder / "output.txt").open("wb") as output:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, how], cwd=folder,
-                    stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                )  # fmt: skip
+                    [
+                        sys.executable,
+                        "-m",
+                        "pytest",
+                        "-q",
+                        "-p",
+                        "no:cacheprovider",
+                        *words,
+                        how,
+                    ],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                )
                 peaks = peaks_until_ended(process)
             seconds = stopwatch_seconds() - began
-            check_ended(process.returncode, folder / "output.txt", "the benchmark's pytest")
+            check_ended(
+                process.returncode, folder / "output.txt", "the benchmark's pytest"
+            )
             yield f"{size} conversations with {how}: {seconds:.1f} s, {sum(peaks.values()):.0f} MB in all processes"
 
 
 def _short_ones() -> Iterator[str]:
     with _folder() as folder:
         words = [*COMMON, "--ltm-agent=slow:Waits"]
-        isolated = ["--ltm-suite=standard", "--ltm-span=isolated", f"--ltm-examples={ISOLATED // 11}"]
+        isolated = [
+            "--ltm-suite=standard",
+            "--ltm-span=isolated",
+            f"--ltm-examples={ISOLATED // 11}",
+        ]
         questions = ["--ltm-suite=longmemeval", "--ltm-data=questions.json"]
-        generate = ["data", "longmemeval-generate", "--count", str(QUESTIONS), "-o", "questions.json"]
-        subprocess.run([sys.executable, "-m", "pytest_ltm", *generate], cwd=folder, check=True, capture_output=True)
+        generate = [
+            "data",
+            "longmemeval-generate",
+            "--count",
+            str(QUESTIONS),
+            "-o",
+            "questions.json",
+        ]
+        subprocess.run(
+            [sys.executable, "-m", "pytest_ltm", *generate],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
         for name, what, suite in (
             ("isolated", f"{ISOLATED:,} isolated examples", isolated),
             ("questions", f"{QUESTIONS} questions of LongMemEval", questions),
         ):
-            cost = pytest_run(folder, [*words, *suite, "--ltm-concurrency=64", f"--ltm-dir={name}"])
+            cost = pytest_run(
+                folder, [*words, *suite, "--ltm-concurrency=64", f"--ltm-dir={name}"]
+            )
             replies = _replies(folder / name)
             yield (
                 f"{what}, 64 at a time: {cost.seconds:.1f} s for {replies:,} replies of 20 ms, {cost.megabytes:.0f} MB"
@@ -135,8 +174,21 @@ def _at_a_provider(size: int) -> Iterator[str]:
     """Talk to a server with limits; so does inspect_ai where LTM_INSPECT names the interpreter of an environment."""
     with _folder() as folder, _provider() as url:
         (folder / "test_talk.py").write_text(TALK, encoding="utf-8")
-        words = [*COMMON, f"--ltm-agent=openai:loopback@{url}", "--ltm-suite=none", "--ltm-span=20k"]
-        cost = pytest_run(folder, [*words, f"--ltm-trials={size}", f"--ltm-concurrency={size}", "test_talk.py"])
+        words = [
+            *COMMON,
+            f"--ltm-agent=openai:loopback@{url}",
+            "--ltm-suite=none",
+            "--ltm-span=20k",
+        ]
+        cost = pytest_run(
+            folder,
+            [
+                *words,
+                f"--ltm-trials={size}",
+                f"--ltm-concurrency={size}",
+                "test_talk.py",
+            ],
+        )
         sent = _replies(folder)
         yield f"a provider that takes {LIMIT} requests at a time: {_used(url, sent)}, {cost.megabytes:.0f} MB"
     python = os.environ.get("LTM_INSPECT")
@@ -144,7 +196,12 @@ def _at_a_provider(size: int) -> Iterator[str]:
         return
     with _folder() as folder, _provider() as url:
         (folder / "talk.py").write_text(COMPARED, encoding="utf-8")
-        subprocess.run([python, "talk.py", str(size), str(TURNS + 2), url], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            [python, "talk.py", str(size), str(TURNS + 2), url],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
         yield f"the same with inspect_ai: {_used(url, size * (TURNS + 2))}"
 
 

@@ -1,6 +1,7 @@
 """How much of the evidence memory systems find by rules: LongMemEval's by value and key, LoCoMo's by unit and k.
 
-LoCoMo's questions are asked twice: each of the history alone, and all of a conversation in one talk.
+LoCoMo's questions are asked twice: each of the history alone, and all of a conversation
+in one talk.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from pytest_ltm._storage.errors import ConfigurationError
 _WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"
 """Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""
 LONGMEMEVAL = [
-    (value, key) for value in ("session", "round") for key in ("value", "facts", "keyphrases", "summary")
+    (value, key)
+    for value in ("session", "round")
+    for key in ("value", "facts", "keyphrases", "summary")
 ] + [("fact", "value")]
 """Values and keys: the value itself, or merged with something further."""
 LOCOMO = [
@@ -35,13 +38,23 @@ LOCOMO = [
 
 def main(argv: Sequence[str]) -> int:
     """Print a table for each file."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks evidence", description=__doc__)
-    parser.add_argument("--longmemeval", type=Path, metavar="FILE", help="published or generated")
-    parser.add_argument("--locomo", type=Path, metavar="FILE", help="published or generated")
-    parser.add_argument("--sample", type=int, default=0, help="questions of LongMemEval (all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks evidence", description=__doc__
+    )
+    parser.add_argument(
+        "--longmemeval", type=Path, metavar="FILE", help="published or generated"
+    )
+    parser.add_argument(
+        "--locomo", type=Path, metavar="FILE", help="published or generated"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=0, help="questions of LongMemEval (all)"
+    )
     given = parser.parse_args(argv)
     if given.longmemeval is None and given.locomo is None:
-        raise ConfigurationError("evidence needs --longmemeval FILE, --locomo FILE, or both")
+        raise ConfigurationError(
+            "evidence needs --longmemeval FILE, --locomo FILE, or both"
+        )
     if given.longmemeval is not None:
         for line in longmemeval(given.longmemeval.absolute(), given.sample):
             print(line, flush=True)
@@ -58,12 +71,21 @@ def longmemeval(data: Path, sample: int) -> Iterator[str]:
         keys = "value" if key == "value" else f"value, {key}"
         agents[f"{value}_{key}"] = f"{{value: {value}, key: [{keys}], {_WHOLE}}}"
     words = ["--ltm-suite=longmemeval", f"--ltm-data={data}"]
-    found = _means(agents, [*words, f"--ltm-longmemeval-sample={sample}"] if sample else words)
+    found = _means(
+        agents, [*words, f"--ltm-longmemeval-sample={sample}"] if sample else words
+    )
     columns = ["session_recall_all_5", "session_recall_all_10"]
-    yield from _table(["value", "key", "recall@5", "recall@10", "questions"], (
-        [value, "value" if key == "value" else f"value + {key}", *_cells(found[f"{value}_{key}"], columns)]
-        for value, key in LONGMEMEVAL
-    ))  # fmt: skip
+    yield from _table(
+        ["value", "key", "recall@5", "recall@10", "questions"],
+        (
+            [
+                value,
+                "value" if key == "value" else f"value + {key}",
+                *_cells(found[f"{value}_{key}"], columns),
+            ]
+            for value, key in LONGMEMEVAL
+        ),
+    )
 
 
 def locomo(data: Path) -> Iterator[str]:
@@ -76,23 +98,44 @@ def locomo(data: Path) -> Iterator[str]:
 def _locomo_rows(data: Path) -> Iterator[list[str]]:
     for unit, telling, preset, depths in LOCOMO:
         query = f"preset={preset}&window=400k&recent=0&reading.budget=390k&reading.k={','.join(map(str, depths))}"
-        words = ["--ltm-suite=locomo", f"--ltm-data={data}", f"--ltm-locomo-telling={telling}"]
-        ways = [_metrics_of([f"M=memory:rules?{query}"], [*words, f"--ltm-questions={way}"]) for way in QUESTIONS]
+        words = [
+            "--ltm-suite=locomo",
+            f"--ltm-data={data}",
+            f"--ltm-locomo-telling={telling}",
+        ]
+        ways = [
+            _metrics_of([f"M=memory:rules?{query}"], [*words, f"--ltm-questions={way}"])
+            for way in QUESTIONS
+        ]
         for k in depths:
-            cells = [_cells(found[f"M.k{k}"], ["recall", "recall_sessions", "f1"]) for found in ways]
-            yield [unit, str(k), *(cell for way in cells for cell in way[:-1]), cells[0][-1]]
+            cells = [
+                _cells(found[f"M.k{k}"], ["recall", "recall_sessions", "f1"])
+                for found in ways
+            ]
+            yield [
+                unit,
+                str(k),
+                *(cell for way in cells for cell in way[:-1]),
+                cells[0][-1],
+            ]
 
 
-def _means(agents: Mapping[str, str], words: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
+def _means(
+    agents: Mapping[str, str], words: Sequence[str]
+) -> Mapping[str, Mapping[str, list[float]]]:
     """Return the metrics of all questions by agent and name; the agents by their parameters."""
     with tempfile.TemporaryDirectory(prefix="ltm-agents-") as name:
         folder = Path(name)
         for label, parameters in agents.items():
-            (folder / f"{label}.yml").write_text(f"agent: memory:rules\nparameters: {parameters}\n", encoding="utf-8")
+            (folder / f"{label}.yml").write_text(
+                f"agent: memory:rules\nparameters: {parameters}\n", encoding="utf-8"
+            )
         return _metrics_of([f"{label}={folder / label}.yml" for label in agents], words)
 
 
-def _metrics_of(agents: Sequence[str], words: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
+def _metrics_of(
+    agents: Sequence[str], words: Sequence[str]
+) -> Mapping[str, Mapping[str, list[float]]]:
     """Return the metrics of all questions by agent and name."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory(prefix="ltm-evidence-") as name:
@@ -106,9 +149,16 @@ def _metrics_of(agents: Sequence[str], words: Sequence[str]) -> Mapping[str, Map
 def _cells(metrics: Mapping[str, list[float]], names: Sequence[str]) -> list[str]:
     """Return the means, and of how many questions the first is."""
     values = [metrics.get(name, []) for name in names]
-    return [*(f"{fmean(some):.3f}" if some else "-" for some in values), str(len(values[0]))]
+    return [
+        *(f"{fmean(some):.3f}" if some else "-" for some in values),
+        str(len(values[0])),
+    ]
 
 
-def _table(heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:
-    for row in chain((heads, ["---"] * len(heads)), rows):  # each as soon as it is measured
+def _table(
+    heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]
+) -> Iterator[str]:
+    for row in chain(
+        (heads, ["---"] * len(heads)), rows
+    ):  # each as soon as it is measured
         yield f"| {' | '.join(row)} |"

@@ -50,7 +50,9 @@ def forge_runs(size: int, repeats: int) -> Iterator[str]:
         yield f"{checked} whole runs of {len(runs)} kinds: {alarms} false alarms"
 
 
-def forge(home: Path, runs: Sequence[tuple[str, Path]], name: str, number: int) -> tuple[str, Path]:
+def forge(
+    home: Path, runs: Sequence[tuple[str, Path]], name: str, number: int
+) -> tuple[str, Path]:
     """Forge a copy of the next run to which this can be done; return which that was, and the copy."""
     for offset in range(len(runs)):
         kind, run = runs[(number + number // len(FORGERIES) + offset) % len(runs)]
@@ -69,11 +71,20 @@ def forge(home: Path, runs: Sequence[tuple[str, Path]], name: str, number: int) 
 _STANDARD = ("--ltm-suite=standard", "--ltm-examples=1")
 _PLAYED: Mapping[str, Sequence[str]] = {
     "two agents": ("--ltm-agent=full,window:2k", "--ltm-span=2k", *_STANDARD),
-    "trials": ("--ltm-agent=forgetful:0.3", "--ltm-span=2k,4k", *_STANDARD, "--ltm-trials=2"),
+    "trials": (
+        "--ltm-agent=forgetful:0.3",
+        "--ltm-span=2k,4k",
+        *_STANDARD,
+        "--ltm-trials=2",
+    ),
     "isolated": ("--ltm-agent=bm25:2k", "--ltm-span=isolated", *_STANDARD),
     "xdist": ("--ltm-agent=full,echo", "--ltm-span=2k", *_STANDARD, "-n2"),
     "concurrent": (
-        "--ltm-agent=full,silent", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-trials=2", "--ltm-concurrency=4",
+        "--ltm-agent=full,silent",
+        "--ltm-span=2k",
+        "--ltm-suite=standard",
+        "--ltm-trials=2",
+        "--ltm-concurrency=4",
     ),
     "sessions": ("--ltm-agent=full", "--ltm-span=4k", *_STANDARD, "--ltm-sessions=3"),
     "paper": ("--ltm-agent=full", "--ltm-span=2k", *_STANDARD, "--ltm-scoring=paper"),
@@ -81,10 +92,13 @@ _PLAYED: Mapping[str, Sequence[str]] = {
     "hygiene": ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=hygiene"),
     "dump": ("--ltm-agent=dump,oracle", "--ltm-span=2k", *_STANDARD),
     "judge": (
-        "--ltm-agent=full", "--ltm-span=2k", *_STANDARD, "--ltm-judge=judging:judge",
+        "--ltm-agent=full",
+        "--ltm-span=2k",
+        *_STANDARD,
+        "--ltm-judge=judging:judge",
         "--ltm-judge-canaries=off",  # it throws a coin, which is rightly named
     ),
-}  # fmt: skip
+}
 
 
 def play_whole_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
@@ -97,13 +111,29 @@ def play_whole_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
     first = made["two agents"]
     yield "rescored", play(home, f"--ltm-rescore={first}")
     replayed = f"--ltm-agent=bot=replay:{first}/full"
-    yield "replayed", play(home, replayed, *_PLAYED["two agents"][1:], f"--ltm-seed={seed}")
+    yield (
+        "replayed",
+        play(home, replayed, *_PLAYED["two agents"][1:], f"--ltm-seed={seed}"),
+    )
     amended = copy_run(first, home / ".ltm" / "runs" / f"amended-{seed}")
-    node = json.loads((amended / "full~2k~0" / "results.json").read_text("utf-8"))["scenarios"][0]["nodeid"]
-    ltm(home, "amend", str(amended), node, "--score=0.5", "--reason=half of it is right")
+    node = json.loads((amended / "full~2k~0" / "results.json").read_text("utf-8"))[
+        "scenarios"
+    ][0]["nodeid"]
+    ltm(
+        home, "amend", str(amended), node, "--score=0.5", "--reason=half of it is right"
+    )
     yield "amended", amended
-    shards = [play(home, *_PLAYED["trials"], f"--ltm-seed={seed}", f"--ltm-shard={one}/2") for one in (1, 2)]
-    ltm(home, "merge", *map(str, shards), "-o", str(merged := home / ".ltm" / "runs" / f"merged-{seed}"))
+    shards = [
+        play(home, *_PLAYED["trials"], f"--ltm-seed={seed}", f"--ltm-shard={one}/2")
+        for one in (1, 2)
+    ]
+    ltm(
+        home,
+        "merge",
+        *map(str, shards),
+        "-o",
+        str(merged := home / ".ltm" / "runs" / f"merged-{seed}"),
+    )
     yield from (("shard", shards[0]), ("other shard", shards[1]), ("merged", merged))
     yield "resumed", resumed_run(home, seed)
     yield from dataset_runs(home, seed)
@@ -129,30 +159,74 @@ def resumed_run(home: Path, seed: int) -> Path:
 def dataset_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
     """Play the data sets on files of our own making."""
     if not (home / "locomo.json").exists():
-        ltm(home, "data", "locomo-generate", "-o", "locomo.json", "--turns=40", "--questions=8")
+        ltm(
+            home,
+            "data",
+            "locomo-generate",
+            "-o",
+            "locomo.json",
+            "--turns=40",
+            "--questions=8",
+        )
         ltm(home, "data", "longmemeval-generate", "-o", "lme.json", "--count=6")
     rows = [
-        {"session": "one", "date": "2026-03-02 09:15", "turns": [{"role": "user", "content": "My locker is 17."}]},
+        {
+            "session": "one",
+            "date": "2026-03-02 09:15",
+            "turns": [{"role": "user", "content": "My locker is 17."}],
+        },
         {"question": "What is my locker?", "gold": "17", "evidence": ["one"]},
     ]
-    (home / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    for suite, file in (("locomo", "locomo.json"), ("longmemeval", "lme.json"), ("logs", "own.jsonl")):
-        yield suite, play(home, "--ltm-agent=full", f"--ltm-suite={suite}", f"--ltm-data={file}", f"--ltm-seed={seed}")
+    (home / "own.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    for suite, file in (
+        ("locomo", "locomo.json"),
+        ("longmemeval", "lme.json"),
+        ("logs", "own.jsonl"),
+    ):
+        yield (
+            suite,
+            play(
+                home,
+                "--ltm-agent=full",
+                f"--ltm-suite={suite}",
+                f"--ltm-data={file}",
+                f"--ltm-seed={seed}",
+            ),
+        )
 
 
 def play(home: Path, *words: str) -> Path:
     """Play a run and return its folder."""
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *words]
-    session = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        *words,
+    ]
+    session = subprocess.run(
+        command, cwd=home, capture_output=True, text=True, check=False
+    )
     if session.returncode not in {0, 1, 75}:
-        raise RuntimeError(f"{' '.join(words)}: {session.stdout[-800:]}{session.stderr[-400:]}")
-    return home / ".ltm" / "runs" / (home / ".ltm" / "latest").read_text("utf-8").strip()
+        raise RuntimeError(
+            f"{' '.join(words)}: {session.stdout[-800:]}{session.stderr[-400:]}"
+        )
+    return (
+        home / ".ltm" / "runs" / (home / ".ltm" / "latest").read_text("utf-8").strip()
+    )
 
 
 def ltm(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command."""
     command = [sys.executable, "-m", "pytest_ltm", *words]
-    return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=home, capture_output=True, text=True, check=False
+    )
 
 
 def verify(home: Path, run: Path) -> str:
@@ -169,7 +243,9 @@ def verify(home: Path, run: Path) -> str:
 def name_forgery(home: Path, run: Path) -> str:
     """Return what gives a forgery away; it is scored again, which takes seconds, where the record alone does not."""
     try:
-        return "\n".join(map(str, find_discrepancies(read_run(run)))) or verify(home, run)
+        return "\n".join(map(str, find_discrepancies(read_run(run)))) or verify(
+            home, run
+        )
     except LtmError as error:
         return str(error)
 
@@ -202,16 +278,29 @@ def _edit_row(run: Path, **fields: Any) -> None:
 
 def _flip_score(run: Path, _rng: random.Random) -> None:
     def flip(value: Any) -> None:
-        row = next((one for one in value["scenarios"] if one["score"] != 1), value["scenarios"][0])
-        row.update(score=0.0, outcome="failed") if row["score"] == 1 else row.update(score=1.0, outcome="passed")
+        row = next(
+            (one for one in value["scenarios"] if one["score"] != 1),
+            value["scenarios"][0],
+        )
+        row.update(score=0.0, outcome="failed") if row["score"] == 1 else row.update(
+            score=1.0, outcome="passed"
+        )
 
     _edit_json(_conversation(run) / "results.json", flip)
 
 
-def _edit_line(run: Path, kind: str, change: Callable[[dict[str, Any]], None], rng: random.Random) -> None:
+def _edit_line(
+    run: Path, kind: str, change: Callable[[dict[str, Any]], None], rng: random.Random
+) -> None:
     path = _conversation(run) / "journal.jsonl"
     lines = path.read_text("utf-8").splitlines()
-    at = rng.choice([number for number, line in enumerate(lines) if line.startswith(f'{{"event":"{kind}"')])
+    at = rng.choice(
+        [
+            number
+            for number, line in enumerate(lines)
+            if line.startswith(f'{{"event":"{kind}"')
+        ]
+    )
     event = json.loads(lines[at])
     change(event)
     lines[at] = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
@@ -248,7 +337,11 @@ def _remove_line(run: Path, rng: random.Random) -> None:
 
 def _add_attempt(run: Path, rng: random.Random) -> None:
     path = _conversation(run) / "timings.jsonl"
-    lines = [line for line in path.read_bytes().splitlines(keepends=True) if b'"event":"reply"' in line]
+    lines = [
+        line
+        for line in path.read_bytes().splitlines(keepends=True)
+        if b'"event":"reply"' in line
+    ]
     if not lines:
         raise LookupError(path)
     with path.open("ab") as file:
@@ -258,15 +351,24 @@ def _add_attempt(run: Path, rng: random.Random) -> None:
 def _swap_definition(run: Path, rng: random.Random) -> None:
     path = rng.choice(sorted(_conversation(run).glob("definitions/*/*.def.json")))
     text = path.read_text("utf-8")
-    path.write_text(re.sub(r'"expected": .*', '"expected": "anything",', text, count=1), encoding="utf-8")
+    path.write_text(
+        re.sub(r'"expected": .*', '"expected": "anything",', text, count=1),
+        encoding="utf-8",
+    )
 
 
 def _plan_seed(run: Path, rng: random.Random) -> None:
-    _edit_json(_conversation(run) / "plan.json", lambda plan: plan.update(seed=rng.randrange(5, 99)))
+    _edit_json(
+        _conversation(run) / "plan.json",
+        lambda plan: plan.update(seed=rng.randrange(5, 99)),
+    )
 
 
 def _run_seed(run: Path, rng: random.Random) -> None:
-    _edit_json(run / "run.json", lambda record: record["settings"].update(seed=rng.randrange(5, 99)))
+    _edit_json(
+        run / "run.json",
+        lambda record: record["settings"].update(seed=rng.randrange(5, 99)),
+    )
 
 
 def _other_results(run: Path, _rng: random.Random) -> None:
@@ -274,30 +376,54 @@ def _other_results(run: Path, _rng: random.Random) -> None:
     if len(folders) > 1:
         shutil.copyfile(folders[0] / "results.json", folders[-1] / "results.json")
     else:
-        _edit_json(folders[0] / "results.json", lambda one: one.update(journal="0" * 32))
+        _edit_json(
+            folders[0] / "results.json", lambda one: one.update(journal="0" * 32)
+        )
 
 
 def _results_of_other_run(run: Path, rng: random.Random) -> None:
     own = _conversation(run) / "results.json"
-    paths = sorted((run.parents[1] / ".ltm" / "runs").glob(f"*/{own.parent.name}/results.json"))
-    journals = {path: json.loads(path.read_text("utf-8"))["journal"] for path in (own, *paths)}
-    shutil.copyfile(rng.choice([path for path in paths if journals[path] != journals[own]]), own)
+    paths = sorted(
+        (run.parents[1] / ".ltm" / "runs").glob(f"*/{own.parent.name}/results.json")
+    )
+    journals = {
+        path: json.loads(path.read_text("utf-8"))["journal"] for path in (own, *paths)
+    }
+    shutil.copyfile(
+        rng.choice([path for path in paths if journals[path] != journals[own]]), own
+    )
 
 
 def _edit_summary(run: Path, rng: random.Random) -> None:
-    _edit_json(run / "summary.json", lambda one: one["results"][-1].update(total=9 + rng.random()))
+    _edit_json(
+        run / "summary.json",
+        lambda one: one["results"][-1].update(total=9 + rng.random()),
+    )
 
 
 def _edit_plan(run: Path, rng: random.Random) -> None:
-    name, value = rng.choice([("seed", 99), ("judge", "openai:large"), ("scoring", "v1"), ("suite_version", 99)])
-    _edit_json(run / "summary.json", lambda one: (one["plan"] if name in one["plan"] else one).update({name: value}))
+    name, value = rng.choice(
+        [
+            ("seed", 99),
+            ("judge", "openai:large"),
+            ("scoring", "v1"),
+            ("suite_version", 99),
+        ]
+    )
+    _edit_json(
+        run / "summary.json",
+        lambda one: (one["plan"] if name in one["plan"] else one).update({name: value}),
+    )
     if not (run / "run.json").exists():
         raise LookupError(run)  # a merged run has no one plan
 
 
 def _edit_judge(run: Path, _rng: random.Random) -> None:
     for file, part in (("run.json", "settings"), ("summary.json", "plan")):
-        _edit_json(run / file, lambda one, part=part: one[part].update(judge="openai:large"))  # type: ignore[misc]
+        _edit_json(
+            run / file,
+            lambda one, part=part: one[part].update(judge="openai:large"),  # type: ignore[misc]
+        )
 
 
 def _copy_trial(run: Path, _rng: random.Random) -> None:
@@ -305,7 +431,9 @@ def _copy_trial(run: Path, _rng: random.Random) -> None:
     own = _conversation(run)
     agent, span, trial = own.name.split("~")
     copied = shutil.copytree(own, own.with_name(f"{agent}~{span}~{int(trial) + 7}"))
-    _edit_json(copied / "results.json", lambda one: one.update(trial=copied.name.split("~")[2]))
+    _edit_json(
+        copied / "results.json", lambda one: one.update(trial=copied.name.split("~")[2])
+    )
 
 
 def _unname_journal(run: Path, _rng: random.Random) -> None:
@@ -335,15 +463,26 @@ def _remove_example(run: Path, _rng: random.Random) -> None:
 
 
 def _edit_grade(run: Path, rng: random.Random) -> None:
-    _edit_line(run, "judge", lambda one: one.update(reply=f"GRADE: {rng.choice(('yes', 'no'))} "), rng)
+    _edit_line(
+        run,
+        "judge",
+        lambda one: one.update(reply=f"GRADE: {rng.choice(('yes', 'no'))} "),
+        rng,
+    )
 
 
 FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "a byte": _flip_byte,
     "a flipped score": _flip_score,
-    "a verdict in the journal": lambda run, rng: _edit_line(run, "verdict", lambda one: one.update(score=0.25), rng),
-    "a reply": lambda run, rng: _edit_line(run, "reply", lambda one: one.update(text="Teal, as you told me."), rng),
-    "a message": lambda run, rng: _edit_line(run, "message", lambda one: one.update(text="What was it?"), rng),
+    "a verdict in the journal": lambda run, rng: _edit_line(
+        run, "verdict", lambda one: one.update(score=0.25), rng
+    ),
+    "a reply": lambda run, rng: _edit_line(
+        run, "reply", lambda one: one.update(text="Teal, as you told me."), rng
+    ),
+    "a message": lambda run, rng: _edit_line(
+        run, "message", lambda one: one.update(text="What was it?"), rng
+    ),
     "a conversation removed": lambda run, _: shutil.rmtree(_conversation(run)),
     "a journal removed": lambda run, _: (_conversation(run) / "journal.jsonl").unlink(),
     "the plan's seed": _plan_seed,
@@ -351,7 +490,9 @@ FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "the order of lines": _swap_lines,
     "a line removed": _remove_line,
     "the end cut off": _cut_end,
-    "a date": lambda run, rng: _edit_line(run, "begin", lambda one: one.update(now="2031-01-01T00:00:00+00:00"), rng),
+    "a date": lambda run, rng: _edit_line(
+        run, "begin", lambda one: one.update(now="2031-01-01T00:00:00+00:00"), rng
+    ),
     "a definition": _swap_definition,
     "attempts": _add_attempt,
     "results of another conversation": _other_results,

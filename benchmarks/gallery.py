@@ -28,13 +28,18 @@ GATE = "--ltm-suite=standard --ltm-span=32k --ltm-trials=3"
 SYSTEMS = "memory:rules?preset=ltm-1,memory:rules?preset=ltm-2,window:8k"
 SHOWN = (
     Shown(
-        "readme", "The README's run", "an agent that remembers everything beside one that sees 8,000 tokens", (README,)
+        "readme",
+        "The README's run",
+        "an agent that remembers everything beside one that sees 8,000 tokens",
+        (README,),
     ),
     Shown(
         "controls",
         "The controls",
         "full marks, a window, and what agents earn that repeat the message or say nothing",
-        ("--ltm-suite=extended --ltm-agent=full,window:2k,echo,silent --ltm-span=2k,8k --ltm-trials=2",),
+        (
+            "--ltm-suite=extended --ltm-agent=full,window:2k,echo,silent --ltm-span=2k,8k --ltm-trials=2",
+        ),
     ),
     Shown(
         "gate",
@@ -56,11 +61,23 @@ SHOWN = (
 
 def main(argv: Sequence[str]) -> int:
     """Make the reports; 0. LtmError if a run breaks."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks gallery", description="Make reports to look at.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks gallery", description="Make reports to look at."
+    )
     parser.add_argument("folder", type=Path, help="where to")
-    parser.add_argument("--only", choices=[one.name for one in SHOWN], action="append", help="repeatable")
     parser.add_argument(
-        "--published", type=Path, nargs="+", default=[], metavar="FILE", help="as for `ltm data import-published`"
+        "--only",
+        choices=[one.name for one in SHOWN],
+        action="append",
+        help="repeatable",
+    )
+    parser.add_argument(
+        "--published",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="as for `ltm data import-published`",
     )
     given = parser.parse_args(argv)
     folder: Path = given.folder.resolve()
@@ -72,8 +89,16 @@ def main(argv: Sequence[str]) -> int:
             items.append((one.name, one.title, f"{one.what}: pytest {one.runs[-1]}"))
             print(folder / f"{one.name}.html", flush=True)
     if given.published:
-        _published([path.resolve() for path in given.published], folder / "published.html")
-        items.append(("published", "Published results", "what the authors of the LTM Benchmark measured"))
+        _published(
+            [path.resolve() for path in given.published], folder / "published.html"
+        )
+        items.append(
+            (
+                "published",
+                "Published results",
+                "what the authors of the LTM Benchmark measured",
+            )
+        )
     (folder / "index.html").write_text(_index(items), encoding="utf-8")
     return 0
 
@@ -82,12 +107,33 @@ def _play(shown: Shown, report: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         for number, words in enumerate(shown.runs, start=1):
             last = [f"--ltm-report={report}"] if number == len(shown.runs) else []
-            _run(["pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *words.split(), *last], Path(name))
+            _run(
+                [
+                    "pytest",
+                    "-q",
+                    "--tb=no",
+                    "-p",
+                    "no:cacheprovider",
+                    *words.split(),
+                    *last,
+                ],
+                Path(name),
+            )
 
 
 def _published(files: Sequence[Path], report: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
-        _run(["pytest_ltm", "data", "import-published", *map(str, files), "-o", "published"], Path(name))
+        _run(
+            [
+                "pytest_ltm",
+                "data",
+                "import-published",
+                *map(str, files),
+                "-o",
+                "published",
+            ],
+            Path(name),
+        )
         _run(["pytest_ltm", "report", "published", "-o", str(report)], Path(name))
 
 
@@ -107,7 +153,8 @@ def _run(words: Sequence[str], folder: Path) -> None:
 
 def _index(items: Sequence[tuple[str, str, str]]) -> str:
     listed = "\n".join(
-        f'<li><a href="{name}.html">{html.escape(title)}</a>: {html.escape(what)}</li>' for name, title, what in items
+        f'<li><a href="{name}.html">{html.escape(title)}</a>: {html.escape(what)}</li>'
+        for name, title, what in items
     )
     style = (
         "body{font:16px/1.6 system-ui;max-width:45rem;margin:3rem auto;padding:0 1rem}"

@@ -1,7 +1,8 @@
 """How often the gate's statistics are wrong, tried on imagined agents whose true scores are known.
 
-Every figure is a share of many imagined comparisons; the number after ± is its Monte Carlo error, one standard
-error. Everything is seeded: the same size prints the same tables.
+Every figure is a share of many imagined comparisons; the number after ± is its Monte
+Carlo error, one standard error. Everything is seeded: the same size prints the same
+tables.
 """
 
 from __future__ import annotations
@@ -14,8 +15,22 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks import unequal_shapes as shapes
-from benchmarks.worlds import HARD, TROUBLED, WORLDS, Drop, World, moody, pairs, remembered
-from pytest_ltm._results.statistics.comparison import Comparison, chance_here, compare_runs, compare_scenarios
+from benchmarks.worlds import (
+    HARD,
+    TROUBLED,
+    WORLDS,
+    Drop,
+    World,
+    moody,
+    pairs,
+    remembered,
+)
+from pytest_ltm._results.statistics.comparison import (
+    Comparison,
+    chance_here,
+    compare_runs,
+    compare_scenarios,
+)
 from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm._results.statistics.pairs import Pair, ScoredRow
 from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
@@ -59,10 +74,15 @@ class Tried(NamedTuple):
 
 
 RULES = {
-    "p": "p:0.05", "holm": "holm:0.05", "either": "p:0.025, holm:0.025", "mean": "mean:5% alone",
-    "both": "mean:5% broken, p:0.05 as well", "elsewhere": "called better or worse elsewhere",
-    "here": "called better or worse on these texts", "wrong": "the same, and nothing befell that one",
-}  # fmt: skip
+    "p": "p:0.05",
+    "holm": "holm:0.05",
+    "either": "p:0.025, holm:0.025",
+    "mean": "mean:5% alone",
+    "both": "mean:5% broken, p:0.05 as well",
+    "elsewhere": "called better or worse elsewhere",
+    "here": "called better or worse on these texts",
+    "wrong": "the same, and nothing befell that one",
+}
 
 
 def gate(size: int, repeats: int) -> Iterator[str]:
@@ -81,7 +101,9 @@ def _false_alarms(size: int, seed: int) -> Iterator[str]:
     yield from header("False alarms with two identical agents (nominal: 0.05)")
     for world in (*WORLDS, *HARD):
         yield world.name
-        yield from _by_rule(RULES, [tried(world, trials, Drop(), size, seed) for trials in TRIALS])
+        yield from _by_rule(
+            RULES, [tried(world, trials, Drop(), size, seed) for trials in TRIALS]
+        )
 
 
 def _unequal_shapes(size: int, seed: int) -> Iterator[str]:
@@ -94,25 +116,38 @@ def _unequal_shapes(size: int, seed: int) -> Iterator[str]:
 
 
 def _lost_replies(size: int, seed: int) -> Iterator[str]:
-    yield from header(f"The same with {LOST:.0%} of the later run's replies lost at random")
+    yield from header(
+        f"The same with {LOST:.0%} of the later run's replies lost at random"
+    )
     for world in (WORLDS[1], WORLDS[3]):
         yield world.name
-        yield from _by_rule(["p"], [tried(world, trials, Drop(), size, seed, LOST) for trials in TRIALS])
+        yield from _by_rule(
+            ["p"], [tried(world, trials, Drop(), size, seed, LOST) for trials in TRIALS]
+        )
 
 
 def _power(size: int, seed: int) -> Iterator[str]:
-    for world, drops in ((WORLDS[1], DROPS), (WORLDS[3], DROPS[:1]), (TROUBLED, DROPS[1:3])):
+    for world, drops in (
+        (WORLDS[1], DROPS),
+        (WORLDS[3], DROPS[:1]),
+        (TROUBLED, DROPS[1:3]),
+    ):
         yield from header(f"Drops that are seen ({world.name})")
         for name, drop in drops:
             yield f"{name} forgotten: {drop.true(world):+.3f}"
             found = [tried(world, trials, drop, size, seed) for trials in TRIALS]
-            yield from _by_rule(("p", "holm", "mean", "both", "elsewhere", "here"), found)
+            yield from _by_rule(
+                ("p", "holm", "mean", "both", "elsewhere", "here"), found
+            )
 
 
 def _by_rule(rules: Iterable[str], found: Sequence[Sequence[Tried]]) -> Iterator[str]:
     """Yield a line for each rule: how often it broke, of the comparisons in which it could tell."""
     for rule in rules:
-        yield line(f"  {RULES[rule]}", [_rate(getattr(each, rule) for each in column) for column in found])
+        yield line(
+            f"  {RULES[rule]}",
+            [_rate(getattr(each, rule) for each in column) for column in found],
+        )
 
 
 def _rate(found: Iterable[bool | None]) -> str:
@@ -121,19 +156,31 @@ def _rate(found: Iterable[bool | None]) -> str:
 
 
 @cache
-def tried(world: World, trials: int, drop: Drop, size: int, seed: int, lost: float = 0.0) -> tuple[Tried, ...]:
+def tried(
+    world: World, trials: int, drop: Drop, size: int, seed: int, lost: float = 0.0
+) -> tuple[Tried, ...]:
     """Return what imagined comparisons come to."""
     chance = random.Random(f"{seed}{world}{trials}{drop}{lost}")
     return tuple(_try(world, trials, drop, chance, lost) for _ in range(size))
 
 
-def _try(world: World, trials: int, drop: Drop, chance: random.Random, lost: float) -> Tried:
+def _try(
+    world: World, trials: int, drop: Drop, chance: random.Random, lost: float
+) -> Tried:
     befell: list[float] = []
     found = pairs(world, trials, drop, chance, lost, befell)
     whole = compare_runs(found, rng=chance, alpha=ALPHA, draws=DRAWS)
-    least = _least(compare_scenarios(found, rng=chance, alpha=ALPHA)) if trials >= MANY else None
+    least = (
+        _least(compare_scenarios(found, rng=chance, alpha=ALPHA))
+        if trials >= MANY
+        else None
+    )
     either = [p for p in (whole.p_drop, least) if p is not None]
-    gain, true, p = whole.difference or 0.0, drop.true(world), chance_here(found, rng=chance, draws=DRAWS)
+    gain, true, p = (
+        whole.difference or 0.0,
+        drop.true(world),
+        chance_here(found, rng=chance, draws=DRAWS),
+    )
     lasting = whole.dropped_beyond_chance if whole.can_tell else None
     mean = -gain > ALPHA * fmean(pair.before for pair in found)
     here = None if p is None else p <= ALPHA
@@ -151,27 +198,53 @@ def _try(world: World, trials: int, drop: Drop, chance: random.Random, lost: flo
 
 
 def _holds(interval: Interval | None, true: float) -> bool | None:
-    return None if interval is None else interval.low - _SLACK <= true <= interval.high + _SLACK
+    return (
+        None
+        if interval is None
+        else interval.low - _SLACK <= true <= interval.high + _SLACK
+    )
 
 
 def _least(found: dict[str, Comparison]) -> float | None:
-    return min((one.adjusted for one in found.values() if one.adjusted is not None), default=None)
+    return min(
+        (one.adjusted for one in found.values() if one.adjusted is not None),
+        default=None,
+    )
 
 
 def _detectable(size: int, seed: int) -> Iterator[str]:
     """Yield what drop is detectable on average, and how often `p:0.05` sees just that drop."""
-    yield from header("The detectable drop (power 0.8), and how often p:0.05 sees a true drop of that size")
+    yield from header(
+        "The detectable drop (power 0.8), and how often p:0.05 sees a true drop of that size"
+    )
     for world in (WORLDS[1], WORLDS[3], TROUBLED):
         drops = [_average(world, trials, size, seed) for trials in TRIALS]
-        yield line(world.name, ["beyond all" if drop is None else f"{drop:.3f}" for drop in drops])
-        yield line("  seen", [_seen(world, *each, size, seed) for each in zip(TRIALS, drops, strict=True)])
+        yield line(
+            world.name,
+            ["beyond all" if drop is None else f"{drop:.3f}" for drop in drops],
+        )
+        yield line(
+            "  seen",
+            [
+                _seen(world, *each, size, seed)
+                for each in zip(TRIALS, drops, strict=True)
+            ],
+        )
 
 
 def _average(world: World, trials: int, size: int, seed: int) -> float | None:
     """Return the mean, a total loss where there is none; None if it is more than this world's agents can lose."""
     chance = random.Random(f"detectable{seed}{world}{trials}")
     few = range(max(50, size // 10))
-    found = [compare_runs(pairs(world, trials, Drop(0.2), chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in few]
+    found = [
+        compare_runs(
+            pairs(world, trials, Drop(0.2), chance),
+            rng=chance,
+            alpha=ALPHA,
+            draws=DRAWS,
+        )
+        for _ in few
+    ]
     drop = fmean(1.0 if each.detectable is None else each.detectable for each in found)
     return drop if drop <= -Drop(1.0).true(world) else None
 
@@ -182,7 +255,10 @@ def _seen(world: World, trials: int, loss: float | None, size: int, seed: int) -
     drop = Drop(loss / -Drop(1.0).true(world))
     chance = random.Random(f"seen{seed}{world}{trials}{drop}")
     found = (
-        compare_runs(pairs(world, trials, drop, chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in range(size)
+        compare_runs(
+            pairs(world, trials, drop, chance), rng=chance, alpha=ALPHA, draws=DRAWS
+        )
+        for _ in range(size)
     )
     return share(sum(each.dropped_beyond_chance for each in found), size)
 
@@ -198,13 +274,18 @@ JUDGED = ((30, 0.6), (30, 0.9), (100, 0.6), (100, 0.9))
 
 def coverage(size: int, seed: int) -> Iterator[str]:
     """Yield how often each interval holds the truth; nominal is 0.95."""
-    yield from header("Intervals of the difference that hold the true one (nominal: 0.95)")
+    yield from header(
+        "Intervals of the difference that hold the true one (nominal: 0.95)"
+    )
     for name, drop, worlds in (
         ("no drop", Drop(), (*WORLDS, *HARD)),
         ("a tenth forgotten", DROPS[0][1], (*WORLDS[1::2], *HARD[:3])),
     ):
         for world in worlds:
-            held = [_rate(one.held for one in tried(world, trials, drop, size, seed)) for trials in TRIALS]
+            held = [
+                _rate(one.held for one in tried(world, trials, drop, size, seed))
+                for trials in TRIALS
+            ]
             yield line(f"{world.name}: {name}", held)
     yield from _rates(size, seed)
     yield from _far(size, seed)
@@ -212,15 +293,31 @@ def coverage(size: int, seed: int) -> Iterator[str]:
 
 
 def _rates(size: int, seed: int) -> Iterator[str]:
-    yield from header("Intervals of the pass rate that hold the true one (nominal: 0.95)")
+    yield from header(
+        "Intervals of the pass rate that hold the true one (nominal: 0.95)"
+    )
     for world in (*WORLDS, *HARD):
-        true = (1 - world.wrecked) * sum(marks.full for marks in world.scenarios) / len(world.scenarios)
+        true = (
+            (1 - world.wrecked)
+            * sum(marks.full for marks in world.scenarios)
+            / len(world.scenarios)
+        )
         held, plain = [], []
         for trials in TRIALS:
             chance = random.Random(f"rate{seed}{world}{trials}")
-            found = [pass_rate(_rows(pairs(world, trials, Drop(), chance))) for _ in range(size)]
+            found = [
+                pass_rate(_rows(pairs(world, trials, Drop(), chance)))
+                for _ in range(size)
+            ]
             held.append(_rate(_holds(each.interval, true) for each in found))
-            plain.append(share(sum(true in wilson_interval(each.passed, each.of) for each in found), size))
+            plain.append(
+                share(
+                    sum(
+                        true in wilson_interval(each.passed, each.of) for each in found
+                    ),
+                    size,
+                )
+            )
         yield line(world.name, held)
         yield line("  Wilson's, taken as independent", plain)
 
@@ -228,10 +325,14 @@ def _rates(size: int, seed: int) -> Iterator[str]:
 def _rows(found: Sequence[Pair]) -> list[ScoredRow]:
     return [
         ScoredRow(
-            scenario=pair.scenario, example=pair.example, span_label="2k", trial=pair.trial, score=pair.before
+            scenario=pair.scenario,
+            example=pair.example,
+            span_label="2k",
+            trial=pair.trial,
+            score=pair.before,
         )
         for pair in found
-    ]  # fmt: skip
+    ]
 
 
 def _far(size: int, seed: int) -> Iterator[str]:
@@ -243,7 +344,11 @@ def _far(size: int, seed: int) -> Iterator[str]:
             chance = random.Random(f"far{seed}{world}{trials}")
             rows = (remembered(world, trials, KEPT, chance) for _ in range(size))
             found = [effective_span(each, rng=chance, draws=DRAWS) for each in rows]
-            held.append(share(sum((one.low or 0) <= FAR <= (one.high or 0) for one in found), size))
+            held.append(
+                share(
+                    sum((one.low or 0) <= FAR <= (one.high or 0) for one in found), size
+                )
+            )
             right.append(share(sum(one.span == FAR for one in found), size))
         yield line(world.name, held)
         yield line("  the run itself kept just that", right)
@@ -259,7 +364,9 @@ def _judges(size: int, seed: int) -> Iterator[str]:
         hits = told = 0
         for _ in range(size):
             cells = chance.choices(range(4), weights, k=cases)
-            found = cohen_kappa([[cells.count(0), cells.count(1)], [cells.count(2), cells.count(3)]])
+            found = cohen_kappa(
+                [[cells.count(0), cells.count(1)], [cells.count(2), cells.count(3)]]
+            )
             if found.interval is not None:
                 told += 1
                 hits += true in found.interval

@@ -1,8 +1,10 @@
 """Runs that are killed at random points must end like those that never were, byte for byte.
 
-`crash`: the standard suite with three examples, 33 in one conversation. The process kills itself (SIGKILL) some
-milliseconds after a random message has come in, and the run is resumed until it is done. `drills`: three agents on two
-workers, which are killed at any moment. `in_flight`: three agents in 33 conversations, of which 32 are played at once.
+`crash`: the standard suite with three examples, 33 in one conversation. The process
+kills itself (SIGKILL) some milliseconds after a random message has come in, and the run
+is resumed until it is done. `drills`: three agents on two workers, which are killed at
+any moment. `in_flight`: three agents in 33 conversations, of which 32 are played at
+once.
 """
 
 from __future__ import annotations
@@ -44,7 +46,11 @@ def _command(words: Sequence[str]) -> list[str]:
 def left(folder: Path, names: Sequence[str]) -> Run:
     """Return what the one run in a folder has left, with the files of these names."""
     (run,) = (folder / ".ltm" / "runs").iterdir()
-    files = {str(path.relative_to(run)): path.read_bytes() for name in names for path in run.glob(name)}
+    files = {
+        str(path.relative_to(run)): path.read_bytes()
+        for name in names
+        for path in run.glob(name)
+    }
     return Run(files, _heard(folder))
 
 
@@ -52,7 +58,12 @@ def _heard(folder: Path) -> list[tuple[int, str]]:
     path = folder / "heard.jsonl"
     if not path.exists():
         return []
-    return [(process, message) for process, message in map(json.loads, path.read_text(encoding="utf-8").splitlines())]
+    return [
+        (process, message)
+        for process, message in map(
+            json.loads, path.read_text(encoding="utf-8").splitlines()
+        )
+    ]
 
 
 # --- crash
@@ -70,21 +81,31 @@ def crash(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for every tenth drill and one for all; LtmError, with the folder kept, for the first that fails."""
     began, kills, passed = stopwatch_seconds(), 0, 0
     with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
-        whole = {kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS[:size]}
+        whole = {
+            kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS[:size]
+        }
         for number in range(size * repeats):
             kind = KINDS[number % len(KINDS)]
-            kills += drill(Path(folder) / f"drill{number}", kind, whole[kind], random.Random(number), WORDS)
+            kills += drill(
+                Path(folder) / f"drill{number}",
+                kind,
+                whole[kind],
+                random.Random(number),
+                WORDS,
+            )
             passed += 1
             if passed % 10 == 0:
                 yield f"{passed} drills passed, {kills} kills, {stopwatch_seconds() - began:.0f} s"
     yield f"{passed} of {size * repeats} drills passed; {kills} kills survived"
 
 
-def drill(folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: Sequence[str]) -> int:
+def drill(
+    folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: Sequence[str]
+) -> int:
     """Kill and resume one run until it is done, and return how often it was killed.
 
-    LtmError, and the folder stays, if it does not equal the undisturbed run or a message was sent again that was not
-    on its way.
+    LtmError, and the folder stays, if it does not equal the undisturbed run or a
+    message was sent again that was not on its way.
     """
     asked = len(undisturbed.heard)
     kills, status, start = 0, _started(folder, kind, words, _when(rng, asked)), 0
@@ -93,7 +114,8 @@ def drill(folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: 
         before, start = start, len({message for _, message in _heard(folder)})
         if kills > 2 * asked:
             raise LtmError(f"{folder}: killed {kills} times and not done")
-        # Who was killed twice at one message gets past it: on a slow machine that might go on for ever.
+        # Who was killed twice at one message gets past it: on a slow machine that might
+        # go on for ever.
         when = _when(rng, max(asked - start, 1), least=1 if start > before else 2)
         status = _pytest(folder, ["--ltm-resume=latest"], when)
     check_ended(status, folder / "output.txt", f"{folder}: pytest")
@@ -112,14 +134,20 @@ def undisturbed(folder: Path, kind: str, words: Sequence[str]) -> Run:
 def _compare(folder: Path, run: Run, undisturbed: Run, kills: int) -> None:
     for name in sorted(undisturbed.files.keys() | run.files.keys()):
         if run.files.get(name) != undisturbed.files.get(name):
-            raise LtmError(f"{folder}: after {kills} kills {name} is another one than undisturbed")
+            raise LtmError(
+                f"{folder}: after {kills} kills {name} is another one than undisturbed"
+            )
     once = [
         message
-        for (before, earlier), (process, message) in zip([(0, ""), *run.heard], run.heard, strict=False)
+        for (before, earlier), (process, message) in zip(
+            [(0, ""), *run.heard], run.heard, strict=False
+        )
         if process == before or message != earlier
     ]
     if once != [message for _, message in undisturbed.heard]:
-        raise LtmError(f"{folder}: after {kills} kills other messages were sent than undisturbed")
+        raise LtmError(
+            f"{folder}: after {kills} kills other messages were sent than undisturbed"
+        )
 
 
 def _when(rng: random.Random, messages: int, least: int = 1) -> str:
@@ -135,13 +163,22 @@ def _started(folder: Path, kind: str, words: Sequence[str], kill: str) -> int:
 
 
 def _pytest(folder: Path, words: Sequence[str], kill: str) -> int:
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LTM_DRILL_KILL": kill}
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "LTM_DRILL_KILL": kill,
+    }
     environment.pop("PYTEST_ADDOPTS", None)
     with (folder / "output.txt").open("wb") as output:
         return subprocess.run(
-            _command(["-p", "pytest_ltm.plugin", "--ltm-no-probe", *words]), cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False,
-        ).returncode  # fmt: skip
+            _command(["-p", "pytest_ltm.plugin", "--ltm-no-probe", *words]),
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            check=False,
+        ).returncode
 
 
 # --- drills
@@ -154,10 +191,16 @@ SLOW = 10
 MOST_KILLS = 3
 """In one run, at moments spread over the time that the undisturbed run took."""
 DRILLED = (
-    "--ltm-agent=told=drilled:Told,saved=drilled:Saved,still=drilled:Stateless", "--ltm-suite=standard",
-    "--ltm-examples=1", f"-n{WORKERS}", "--max-worker-restart=1000", "--tb=no", "-rN", "--ltm-worker-tries=9",
+    "--ltm-agent=told=drilled:Told,saved=drilled:Saved,still=drilled:Stateless",
+    "--ltm-suite=standard",
+    "--ltm-examples=1",
+    f"-n{WORKERS}",
+    "--max-worker-restart=1000",
+    "--tb=no",
+    "-rN",
+    "--ltm-worker-tries=9",
     "--ltm-no-probe",  # a probe that is cut off begins anew: more than one message is sent again
-)  # fmt: skip
+)
 
 
 class Drill(NamedTuple):
@@ -176,13 +219,18 @@ class Drill(NamedTuple):
     def equals(self, calm: Drill) -> bool:
         """Return whether it ended like the undisturbed run, with at most one message sent again for each kill."""
         again = len(self.run.heard) - len(calm.run.heard)
-        return (self.run.files, self.outcomes) == (calm.run.files, calm.outcomes) and again <= self.kills
+        return (self.run.files, self.outcomes) == (
+            calm.run.files,
+            calm.outcomes,
+        ) and again <= self.kills
 
 
 def drills(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for each drill that differs, then the count; LtmError where processes cannot be found."""
     if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
-        raise LtmError("drills look for the workers' processes in /proc, which this system does not have")
+        raise LtmError(
+            "drills look for the workers' processes in /proc, which this system does not have"
+        )
     with tempfile.TemporaryDirectory() as name:
         shutil.copy(AGENTS, Path(name) / "drilled.py")
         for repeat in range(repeats):
@@ -194,7 +242,10 @@ def _series(folder: Path, size: int, chance: random.Random) -> Iterator[str]:
     same = kills = again = 0
     longest = 0.0
     for number in range(1, size + 1):
-        moments = sorted(chance.uniform(0, calm.cpu_seconds) for _ in range(chance.randint(1, MOST_KILLS)))
+        moments = sorted(
+            chance.uniform(0, calm.cpu_seconds)
+            for _ in range(chance.randint(1, MOST_KILLS))
+        )
         disturbed = on_workers(folder, moments, chance)
         fine = disturbed.equals(calm)
         same, kills = same + fine, kills + disturbed.kills
@@ -217,14 +268,21 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
         chance: chooses among the workers.
     """
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
-    apart = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}  # other plugins cost most of a worker's start
+    apart = {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": path,
+    }  # other plugins cost most of a worker's start
     environment = {**os.environ, **apart, "LTM_DRILL_SECONDS": "0.01"}
     began, kills, used = stopwatch_seconds(), 0, 0.0
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            _command(["-p", "pytest_ltm.plugin", "-p", "xdist.plugin", *DRILLED]), cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-        )  # fmt: skip
+            _command(["-p", "pytest_ltm.plugin", "-p", "xdist.plugin", *DRILLED]),
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
         left_over = [*moments]
         while process.poll() is None:
             used = cpu_seconds(process.pid) or used
@@ -234,8 +292,22 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
             sleep_interruptibly(LOOK)
     seconds = stopwatch_seconds() - began
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
-    outcomes = next((line.rpartition(" in ")[0] for line in reversed(text.splitlines()) if " in " in line), "")
-    drilled = Drill(left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, used, text)
+    outcomes = next(
+        (
+            line.rpartition(" in ")[0]
+            for line in reversed(text.splitlines())
+            if " in " in line
+        ),
+        "",
+    )
+    drilled = Drill(
+        left(folder, ("*/journal.jsonl", "*/results.json")),
+        outcomes,
+        kills,
+        seconds,
+        used,
+        text,
+    )
     shutil.rmtree(folder / ".ltm", ignore_errors=True)
     (folder / "heard.jsonl").unlink()
     return drilled
@@ -246,8 +318,15 @@ def cpu_seconds(controller: int) -> float:
     ticks = 0
     for pid in (controller, *children(controller)):
         with suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-            ticks += sum(map(int, fields[11:15] if pid == controller else fields[11:13]))
+            fields = (
+                Path(f"/proc/{pid}/stat")
+                .read_text(encoding="utf-8")
+                .rpartition(")")[2]
+                .split()
+            )
+            ticks += sum(
+                map(int, fields[11:15] if pid == controller else fields[11:13])
+            )
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -263,8 +342,14 @@ def difference(calm: Drill, disturbed: Drill) -> str:
     """Return what became of a disturbed run, in a line."""
     before, after = calm.run, disturbed.run
     names = sorted({*before.files, *after.files})
-    differing = [name for name in names if before.files.get(name) != after.files.get(name)]
-    told = [line for line in disturbed.output.splitlines() if ("ltm: " in line and "worker" in line) or "Error" in line]
+    differing = [
+        name for name in names if before.files.get(name) != after.files.get(name)
+    ]
+    told = [
+        line
+        for line in disturbed.output.splitlines()
+        if ("ltm: " in line and "worker" in line) or "Error" in line
+    ]
     return (
         f"{disturbed.seconds:.0f} s, {disturbed.kills} kills; outcomes {disturbed.outcomes!r} for {calm.outcomes!r}; "
         f"{len(after.heard) - len(before.heard)} messages sent again; "
@@ -278,9 +363,16 @@ AT_ONCE = 32
 TRIALS = 11
 """Of each of the three agents: when the first conversation ends, another one begins."""
 IN_FLIGHT = (
-    DRILLED[0], f"--ltm-trials={TRIALS}", f"--ltm-concurrency={AT_ONCE}", "--ltm-span=300", "--ltm-suite=none",
-    "--tb=no", "-rN", "--ltm-no-probe", "test_talk.py",
-)  # fmt: skip
+    DRILLED[0],
+    f"--ltm-trials={TRIALS}",
+    f"--ltm-concurrency={AT_ONCE}",
+    "--ltm-span=300",
+    "--ltm-suite=none",
+    "--tb=no",
+    "-rN",
+    "--ltm-no-probe",
+    "test_talk.py",
+)
 TALK = """
 def talk(ltm, name):
     ltm.say(f"{name} speaks")
@@ -300,7 +392,10 @@ def test_b(ltm):
 def in_flight(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for every tenth run and one for all; LtmError, with the folder kept, for the first that differs."""
     for repeat in range(repeats):
-        chance, folder = random.Random(repeat), Path(tempfile.mkdtemp(prefix="ltm-in-flight-"))
+        chance, folder = (
+            random.Random(repeat),
+            Path(tempfile.mkdtemp(prefix="ltm-in-flight-")),
+        )
         (calm, _), kills, again = _flown(folder / "calm", []), 0, 0
         asked = len(calm.heard)
         for number in range(1, size + 1):
@@ -308,8 +403,16 @@ def in_flight(size: int, repeats: int) -> Iterator[str]:
             flown, killed = _flown(folder / str(number), moments)
             more = Counter(message for _, message in flown.heard)
             more.subtract(message for _, message in calm.heard)
-            if flown.files != calm.files or min(more.values()) < 0 or more.total() > AT_ONCE * killed:
-                names = sorted(name for name, kept in calm.files.items() if flown.files.get(name) != kept)
+            if (
+                flown.files != calm.files
+                or min(more.values()) < 0
+                or more.total() > AT_ONCE * killed
+            ):
+                names = sorted(
+                    name
+                    for name, kept in calm.files.items()
+                    if flown.files.get(name) != kept
+                )
                 raise LtmError(
                     f"{folder / str(number)}: killed {killed} times, after {moments} messages, it differs in {names}; "
                     f"{more.total()} messages sent again, {sum(one < 0 for one in more.values())} never sent"
@@ -331,15 +434,27 @@ def _flown(folder: Path, moments: Sequence[int]) -> tuple[Run, int]:
     kills = 0
     shutil.copy(AGENTS, folder / "drilled.py")
     (folder / "test_talk.py").write_text(TALK, encoding="utf-8")
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LTM_DRILL_SECONDS": "0.03"}
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "LTM_DRILL_SECONDS": "0.03",
+    }
     words: Sequence[str] = IN_FLIGHT
     for moment in [*moments, None]:
         with (folder / "output.txt").open("wb") as output:
             process = subprocess.Popen(
-                _command(["-p", "pytest_ltm.plugin", *words]), cwd=folder, env=environment,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            )  # fmt: skip
-        while moment is not None and process.poll() is None and len(_heard(folder)) < moment:
+                _command(["-p", "pytest_ltm.plugin", *words]),
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        while (
+            moment is not None
+            and process.poll() is None
+            and len(_heard(folder)) < moment
+        ):
             sleep_interruptibly(0.005)
         if moment is not None:
             process.kill()

@@ -1,7 +1,8 @@
 """The agents of runs that are killed: every reply depends on everything heard, which is noted before anything else.
 
-Copied into the folder of a run, so it uses the standard library only. LTM_DRILL_KILL: after which message, and how many
-milliseconds later, the process is to kill itself; LTM_DRILL_SECONDS: how long a reply takes.
+Copied into the folder of a run, so it uses the standard library only. LTM_DRILL_KILL:
+after which message, and how many milliseconds later, the process is to kill itself;
+LTM_DRILL_SECONDS: how long a reply takes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Remembering:
 
     def remember(self, message: str, reply: str) -> None:
         """Take an exchange into the digest."""
-        self.digest = hashlib.sha256(f"{self.digest}\n{message}\n{reply}".encode()).hexdigest()
+        self.digest = hashlib.sha256(
+            f"{self.digest}\n{message}\n{reply}".encode()
+        ).hexdigest()
 
 
 class Saved(Remembering):
@@ -82,6 +85,8 @@ def _note(message: str) -> None:
 def _die_soon(asked: int) -> None:
     number, _, milliseconds = os.environ.get("LTM_DRILL_KILL", "").partition(":")
     if number and int(number) == asked:
-        threading.Timer(float(milliseconds) / 1_000, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        threading.Timer(
+            float(milliseconds) / 1_000, os.kill, (os.getpid(), signal.SIGKILL)
+        ).start()
         if float(milliseconds) == 0:
             threading.Event().wait()  # the message is on its way

@@ -21,7 +21,8 @@ SHORT = 2_000
 def conversation(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for each run, then the medians of the multiples: less what any run costs, and of the process.
 
-    Then what an exchange costs, from a run of the filler that sends many short messages.
+    Then what an exchange costs, from a run of the filler that sends many short
+    messages.
     """
     converse(SHORT)  # warms the caches of files and bytecode
     whole, talk, each = [], [], []
@@ -60,10 +61,19 @@ def scale(size: int, repeats: int) -> Iterator[str]:
         points.append((runs[0].tokens, seconds, megabytes))
         yield f"{runs[0].tokens:,} tokens: {seconds:.2f} s, peak {megabytes:.0f} MB"
     (low, *before), (high, *after) = points[-2:]
-    growth = [(later - earlier) / (high - low) * 1e6 for earlier, later in zip(before, after, strict=True)]
-    slopes = [log(later / earlier) / log(high / low) for earlier, later in zip(before, after, strict=True) if earlier]
+    growth = [
+        (later - earlier) / (high - low) * 1e6
+        for earlier, later in zip(before, after, strict=True)
+    ]
+    slopes = [
+        log(later / earlier) / log(high / low)
+        for earlier, later in zip(before, after, strict=True)
+        if earlier
+    ]
     yield f"each further million tokens: {growth[0]:.2f} s, {growth[1]:.1f} MB"
-    yield "slopes of the last tenfold (1 is linear): " + ", ".join(f"{slope:.2f}" for slope in slopes)
+    yield "slopes of the last tenfold (1 is linear): " + ", ".join(
+        f"{slope:.2f}" for slope in slopes
+    )
 
 
 EXCHANGES = 500
@@ -74,10 +84,17 @@ def resume(size: int, repeats: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="ltm-resume-") as name:
         folder = Path(name)
         yield from _writing(folder)
-        words = ["--ltm-agent=full", "--ltm-suite=standard", f"--ltm-span={round(size / SPANS)}"]
+        words = [
+            "--ltm-agent=full",
+            "--ltm-suite=standard",
+            f"--ltm-span={round(size / SPANS)}",
+        ]
         played = pytest_run(folder, words)
         journal = next(folder.glob(".ltm/runs/*/*/journal.jsonl"))
-        result, weight = read_results(journal.with_name("results.json")), journal.stat().st_size
+        result, weight = (
+            read_results(journal.with_name("results.json")),
+            journal.stat().st_size,
+        )
         yield (
             f"{result.tokens:,} tokens in {result.exchanges:,} exchanges: played in {played.cpu_seconds:.2f} s; "
             f"{weight:,} bytes of journal, {weight / result.tokens:.2f} a token"
@@ -100,12 +117,19 @@ def verification(size: int, repeats: int) -> Iterator[str]:
     """Yield what `ltm verify` needs for a conversation of SIZE tokens, and for its bundle."""
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as name:
         folder = Path(name)
-        words = ["--ltm-agent=full", "--ltm-suite=standard", f"--ltm-span={round(size / SPANS)}"]
+        words = [
+            "--ltm-agent=full",
+            "--ltm-suite=standard",
+            f"--ltm-span={round(size / SPANS)}",
+        ]
         pytest_run(folder, words)
         result = read_results(next(folder.glob(".ltm/runs/*/*/results.json")))
         measured_run(folder, ["pytest_ltm", "bundle", "latest", "-o", "run.ltm.zip"])
         for what, path in (("run", "latest"), ("bundle", "run.ltm.zip")):
-            costs = [measured_run(folder, ["pytest_ltm", "verify", path]) for _ in range(repeats)]
+            costs = [
+                measured_run(folder, ["pytest_ltm", "verify", path])
+                for _ in range(repeats)
+            ]
             yield (
                 f"{what} of {result.tokens:,} tokens in {result.exchanges:,} exchanges verified in "
                 f"{median(cost.cpu_seconds for cost in costs):.2f} s, {median(cost.seconds for cost in costs):.2f} s "
@@ -118,9 +142,14 @@ def _seconds(folder: Path) -> float:
 
 
 def _writing(folder: Path) -> Iterator[str]:
-    event = events.encode_event(events.ReplyReceived(exchange=0, text="word " * 100, tokens=100)).encode()
-    for name, policy in (("handed to the system", ""), ("asked of the disk at most once a second", "lasting"),
-                         ("asked of the disk each time", "each")):  # fmt: skip
+    event = events.encode_event(
+        events.ReplyReceived(exchange=0, text="word " * 100, tokens=100)
+    ).encode()
+    for name, policy in (
+        ("handed to the system", ""),
+        ("asked of the disk at most once a second", "lasting"),
+        ("asked of the disk each time", "each"),
+    ):
         file = Appender(folder / f"{len(name)}.jsonl", new=True)
         began = stopwatch_seconds()
         for _ in range(EXCHANGES):

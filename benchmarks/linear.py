@@ -1,7 +1,8 @@
 """Whether reading takes time in proportion to a text: replies, answers with sources, logs whose names are removed.
 
-Patterns that try every end from every beginning take a hundred times as long for ten times the text. Each function
-reads a text made of one piece, short and long; the better of several measurements counts, in processor time.
+Patterns that try every end from every beginning take a hundred times as long for ten
+times the text. Each function reads a text made of one piece, short and long; the better
+of several measurements counts, in processor time.
 """
 
 from __future__ import annotations
@@ -17,15 +18,73 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets.logs.redaction import Redactor
 
 PIECES = (
-    "<", "<think>", "</think>", "[THINK]", "[/THINK]", "<mull>one two three four five</mull>", "</mull>",
-    "<|im_end|>", "<|channel|>final<|message|>", "<|channel|>analysis<|message|>", "<|end|>", "<details>",
-    "</details>", "{", "[", "(", "`", "```", "```tool\n", "**", "*", "> ", "\n", "\n\n", " ", "a ", "Answer: ",
-    "Thought:\nAnswer: x\n", "Reasoning: a\n", '{"name": ', '{"name": "a", "arguments": {}}\n', "[1]", "[^1]",
-    "\u3010", "\ue200", "\\boxed{", "$", "\\(", "&amp;", "Sure! ", "Let me know if you need anything else. ", "---\n",
-    "<b>", "<answer>", "</answer>", "[memory ", "\nSources: 1", "\xa0", "e\u0301", "\u2728 ", "(thinking ",
-    "*thinking* a\n", "...done thinking.\n", "[Searching x]\n", "<!--", "' ", "a:", "- ", "&lt;think&gt;",
-    "analysisA", "assistantfinal", "[a](http://b)", "<sup>1</sup>", "{{cite:a", "~~~\n", "# a\n",
-)  # fmt: skip
+    "<",
+    "<think>",
+    "</think>",
+    "[THINK]",
+    "[/THINK]",
+    "<mull>one two three four five</mull>",
+    "</mull>",
+    "<|im_end|>",
+    "<|channel|>final<|message|>",
+    "<|channel|>analysis<|message|>",
+    "<|end|>",
+    "<details>",
+    "</details>",
+    "{",
+    "[",
+    "(",
+    "`",
+    "```",
+    "```tool\n",
+    "**",
+    "*",
+    "> ",
+    "\n",
+    "\n\n",
+    " ",
+    "a ",
+    "Answer: ",
+    "Thought:\nAnswer: x\n",
+    "Reasoning: a\n",
+    '{"name": ',
+    '{"name": "a", "arguments": {}}\n',
+    "[1]",
+    "[^1]",
+    "\u3010",
+    "\ue200",
+    "\\boxed{",
+    "$",
+    "\\(",
+    "&amp;",
+    "Sure! ",
+    "Let me know if you need anything else. ",
+    "---\n",
+    "<b>",
+    "<answer>",
+    "</answer>",
+    "[memory ",
+    "\nSources: 1",
+    "\xa0",
+    "e\u0301",
+    "\u2728 ",
+    "(thinking ",
+    "*thinking* a\n",
+    "...done thinking.\n",
+    "[Searching x]\n",
+    "<!--",
+    "' ",
+    "a:",
+    "- ",
+    "&lt;think&gt;",
+    "analysisA",
+    "assistantfinal",
+    "[a](http://b)",
+    "<sup>1</sup>",
+    "{{cite:a",
+    "~~~\n",
+    "# a\n",
+)
 """What the reading of a reply looks for, whole and in parts."""
 _GROWTH = 10
 _LIMIT = 40
@@ -44,7 +103,9 @@ class Reading(NamedTuple):
 
 def _ask_sources(text: str) -> object:
     rule = evaluators.KnowsSources(
-        ("user", "certain", "4 March", "derby"), ("who", "sure", "when", "next"), (("barber",),)
+        ("user", "certain", "4 March", "derby"),
+        ("who", "sure", "when", "next"),
+        (("barber",),),
     )
     return rule([text] * 4)
 
@@ -54,18 +115,35 @@ READINGS = (
     Reading(
         "sources",
         _ask_sources,
-        (" a", "you said ", "not sure or ", "I was ", ".", "who? ", '"', "from the barber "),
+        (
+            " a",
+            "you said ",
+            "not sure or ",
+            "I was ",
+            ".",
+            "who? ",
+            '"',
+            "from the barber ",
+        ),
     ),
-    Reading("redaction", Redactor(b"salt", ["Ann"]).text, ("a", "-", "a.", "1 ", "+1", "@a.", "!", "(1", "1-", "Ann ")),
+    Reading(
+        "redaction",
+        Redactor(b"salt", ["Ann"]).text,
+        ("a", "-", "a.", "1 ", "+1", "@a.", "!", "(1", "1-", "Ann "),
+    ),
     Reading(
         "colours",
         lambda text: evaluators.NamesColour(expected="teal")([text]),
         ("Your favourite colour is lavender. ",),
     ),
-    Reading("options", lambda text: evaluators.PicksOption(expected=3)([text]), ("5 ",)),
+    Reading(
+        "options", lambda text: evaluators.PicksOption(expected=3)([text]), ("5 ",)
+    ),
     Reading(
         "jokes",
-        lambda text: evaluators.RecallsJoke(joke="The kettle left the choir: it was steamed.")([text]),
+        lambda text: evaluators.RecallsJoke(
+            joke="The kettle left the choir: it was steamed."
+        )([text]),
         ('{"joke": "The kettle was steamed."} ',),
     ),
 )
@@ -73,9 +151,18 @@ READINGS = (
 
 def main(argv: Sequence[str]) -> int:
     """Print the growth of each reading; 1 if one grows faster than its text."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks linear", description=__doc__)
-    parser.add_argument("--size", type=int, default=200_000, help="letters of the long text (200,000)")
-    parser.add_argument("--repeat", type=int, default=3, help="how often each is measured; the best counts (3)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks linear", description=__doc__
+    )
+    parser.add_argument(
+        "--size", type=int, default=200_000, help="letters of the long text (200,000)"
+    )
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=3,
+        help="how often each is measured; the best counts (3)",
+    )
     options = parser.parse_args(argv)
     if options.size < _GROWTH or options.repeat < 1:
         raise ConfigurationError(f"--size is at least {_GROWTH}, --repeat at least 1")
@@ -85,17 +172,28 @@ def main(argv: Sequence[str]) -> int:
         steep = [piece for piece, growth in growths.items() if growth > _LIMIT]
         worst = max(growths, key=growths.__getitem__)
         failures += len(steep)
-        print(f"{reading.name}: at most {growths[worst]:.0f} times the time for ten times the text, of {worst!r}")
+        print(
+            f"{reading.name}: at most {growths[worst]:.0f} times the time for ten times the text, of {worst!r}"
+        )
         for piece in steep:
-            print(f"  grows faster than its text: {piece!r}, {growths[piece]:.0f} times")
+            print(
+                f"  grows faster than its text: {piece!r}, {growths[piece]:.0f} times"
+            )
     return int(failures > 0)
 
 
-def _measure_growth(reading: Reading, size: int, repeats: int) -> Iterator[tuple[str, float]]:
+def _measure_growth(
+    reading: Reading, size: int, repeats: int
+) -> Iterator[tuple[str, float]]:
     """Yield how many times the time of a short text a long one takes, for each piece."""
     for piece in reading.pieces:
-        short, long = ((piece * letters)[:letters] for letters in (size // _GROWTH, size))
-        quick, slow = (min(_measure_seconds(reading, text) for _ in range(repeats)) for text in (short, long))
+        short, long = (
+            (piece * letters)[:letters] for letters in (size // _GROWTH, size)
+        )
+        quick, slow = (
+            min(_measure_seconds(reading, text) for _ in range(repeats))
+            for text in (short, long)
+        )
         yield piece, slow / max(quick, _NOTICEABLE)
 
 

@@ -42,17 +42,27 @@ def write_chat(folder: Path, tokens: int) -> None:
                     f"The key of cupboard {len(facts) + 101} hangs behind the {_WORDS[len(facts)]}."
                 )
                 facts.append((place, _WORDS[len(facts)]))
-            said += sum(len(one["content"].split()) for one in messages) * _TOKENS_A_WORD
+            said += (
+                sum(len(one["content"].split()) for one in messages) * _TOKENS_A_WORD
+            )
             json.dump(
-                {"batch_number": batch + 1, "turns": [messages[n : n + 2] for n in range(0, len(messages), 2)]}, file
+                {
+                    "batch_number": batch + 1,
+                    "turns": [messages[n : n + 2] for n in range(0, len(messages), 2)],
+                },
+                file,
             )
             place += len(messages)
         file.write("]")
     probes = [
-        {"question": f"Behind what does the key of cupboard {number + 101} hang?", "answer": f"the {word}",
-         "rubric": [f"says: the {word}"], "source_chat_ids": [at]}
+        {
+            "question": f"Behind what does the key of cupboard {number + 101} hang?",
+            "answer": f"the {word}",
+            "rubric": [f"says: the {word}"],
+            "source_chat_ids": [at],
+        }
         for number, (at, word) in enumerate(facts)
-    ]  # fmt: skip
+    ]
     target = folder / "probing_questions" / "probing_questions.json"
     target.parent.mkdir()
     target.write_text(json.dumps({"information_extraction": probes}), encoding="utf-8")
@@ -60,9 +70,22 @@ def write_chat(folder: Path, tokens: int) -> None:
 
 def _messages(rng: Random, first: int, batch: int) -> Iterator[dict[str, Any]]:
     for number in range(2 * _PAIRS):
-        text = " ".join(rng.choices(_WORDS, k=rng.randint(40, 90) if number % 2 == 0 else rng.randint(150, 400)))
-        row = {"role": ("user", "assistant")[number % 2], "id": first + number, "content": f"{text}."}
-        anchor = {"time_anchor": f"March-{batch % 28 + 1:02}-{2026 + batch // 28}"} if number == 0 else {}
+        text = " ".join(
+            rng.choices(
+                _WORDS,
+                k=rng.randint(40, 90) if number % 2 == 0 else rng.randint(150, 400),
+            )
+        )
+        row = {
+            "role": ("user", "assistant")[number % 2],
+            "id": first + number,
+            "content": f"{text}.",
+        }
+        anchor = (
+            {"time_anchor": f"March-{batch % 28 + 1:02}-{2026 + batch // 28}"}
+            if number == 0
+            else {}
+        )
         yield {**row, **anchor}
 
 
@@ -90,7 +113,12 @@ def _play(folder: Path, work: Path) -> tuple[float, float]:
         "-q",
         "--tb=no",
     ]
-    words += ["-p", "no:cacheprovider", f"--rootdir={work}", f"--ltm-dir={work / 'ltm'}"]
+    words += [
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={work}",
+        f"--ltm-dir={work / 'ltm'}",
+    ]
     start = stopwatch_seconds()
     process = os.spawnv(os.P_NOWAIT, sys.executable, words)  # noqa: S606 - no shell is what is wanted
     _, status, usage = os.wait4(process, 0)

@@ -1,8 +1,9 @@
 """A chat server on loopback that takes so many requests at a time and refuses the others, in a process of its own.
 
-`python loopback.py SECONDS LIMIT BURST` prints its port. A reply takes so many seconds. A request beyond the limit is
-refused with status 429, and so are all for half a second in every BURST seconds (0: never). GET says what came in.
-Only the standard library is used, and one thread.
+`python loopback.py SECONDS LIMIT BURST` prints its port. A reply takes so many seconds.
+A request beyond the limit is refused with status 429, and so are all for half a second
+in every BURST seconds (0: never). GET says what came in. Only the standard library is
+used, and one thread.
 """
 
 from __future__ import annotations
@@ -25,14 +26,24 @@ class Server:
         self._first = self._last = 0.0
         self._ends: list[float] = []
 
-    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Serve one connection until it is closed."""
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 words = head.decode("latin-1").lower().split("\r\n")
-                lengths = [int(word.partition(":")[2]) for word in words if word.startswith("content-length:")]
+                lengths = [
+                    int(word.partition(":")[2])
+                    for word in words
+                    if word.startswith("content-length:")
+                ]
                 body = await reader.readexactly(sum(lengths))
-                status, answer = (200, self._told()) if head.startswith(b"GET") else await self._reply(body)
+                status, answer = (
+                    (200, self._told())
+                    if head.startswith(b"GET")
+                    else await self._reply(body)
+                )
                 text = json.dumps(answer).encode()
                 writer.write(
                     f"HTTP/1.1 {status} So\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n"
@@ -48,9 +59,17 @@ class Server:
     async def _reply(self, body: bytes) -> tuple[int, object]:
         now = time.monotonic()
         self._first = self._first or now
-        if self._busy >= self._limit or (self._burst and (now - self._first) % self._burst > self._burst - 0.5):
+        if self._busy >= self._limit or (
+            self._burst and (now - self._first) % self._burst > self._burst - 0.5
+        ):
             self._refused += 1
-            return 429, {"error": {"message": "Too many requests", "type": "requests", "code": "rate_limit_exceeded"}}
+            return 429, {
+                "error": {
+                    "message": "Too many requests",
+                    "type": "requests",
+                    "code": "rate_limit_exceeded",
+                }
+            }
         self._busy += 1
         self._most = max(self._most, self._busy)
         try:
@@ -61,13 +80,22 @@ class Server:
         self._last = time.monotonic()
         self._ends.append(self._last - self._first)
         return 200, {
-            "id": "1", "object": "chat.completion", "created": 0, "model": "loopback",
-            "choices": [{
-                "index": 0, "finish_reason": "stop",
-                "message": {"role": "assistant", "content": f"Reply {sum(self._answered.values())}"},
-            }],
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "loopback",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {
+                        "role": "assistant",
+                        "content": f"Reply {sum(self._answered.values())}",
+                    },
+                }
+            ],
             "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
-        }  # fmt: skip
+        }
 
     def _told(self) -> object:
         return {
@@ -81,7 +109,9 @@ class Server:
 
 
 async def _main(seconds: float, limit: int, burst: float) -> None:
-    server = await asyncio.start_server(Server(seconds, limit, burst).connection, "127.0.0.1", 0)
+    server = await asyncio.start_server(
+        Server(seconds, limit, burst).connection, "127.0.0.1", 0
+    )
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

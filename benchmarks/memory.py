@@ -41,7 +41,9 @@ class Hypothesis:
         if self.expect == "equal":
             return "shown" if not any(gains) else "not so"
         if self.expect == "same":
-            return "shown" if -self.within <= low and high <= self.within else "not shown"
+            return (
+                "shown" if -self.within <= low and high <= self.within else "not shown"
+            )
         return "shown" if low > 0 else "the contrary" if high < 0 else "not shown"
 
 
@@ -62,22 +64,33 @@ class Played:
     def trials(self, cell: tuple[str, str], measure: str) -> dict[str, float]:
         """Return the mean of a measure in each trial that has it."""
         kind, _, name = measure.partition(":")
-        by_trial: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        by_trial: dict[str, dict[str, list[float]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for row in self._rows[cell]:
             value = _metric(row, name) if kind == "metric" else row.score or 0.0
             if value is not None and (kind != "scenario" or row.scenario == name):
                 by_trial[row.trial][row.scenario].append(value)
-        return {trial: fmean(map(fmean, scenarios.values())) for trial, scenarios in by_trial.items()}
+        return {
+            trial: fmean(map(fmean, scenarios.values()))
+            for trial, scenarios in by_trial.items()
+        }
 
     def scores(self, cell: tuple[str, str]) -> dict[tuple[str, str, str], float | None]:
         """Return the score of each example."""
-        return {(row.trial, row.scenario, row.example): row.score for row in self._rows[cell]}
+        return {
+            (row.trial, row.scenario, row.example): row.score
+            for row in self._rows[cell]
+        }
 
 
 def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every benchmark takes both
     """Play all hypotheses in that many trials; yield a line for each."""
     data: dict[str, Any] = yaml.safe_load(WRITTEN.read_text(encoding="utf-8"))
-    found = [Hypothesis(**one | {side: tuple(one[side]) for side in ("left", "right")}) for one in data["hypotheses"]]
+    found = [
+        Hypothesis(**one | {side: tuple(one[side]) for side in ("left", "right")})
+        for one in data["hypotheses"]
+    ]
     played = Played()
     by_span: dict[str, dict[str, None]] = defaultdict(dict)
     for one in found:
@@ -85,16 +98,25 @@ def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every be
             by_span[span][label] = None
     with tempfile.TemporaryDirectory(prefix="ltm-memory-") as name:
         folder = Path(name)
-        specs = {label: _spec(folder, label, data["agents"][label]) for label in data["agents"]}
+        specs = {
+            label: _spec(folder, label, data["agents"][label])
+            for label in data["agents"]
+        }
         for span, labels in by_span.items():
             print(f"{', '.join(labels)} at {span} ...", file=sys.stderr)
-            words = [f"--ltm-suite={data['suite']}", f"--ltm-span={span}", f"--ltm-seed={data['seed']}"]
+            words = [
+                f"--ltm-suite={data['suite']}",
+                f"--ltm-span={span}",
+                f"--ltm-seed={data['seed']}",
+            ]
             words.append(f"--ltm-trials={size}")
             labelled = {_label(label): label for label in labels}
             agents = [f"{_label(label)}={specs[label]}" for label in labels]
             for _, row in play_rows(agents, words, folder / span, folder):
                 played.add((labelled[row.agent], span), row)
-            for one in [one for one in found if played.has(one.left) and played.has(one.right)]:
+            for one in [
+                one for one in found if played.has(one.left) and played.has(one.right)
+            ]:
                 found.remove(one)
                 yield from lines(one, played)
 
@@ -126,10 +148,16 @@ def lines(one: Hypothesis, played: Played) -> Iterator[str]:
     if one.expect == "equal" and played.scores(one.left) != played.scores(one.right):
         gains = [*gains, 1.0]
     mean = fmean(gains)
-    half = t_quantile((1 + LEVEL) / 2, len(gains) - 1) * stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else 1.0
+    half = (
+        t_quantile((1 + LEVEL) / 2, len(gains) - 1) * stdev(gains) / sqrt(len(gains))
+        if len(gains) > 1
+        else 1.0
+    )
     values = " and ".join(
         f"{label} at {span} {fmean(side.values()):.3f}"
-        for (label, span), side in zip((one.left, one.right), (left, right), strict=True)
+        for (label, span), side in zip(
+            (one.left, one.right), (left, right), strict=True
+        )
     )
     yield f"{one.name}: {one.verdict(gains, mean - half, mean + half)}"
     yield f"  {one.measure}: {values}; {mean:+.3f} [{mean - half:+.3f} to {mean + half:+.3f}]"

@@ -28,12 +28,21 @@ _FEWEST = 30
 def linear(size: int, repeats: int) -> Iterator[str]:
     """Yield the milliseconds of a message for each preset, at a hundredth, a tenth and all of the tokens."""
     sizes = (size // 100, size // 10, size)
-    yield "ms of the processor at " + ", ".join(f"{one:,}" for one in sizes) + " tokens, by rules"
+    yield (
+        "ms of the processor at "
+        + ", ".join(f"{one:,}" for one in sizes)
+        + " tokens, by rules"
+    )
     yield f"{'preset':<20} {'storing an exchange':>24} {'a reply':>24} {'saving all':>24}"
     for name in PRESETS:
         runs = [_grown(name, sizes) for _ in range(repeats)]
-        columns = [[median(run[at][part] for run in runs) for at in range(len(sizes))] for part in range(3)]
-        yield f"{name:<20} " + " ".join("".join(f"{ms:8.2f}" for ms in column) for column in columns)
+        columns = [
+            [median(run[at][part] for run in runs) for at in range(len(sizes))]
+            for part in range(3)
+        ]
+        yield f"{name:<20} " + " ".join(
+            "".join(f"{ms:8.2f}" for ms in column) for column in columns
+        )
 
 
 def _grown(name: str, sizes: tuple[int, ...]) -> list[tuple[float, float, float]]:
@@ -41,9 +50,14 @@ def _grown(name: str, sizes: tuple[int, ...]) -> list[tuple[float, float, float]
     agent: Any = find_agent(f"memory:rules?preset={name}").make()
     found: list[tuple[float, float, float]] = []
     storing: list[float] = []
-    tokens, questions = 0, [f"What did I say about number {number}?" for number in range(_QUESTIONS)]
+    tokens, questions = (
+        0,
+        [f"What did I say about number {number}?" for number in range(_QUESTIONS)],
+    )
     for number, one in enumerate(_exchanges(sizes[-1])):
-        agent.tell_time(_BEGIN + timedelta(minutes=2 * number, hours=2 * (number // _A_SESSION)))
+        agent.tell_time(
+            _BEGIN + timedelta(minutes=2 * number, hours=2 * (number // _A_SESSION))
+        )
         storing.append(_milliseconds(agent.accept, one.message, one.expected_reply))
         tokens += one.message_tokens or _EXCHANGE
         if tokens >= sizes[len(found)]:

@@ -20,8 +20,23 @@ from pytest_ltm._storage.errors import LtmError
 
 RECORDED = Path(__file__).with_name("recorded")
 PAGE = Path(__file__).parents[1] / "docs" / "model-results.md"
-_BEGIN, _END = "<!-- python -m benchmarks model-results writes this table -->", "<!-- the table ends here -->"
-_HEADS = ("model", "memory", "span", "examples", "score", "tokens in", "cached", "out", "USD", "seconds", "went wrong")
+_BEGIN, _END = (
+    "<!-- python -m benchmarks model-results writes this table -->",
+    "<!-- the table ends here -->",
+)
+_HEADS = (
+    "model",
+    "memory",
+    "span",
+    "examples",
+    "score",
+    "tokens in",
+    "cached",
+    "out",
+    "USD",
+    "seconds",
+    "went wrong",
+)
 _LEFT_OUT = {"checkpoints"}
 """Folders of a run that nothing is scored from."""
 
@@ -39,7 +54,10 @@ class RecordedRun(Struct, frozen=True, forbid_unknown_fields=True):
 
 def recorded_runs(folder: Path = RECORDED) -> list[RecordedRun]:
     """Return the recorded runs of a folder, as its `index.yml` lists them."""
-    return convert(yaml.safe_load((folder / "index.yml").read_text(encoding="utf-8")) or [], list[RecordedRun])
+    return convert(
+        yaml.safe_load((folder / "index.yml").read_text(encoding="utf-8")) or [],
+        list[RecordedRun],
+    )
 
 
 def pack_run(run: Path, archive: Path) -> None:
@@ -49,12 +67,20 @@ def pack_run(run: Path, archive: Path) -> None:
         for path in paths:
             name = path.relative_to(run)
             if not (_LEFT_OUT & {*name.parts} or name.name.startswith(".")):
-                packed.writestr(zipfile.ZipInfo(name.as_posix()), path.read_bytes(), zipfile.ZIP_DEFLATED)
+                packed.writestr(
+                    zipfile.ZipInfo(name.as_posix()),
+                    path.read_bytes(),
+                    zipfile.ZIP_DEFLATED,
+                )
 
 
 def table_lines(runs: Sequence[RecordedRun], folder: Path = RECORDED) -> Iterator[str]:
     """Yield the lines of the table: scores as today's rules give them, all else as it was recorded."""
-    rows = [row for recorded in runs for row in _run_rows(recorded, folder / f"{recorded.run}.zip")]
+    rows = [
+        row
+        for recorded in runs
+        for row in _run_rows(recorded, folder / f"{recorded.run}.zip")
+    ]
     for row in (_HEADS, ("---",) * 3 + ("---:",) * (len(_HEADS) - 3), *sorted(rows)):
         yield f"| {' | '.join(row)} |"
 
@@ -64,30 +90,53 @@ def _run_rows(recorded: RecordedRun, archive: Path) -> Iterator[tuple[str, ...]]
         run = Path(place) / archive.stem
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(run)
-        columns = zip(_summary_of(run)["results"], _summary_of(_score_again(run))["results"], strict=True)
+        columns = zip(
+            _summary_of(run)["results"],
+            _summary_of(_score_again(run))["results"],
+            strict=True,
+        )
         for before, now in columns:
             yield recorded.model, recorded.memory, *_figures(before, now)
 
 
 def _score_again(run: Path) -> Path:
     """Return the run folder that comes of scoring a run again."""
-    command = [sys.executable, "-m", "pytest", f"--ltm-rescore={run}", "-q", "-p", "no:cacheprovider", "--tb=no"]
-    done = subprocess.run(command, cwd=run.parent, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        f"--ltm-rescore={run}",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--tb=no",
+    ]
+    done = subprocess.run(
+        command, cwd=run.parent, capture_output=True, text=True, check=False
+    )
     runs = sorted((run.parent / ".ltm" / "runs").glob("*/summary.json"))
     if not runs:
-        raise LtmError(f"{run.name} could not be scored again (exit status {done.returncode}):\n{done.stdout[-2_000:]}")
+        raise LtmError(
+            f"{run.name} could not be scored again (exit status {done.returncode}):\n{done.stdout[-2_000:]}"
+        )
     return runs[0].parent
 
 
 def _summary_of(run: Path) -> dict[str, Any]:
-    summary: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    summary: dict[str, Any] = json.loads(
+        (run / "summary.json").read_text(encoding="utf-8")
+    )
     return summary
 
 
 def _figures(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]:
     used, bounds = before["usage"] or {}, now["bounds"] or {}
     ends = [f"{bounds[end]:.2f}" for end in ("low", "high")] if bounds else [NOTHING]
-    sent, cached, wrong = used.get("input_tokens"), used.get("cached_share"), now.get("mishap_share")
+    sent, cached, wrong = (
+        used.get("input_tokens"),
+        used.get("cached_share"),
+        now.get("mishap_share"),
+    )
     return (
         before["span_label"],
         f"{now['examples'] - now['unscored']}",
@@ -96,7 +145,9 @@ def _figures(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]:
         NOTHING if cached is None else f"{cached:.0%}",
         f"{used['output_tokens']:,}" if used else NOTHING,
         NOTHING if before["cost_usd"] is None else exact_dollars(before["cost_usd"]),
-        NOTHING if before["agent_seconds"] is None else f"{before['agent_seconds']:,.0f}",
+        NOTHING
+        if before["agent_seconds"] is None
+        else f"{before['agent_seconds']:,.0f}",
         NOTHING if wrong is None else f"{wrong:.0%}",
     )
 
@@ -114,20 +165,37 @@ def main(argv: Sequence[str]) -> int:
         prog="python -m benchmarks model-results",
         description="Score the recorded runs of real models again, and write the table of their page.",
     )
-    parser.add_argument("--add", type=Path, metavar="RUN", help="a run folder to record; the others describe it")
+    parser.add_argument(
+        "--add",
+        type=Path,
+        metavar="RUN",
+        help="a run folder to record; the others describe it",
+    )
     for name, what in (
-        ("run", "a short name for it"), ("model", "the model"), ("memory", "its memory system, with its version"),
+        ("run", "a short name for it"),
+        ("model", "the model"),
+        ("memory", "its memory system, with its version"),
         ("made-with", "server, libraries and machine, with versions"),
-    ):  # fmt: skip
+    ):
         parser.add_argument(f"--{name}", help=what)
     given = parser.parse_args(argv)
     if given.add is not None:
-        described = {name: getattr(given, name) for name in RecordedRun.__struct_fields__}
-        if missing := [name.replace("_", "-") for name, value in described.items() if not value]:
+        described = {
+            name: getattr(given, name) for name in RecordedRun.__struct_fields__
+        }
+        if missing := [
+            name.replace("_", "-") for name, value in described.items() if not value
+        ]:
             parser.error(f"--add needs --{', --'.join(missing)}")
         pack_run(given.add, RECORDED / f"{given.run}.zip")
         with (RECORDED / "index.yml").open("a", encoding="utf-8") as index:
-            index.write(yaml.safe_dump([described], sort_keys=False, allow_unicode=True, width=110))
+            index.write(
+                yaml.safe_dump(
+                    [described], sort_keys=False, allow_unicode=True, width=110
+                )
+            )
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page_with(text, list(table_lines(recorded_runs()))), encoding="utf-8")
+    PAGE.write_text(
+        page_with(text, list(table_lines(recorded_runs()))), encoding="utf-8"
+    )
     return 0

@@ -1,9 +1,10 @@
 """Mutation testing: whether the tests notice that a rule was changed.
 
-Of all small changes that could be made in what gives scores (scheduler, lanes, scores, gate, statistics, evaluators), a
-seeded sample is made, one at a time, and the tests that ran the changed line are run. A mutant that no test notices
-is printed: somebody must read it, and say whether it changes anything. Nothing on the disk is changed: the changed
-module is put in the place of the real one while it is imported (`mutated.py`).
+Of all small changes that could be made in what gives scores (scheduler, lanes, scores,
+gate, statistics, evaluators), a seeded sample is made, one at a time, and the tests
+that ran the changed line are run. A mutant that no test notices is printed: somebody
+must read it, and say whether it changes anything. Nothing on the disk is changed: the
+changed module is put in the place of the real one while it is imported (`mutated.py`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ from pytest_ltm._storage.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 TARGETS = (
-    "_engine/schedule.py", "_engine/lane.py", "_engine/score.py", "_gate/*.py", "_statistics/*.py", "evaluators/*.py",
-)  # fmt: skip
+    "_engine/schedule.py",
+    "_engine/lane.py",
+    "_engine/score.py",
+    "_gate/*.py",
+    "_statistics/*.py",
+    "evaluators/*.py",
+)
 """What gives scores and verdicts, below `pytest_ltm`."""
 TESTS = ("tests/unit", "tests/properties")
 SEED = 20_240_304
@@ -43,13 +49,37 @@ SECONDS = 120
 NOTICED, SURVIVED, NOT_RUN = "noticed", "survived", "not run"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S.*?)(?: - .*)?$", re.MULTILINE)
 _DURATION = re.compile(r"^(\d+\.\d+)s call +(\S.*)$", re.MULTILINE)
-_PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+_PYTEST = (
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:randomly",
+)
 _SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Div,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
 
 
 class Mutant(NamedTuple):
@@ -88,7 +118,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
             after = ast.unparse(changed)
             if before and after != before:
                 where = path.relative_to(ROOT).as_posix()
-                yield Mutant(where, at.lineno, before, f"({after})", start, start + len(before))
+                yield Mutant(
+                    where, at.lineno, before, f"({after})", start, start + len(before)
+                )
 
 
 def _prefix(source: str, starts: list[int], node: Any) -> str:
@@ -101,8 +133,16 @@ def _no_rules(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield all nodes that no run evaluates, or that only name types, make a class, or have `zip` refuse."""
     for node in ast.walk(tree):
         kept = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        kept += [node.test] if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" else []
-        kept += node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+        kept += (
+            [node.test]
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            else []
+        )
+        kept += (
+            node.decorator_list
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            else []
+        )
         kept += node.keywords if isinstance(node, ast.ClassDef) else []
         kept += [node] if isinstance(node, ast.keyword) and node.arg == "strict" else []
         for one in filter(None, kept):
@@ -137,32 +177,49 @@ class Verdict(NamedTuple):
     """NOTICED, SURVIVED, or NOT_RUN where no test runs the line."""
 
     def __str__(self) -> str:
-        before, after = (" ".join(text.split())[:90] for text in (self.mutant.before, self.mutant.after))
-        return f"{self.said}: {self.mutant.path}:{self.mutant.line}: {before}  ->  {after}"
+        before, after = (
+            " ".join(text.split())[:90]
+            for text in (self.mutant.before, self.mutant.after)
+        )
+        return (
+            f"{self.said}: {self.mutant.path}:{self.mutant.line}: {before}  ->  {after}"
+        )
 
 
 def survivors(count: int, repeats: int) -> Iterator[str]:
     """Yield what the tests notice of `count` changes: the share, by file, and each that survived.
 
-    The changes and the tests are the same each time, so nothing is repeated. ConfigurationError if there are fewer
-    changes than `count`, or if the tests cannot be run.
+    The changes and the tests are the same each time, so nothing is repeated.
+    ConfigurationError if there are fewer changes than `count`, or if the tests cannot
+    be run.
     """
     del repeats
-    files = sorted({path for target in TARGETS for path in (ROOT / "pytest_ltm").glob(target)})
+    files = sorted(
+        {path for target in TARGETS for path in (ROOT / "pytest_ltm").glob(target)}
+    )
     every = [mutant for path in files for mutant in mutants(path)]
     if count > len(every):
-        raise ConfigurationError(f"there are {len(every):,} changes to make, not {count:,}")
+        raise ConfigurationError(
+            f"there are {len(every):,} changes to make, not {count:,}"
+        )
     chosen = random.Random(SEED).sample(every, count)
     yield f"{len(every):,} changes in {len(files)} files; {count:,} of them, seed {SEED}"
-    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(os.cpu_count()) as pool:
+    with (
+        tempfile.TemporaryDirectory() as work,
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
         known = _all_tests(files, Path(work) / "coverage")
-        yield from (f"fails without a change, and judges none: {test}" for test in known.failed)
+        yield from (
+            f"fails without a change, and judges none: {test}" for test in known.failed
+        )
         controls = {one.path: one._replace(after=one.before) for one in chosen}.values()
 
         def control() -> None:
             for verdict in pool.map(lambda one: judged(one, known.of(one)), controls):
                 if verdict.said == NOTICED:
-                    raise ConfigurationError(f"the tests of {verdict.mutant.path} fail though nothing was changed")
+                    raise ConfigurationError(
+                        f"the tests of {verdict.mutant.path} fail though nothing was changed"
+                    )
 
         control()
         said = Counter[tuple[str, str]]()
@@ -190,9 +247,14 @@ class _Tests(NamedTuple):
         """Return the tests of a changed line that fit the budget."""
         if (mutant.path, mutant.line) not in self.by_line:
             return ()
-        tests = self.by_line[mutant.path, mutant.line] or self.by_line.get((mutant.path, 0), ())
+        tests = self.by_line[mutant.path, mutant.line] or self.by_line.get(
+            (mutant.path, 0), ()
+        )
         particular = self._within(BUDGET / 2, tests)
-        others = sorted(set(tests).difference(particular), key=lambda test: (-self.lines[mutant.path, test], test))
+        others = sorted(
+            set(tests).difference(particular),
+            key=lambda test: (-self.lines[mutant.path, test], test),
+        )
         return [*particular, *self._within(BUDGET / 2, others)]
 
     def _within(self, budget: float, tests: Iterable[str]) -> list[str]:
@@ -208,14 +270,34 @@ class _Tests(NamedTuple):
 def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
     """Run all tests with coverage; ConfigurationError if that is not possible."""
     command = [
-        *_PYTEST, *TESTS, "-n", str(os.cpu_count()), "--dist", "worksteal", "-m", "not slow or recorded",
-        "--durations=0", f"--durations-min={QUICK}",
-        *(f"--cov=pytest_ltm/{folder}" for folder in sorted({target.partition("/")[0] for target in TARGETS})),
-        # What is measured for the figure of coverage, branches and other processes, would take twice the time here.
-        f"--cov-config={os.devnull}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0",
-    ]  # fmt: skip
+        *_PYTEST,
+        *TESTS,
+        "-n",
+        str(os.cpu_count()),
+        "--dist",
+        "worksteal",
+        "-m",
+        "not slow or recorded",
+        "--durations=0",
+        f"--durations-min={QUICK}",
+        *(
+            f"--cov=pytest_ltm/{folder}"
+            for folder in sorted({target.partition("/")[0] for target in TARGETS})
+        ),
+        # What is measured for the figure of coverage, branches and other processes,
+        # would take twice the time here.
+        f"--cov-config={os.devnull}",
+        "--cov-context=test",
+        "--cov-report=",
+        "--cov-fail-under=0",
+    ]
     ended = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, check=False, capture_output=True, text=True
+        command,
+        cwd=ROOT,
+        env={**os.environ, "COVERAGE_FILE": str(data)},
+        check=False,
+        capture_output=True,
+        text=True,
     )
     failed = sorted(set(_FAILED.findall(ended.stdout)))
     if ended.returncode and not failed:
@@ -229,12 +311,17 @@ def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
             tests = {context.rpartition("|")[0] for context in contexts} - {"", *failed}
             found[name, line] = tests
             found.setdefault((name, 0), set()).update(tests)
-    lines = Counter((name, test) for (name, line), tests in found.items() if line for test in tests)
+    lines = Counter(
+        (name, test) for (name, line), tests in found.items() if line for test in tests
+    )
     whole = Counter[str]()
     for (_, test), count in lines.items():
         whole[test] += count
     return _Tests(
-        {place: sorted(tests, key=lambda test: (whole[test], test)) for place, tests in found.items()},
+        {
+            place: sorted(tests, key=lambda test: (whole[test], test))
+            for place, tests in found.items()
+        },
         lines,
         {test: float(seconds) for seconds, test in _DURATION.findall(ended.stdout)},
         failed,
@@ -249,19 +336,36 @@ def judged(mutant: Mutant, tests: Sequence[str]) -> Verdict:
     with tempfile.TemporaryDirectory() as work:
         names = Path(work) / "tests"
         names.write_text("\n".join(tests), encoding="utf-8")
-        # Plain assertions: the hook that rewrites them would load the package's modules without asking for their code.
-        command = [*_PYTEST, "-x", "-n", "0", "--assert=plain", "-p", "benchmarks.mutated", f"@{names}"]
+        # Plain assertions: the hook that rewrites them would load the package's modules
+        # without asking for their code.
+        command = [
+            *_PYTEST,
+            "-x",
+            "-n",
+            "0",
+            "--assert=plain",
+            "-p",
+            "benchmarks.mutated",
+            f"@{names}",
+        ]
         try:
             ended = subprocess.run(
-                command, cwd=ROOT, env={**os.environ, "LTM_MUTANT": json.dumps(told)}, timeout=SECONDS, check=False,
-                capture_output=True, text=True,
-            )  # fmt: skip
+                command,
+                cwd=ROOT,
+                env={**os.environ, "LTM_MUTANT": json.dumps(told)},
+                timeout=SECONDS,
+                check=False,
+                capture_output=True,
+                text=True,
+            )
         except subprocess.TimeoutExpired:
             return Verdict(mutant, NOTICED)
     said = ended.stdout + ended.stderr
     if "ERROR: not found" in said or "never imported" in said:
         if mutant.before == mutant.after:
-            raise ConfigurationError(f"{mutant.path}:{mutant.line} cannot be judged by its tests:\n{said[-2000:]}")
+            raise ConfigurationError(
+                f"{mutant.path}:{mutant.line} cannot be judged by its tests:\n{said[-2000:]}"
+            )
         return Verdict(mutant, SURVIVED)  # tests have other names now, and none failed
     return Verdict(mutant, NOTICED if ended.returncode else SURVIVED)
 

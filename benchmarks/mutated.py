@@ -19,7 +19,9 @@ def _changed_code(loader: SourceFileLoader, fullname: str) -> Any:
     if fullname != _SAID["module"]:
         return _get_code(loader, fullname)
     source = loader.get_data(loader.path).decode()
-    assert source[_SAID["start"] : _SAID["end"]] == _SAID["before"], "the file has changed meanwhile"
+    assert source[_SAID["start"] : _SAID["end"]] == _SAID["before"], (
+        "the file has changed meanwhile"
+    )
     _changed.append(fullname)
     changed = source[: _SAID["start"]] + _SAID["after"] + source[_SAID["end"] :]
     return loader.source_to_code(changed.encode(), loader.path)
@@ -33,5 +35,6 @@ def pytest_unconfigure() -> None:
 
 if _SAID["module"] in sys.modules:
     raise RuntimeError(f"{_SAID['module']} was imported before it could be changed")
-# In place of the finders' own, of which there are several: pytest's, ours, and those of editable installs.
+# In place of the finders' own, of which there are several: pytest's, ours, and those of
+# editable installs.
 SourceFileLoader.get_code = _changed_code  # type: ignore[method-assign,assignment]

@@ -38,7 +38,10 @@ def test_talk(ltm, number):
 
 def steps(size: int, repeats: int) -> Iterator[str]:
     """Yield the cost of a step in memory, and through pytest."""
-    for name, seconds in (("in memory", _in_memory), ("through pytest", _through_pytest)):
+    for name, seconds in (
+        ("in memory", _in_memory),
+        ("through pytest", _through_pytest),
+    ):
         many = median(seconds(size, STEPS) for _ in range(repeats))
         few = median(seconds(size, FEW) for _ in range(repeats))
         step = (many - few) / (size * (STEPS - FEW)) * 1e6
@@ -61,8 +64,16 @@ def _in_memory(scenarios: int, steps: int) -> float:
 def _through_pytest(scenarios: int, steps: int) -> float:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "test_talk.py").write_text(MODULE.format(scenarios=scenarios, steps=steps), encoding="utf-8")
-        words = ["test_talk.py", f"--ltm-agent={agent_in(folder)}", f"--ltm-span={SPAN}", "--ltm-dir=runs", "--tb=no"]
+        (folder / "test_talk.py").write_text(
+            MODULE.format(scenarios=scenarios, steps=steps), encoding="utf-8"
+        )
+        words = [
+            "test_talk.py",
+            f"--ltm-agent={agent_in(folder)}",
+            f"--ltm-span={SPAN}",
+            "--ltm-dir=runs",
+            "--tb=no",
+        ]
         return pytest_run(folder, words).cpu_seconds
 
 
@@ -72,7 +83,10 @@ def apart(size: int, repeats: int) -> Iterator[str]:
         folder = Path(name)
         spec = agent_in(folder)
         here, there = (
-            [_a_message(find_agent(spec, base=folder, apart=how), size) * 1e6 for _ in range(repeats)]
+            [
+                _a_message(find_agent(spec, base=folder, apart=how), size) * 1e6
+                for _ in range(repeats)
+            ]
             for how in (None, Processes(every=True, look=False))
         )
     yield f"in this process: {median(here):.0f} µs a message; in its own: {median(there):.0f} µs"
@@ -101,7 +115,10 @@ def rehearsal(size: int, repeats: int) -> Iterator[str]:
         points = []
         for part in (8, 4, 2, 1):
             items = most // part
-            costs = [_dry(items // max(trials // part, 1), max(trials // part, 1)) for _ in range(repeats)]
+            costs = [
+                _dry(items // max(trials // part, 1), max(trials // part, 1))
+                for _ in range(repeats)
+            ]
             points.append(median(cost.cpu_seconds for cost in costs))
             yield f"{items:,} {name}: {points[-1]:.1f} s, peak {median(cost.megabytes for cost in costs):.0f} MB"
         yield f"slope of the last doubling (1 is linear): {log2(points[-1] / points[-2]):.2f}"
@@ -110,6 +127,14 @@ def rehearsal(size: int, repeats: int) -> Iterator[str]:
 def _dry(scenarios: int, trials: int) -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "test_talk.py").write_text(MODULE.format(scenarios=scenarios, steps=2), encoding="utf-8")
-        words = ["test_talk.py", "--ltm-agent=full", "--ltm-span=2000", f"--ltm-trials={trials}", "--ltm-dry-run"]
+        (folder / "test_talk.py").write_text(
+            MODULE.format(scenarios=scenarios, steps=2), encoding="utf-8"
+        )
+        words = [
+            "test_talk.py",
+            "--ltm-agent=full",
+            "--ltm-span=2000",
+            f"--ltm-trials={trials}",
+            "--ltm-dry-run",
+        ]
         return pytest_run(folder, [*words, "--ltm-suite=none"])

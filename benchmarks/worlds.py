@@ -1,8 +1,8 @@
 """Imagined agents whose true scores are known: what the gate's statistics are tried on.
 
-A score comes from a normal number with parts that the examples of a scenario in one conversation share, that a whole
-conversation shares, and that both runs share because they play the same example; cut where the scenario gives no
-credit, some, or all.
+A score comes from a normal number with parts that the examples of a scenario in one
+conversation share, that a whole conversation shares, and that both runs share because
+they play the same example; cut where the scenario gives no credit, some, or all.
 """
 
 from __future__ import annotations
@@ -84,22 +84,42 @@ class Drop:
     def true(self, world: World) -> float:
         """Return the true difference, later less earlier, of the mean over scenarios."""
         held = 1 - world.wrecked
-        lost = [held * self.of(world, place) * marks.mean for place, marks in enumerate(world.scenarios)]
+        lost = [
+            held * self.of(world, place) * marks.mean
+            for place, marks in enumerate(world.scenarios)
+        ]
         return -sum(lost) / len(lost)
 
 
 MIXED = (
-    Marks(0.0, 1.0), Marks(0.02, 0.95, 3), Marks(0.6, 0.2, 5), Marks(0.0, 0.97, 3), Marks(0.9, 0.1),
-    Marks(0.0, 1.0), Marks(0.3, 0.7), Marks(0.2, 0.3, 3), Marks(0.5, 0.5), Marks(0.05, 0.6, 20), Marks(0.1, 0.8, 3),
-)  # fmt: skip
+    Marks(0.0, 1.0),
+    Marks(0.02, 0.95, 3),
+    Marks(0.6, 0.2, 5),
+    Marks(0.0, 0.97, 3),
+    Marks(0.9, 0.1),
+    Marks(0.0, 1.0),
+    Marks(0.3, 0.7),
+    Marks(0.2, 0.3, 3),
+    Marks(0.5, 0.5),
+    Marks(0.05, 0.6, 20),
+    Marks(0.1, 0.8, 3),
+)
 """Eleven scenarios as they are found: some that all pass, some that nearly nobody does, some with partial credit."""
 
 WORLDS = (
     World(name="independent", scenarios=MIXED),
     World(name="scenarios alike", scenarios=MIXED, scenario=0.5),
-    World(name="passes and fails, alike", scenarios=(Marks(0.4, 0.6),) * 11, scenario=0.4),
-    World(name="near full marks, alike", scenarios=(Marks(0.03, 0.95, 3),) * 11, scenario=0.4),
-    World(name="partial credit, alike", scenarios=(Marks(0.1, 0.2, 5),) * 11, scenario=0.4),
+    World(
+        name="passes and fails, alike", scenarios=(Marks(0.4, 0.6),) * 11, scenario=0.4
+    ),
+    World(
+        name="near full marks, alike",
+        scenarios=(Marks(0.03, 0.95, 3),) * 11,
+        scenario=0.4,
+    ),
+    World(
+        name="partial credit, alike", scenarios=(Marks(0.1, 0.2, 5),) * 11, scenario=0.4
+    ),
 )
 _EVEN = (Marks(0.4, 0.6),) * 11
 
@@ -107,25 +127,54 @@ _EVEN = (Marks(0.4, 0.6),) * 11
 def moody(sd: float, scenarios: tuple[Marks, ...] = MIXED, kind: str = "") -> World:
     """Return a world in which whole conversations go well or badly, with a standard deviation of `sd`.
 
-    That of all the rest together is 1: 0.2 of the variance at 0.5, half of it at 1, 0.8 at 2.
+    That of all the rest together is 1: 0.2 of the variance at 0.5, half of it at 1, 0.8
+    at 2.
     """
     rest = 1 / (1 + sd**2)
     share = 0.2 * rest
     name = f"{kind}conversation sd {sd:g}"
-    return World(name=name, scenarios=scenarios, example=share, scenario=share, conversation=1 - rest)
+    return World(
+        name=name,
+        scenarios=scenarios,
+        example=share,
+        scenario=share,
+        conversation=1 - rest,
+    )
 
 
 TROUBLED, MOODY = moody(1), moody(1, _EVEN, "passes and fails, ")
 """Where one conversation says little, and statistics that take scenarios for independent are wrong; the second one has
 scenarios that mind it all as much."""
-WRECKED = World(name="1 in 20 conversations earns nothing", scenarios=WORLDS[3].scenarios, scenario=0.4, wrecked=0.05)
+WRECKED = World(
+    name="1 in 20 conversations earns nothing",
+    scenarios=WORLDS[3].scenarios,
+    scenario=0.4,
+    wrecked=0.05,
+)
 """The same where it is rare and complete."""
 CRASHES = tuple(
-    World(name=f"{which} crashes in 12 %, the other is steady", scenarios=MIXED, scenario=0.4, wrecked=0.12, wrecks=who)
-    for which, who in (("the later run", (False, True)), ("the earlier run", (True, False)))
+    World(
+        name=f"{which} crashes in 12 %, the other is steady",
+        scenarios=MIXED,
+        scenario=0.4,
+        wrecked=0.12,
+        wrecks=who,
+    )
+    for which, who in (
+        ("the later run", (False, True)),
+        ("the earlier run", (True, False)),
+    )
 )
 """Equal means and unequal shapes, and the mirror."""
-HARD = (*CRASHES, moody(0.5), TROUBLED, moody(2), MOODY, moody(2, _EVEN, "passes and fails, "), WRECKED)
+HARD = (
+    *CRASHES,
+    moody(0.5),
+    TROUBLED,
+    moody(2),
+    MOODY,
+    moody(2, _EVEN, "passes and fails, "),
+    WRECKED,
+)
 
 
 def pairs(
@@ -138,15 +187,23 @@ def pairs(
 ) -> list[Pair]:
     """Return two runs; `lost` is the share of the later run's replies that infrastructure takes away.
 
-    `befell` gets for each trial what befell the later conversation as a whole, less what befell the earlier one.
+    `befell` gets for each trial what befell the later conversation as a whole, less
+    what befell the earlier one.
     """
-    common, alike, whole = sqrt(world.example), sqrt(world.scenario), sqrt(world.conversation)
+    common, alike, whole = (
+        sqrt(world.example),
+        sqrt(world.scenario),
+        sqrt(world.conversation),
+    )
     own = sqrt(1 - world.example - world.scenario - world.conversation)
     normal, uniform = chance.gauss, chance.random
     found = []
     for trial in range(trials):
         moods = [whole * normal(0, 1) for _ in range(2)]
-        wrecks = [bool(world.wrecked) and befalls and uniform() < world.wrecked for befalls in world.wrecks]
+        wrecks = [
+            bool(world.wrecked) and befalls and uniform() < world.wrecked
+            for befalls in world.wrecks
+        ]
         if befell is not None:
             befell.append(moods[1] - moods[0] + wrecks[0] - wrecks[1])
         for place, marks in enumerate(world.scenarios):
@@ -155,7 +212,9 @@ def pairs(
             for example in range(EXAMPLES):
                 hard = common * normal(0, 1)
                 before, after = (
-                    0.0 if wreck else marks.score(_place(hard + part + own * normal(0, 1)))
+                    0.0
+                    if wreck
+                    else marks.score(_place(hard + part + own * normal(0, 1)))
                     for wreck, part in zip(wrecks, shared, strict=True)
                 )
                 if not all(world.wrecks) and uniform() < world.wrecked:
@@ -166,16 +225,26 @@ def pairs(
                     continue
                 found.append(
                     Pair(
-                        scenario=f"scenario_{place:02}", example=str(example), span_label="2k", trial=str(trial),
-                        before=before, after=after,
+                        scenario=f"scenario_{place:02}",
+                        example=str(example),
+                        span_label="2k",
+                        trial=str(trial),
+                        before=before,
+                        after=after,
                     )
-                )  # fmt: skip
+                )
     return found
 
 
-def remembered(world: World, trials: int, kept: dict[int, float], chance: random.Random) -> Iterator[ScoredRow]:
+def remembered(
+    world: World, trials: int, kept: dict[int, float], chance: random.Random
+) -> Iterator[ScoredRow]:
     """Yield the rows of one agent, isolated and at spans (in tokens) at which it keeps a share of its answers."""
-    common, alike, whole = sqrt(world.example), sqrt(world.scenario), sqrt(world.conversation)
+    common, alike, whole = (
+        sqrt(world.example),
+        sqrt(world.scenario),
+        sqrt(world.conversation),
+    )
     own = sqrt(1 - world.example - world.scenario - world.conversation)
     normal = chance.gauss
     for trial in range(trials):
@@ -184,18 +253,29 @@ def remembered(world: World, trials: int, kept: dict[int, float], chance: random
             shared = {span: moods[span] + alike * normal(0, 1) for span in kept}
             for example in range(EXAMPLES):
                 hard = common * normal(0, 1)
-                score = marks.score(_place(hard + sqrt(1 - world.example) * normal(0, 1)))
+                score = marks.score(
+                    _place(hard + sqrt(1 - world.example) * normal(0, 1))
+                )
                 thread = place * EXAMPLES + example
                 yield _row(place, example, "isolated", None, f"{trial}.{thread}", score)
                 for span, share in kept.items():
-                    score = marks.score(_place(hard + shared[span] + own * normal(0, 1)))
+                    score = marks.score(
+                        _place(hard + shared[span] + own * normal(0, 1))
+                    )
                     score = score if chance.random() < share else 0.0
                     yield _row(place, example, f"{span}", span, str(trial), score)
 
 
-def _row(place: int, example: int, label: str, span: int | None, trial: str, score: float) -> ScoredRow:
+def _row(
+    place: int, example: int, label: str, span: int | None, trial: str, score: float
+) -> ScoredRow:
     return ScoredRow(
-        scenario=f"scenario_{place:02}", example=str(example), span_label=label, span=span, trial=trial, score=score
+        scenario=f"scenario_{place:02}",
+        example=str(example),
+        span_label=label,
+        span=span,
+        trial=trial,
+        score=score,
     )
 
 

@@ -1,7 +1,8 @@
 """pytest-ltm: tests the long-term memory of conversational agents, as pytest items in one long conversation.
 
-What scenarios, agents and evaluators need is exported here, and what loads results; `pytest_ltm.testing` has the fakes.
-Names are imported when they are used, because pytest loads this package in every project of its environment.
+What scenarios, agents and evaluators need is exported here, and what loads results;
+`pytest_ltm.testing` has the fakes. Names are imported when they are used, because
+pytest loads this package in every project of its environment.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
     from pytest_ltm._model.filler import Filler, FillerExchange
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.judge import Inquiry, Judge, LtmJudge, Opinion
-    from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
+    from pytest_ltm._model.scenario import (
+        Ask,
+        Definition,
+        Say,
+        Step,
+        Wait,
+        Watch,
+        spread,
+    )
     from pytest_ltm._model.score import Check, Evaluator, Score, Unscored, Verdict
     from pytest_ltm._model.simulated_user import LtmUser
     from pytest_ltm._model.transcript import Exchange

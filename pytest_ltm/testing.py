@@ -27,9 +27,20 @@ from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
-from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
+from pytest_ltm.users._user_connection import (
+    USER_MODEL_NAME,
+    UserConnection,
+    find_user_model,
+)
 
-__all__ = ["CountingFiller", "FakeJudge", "Played", "ScriptedAgent", "run_conversation", "run_scenario"]
+__all__ = [
+    "CountingFiller",
+    "FakeJudge",
+    "Played",
+    "ScriptedAgent",
+    "run_conversation",
+    "run_scenario",
+]
 
 
 class ScriptedAgent:
@@ -64,7 +75,9 @@ class CountingFiller:
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler of about `tokens` tokens whose message has at most `max_message_tokens`."""
         self.made += 1
-        size = max(1, min(tokens - 4, max_message_tokens - 8))  # its number takes a few tokens
+        size = max(
+            1, min(tokens - 4, max_message_tokens - 8)
+        )  # its number takes a few tokens
         return FillerExchange(f"Filler {self.made}:" + " word" * size, "ok")
 
     def configuration(self) -> object:
@@ -119,18 +132,16 @@ def run_conversation(
     """Play scenarios, given as functions of the handle by name, with one agent; nothing touches the disk.
 
     Args:
-        scenarios: The bodies by name; each is called with its own `Ltm`.
-        agent: An agent, a class, a no-argument factory or a function of the message.
-        span: The memory span in tokens; None for isolated examples.
-        seed: The seed of everything random.
-        definitions: The data of scenarios, by name.
-        examples: The planned examples; by default one of each scenario.
-        filler: What passes tokens; by default a CountingFiller.
-        journal: Where the conversation is recorded; one that holds a recording is replayed first.
-        opening: The first message; "" for none.
-        history: Exchanges that are told in the place of filler; time begins at the first one's date.
-        retries: How often a message is sent again after a TransientFault.
-        reply_timeout: Seconds that a reply may take; None for no limit.
+        scenarios: The bodies by name; each is called with its own `Ltm`. agent: An
+        agent, a class, a no-argument factory or a function of the message. span: The
+        memory span in tokens; None for isolated examples. seed: The seed of everything
+        random. definitions: The data of scenarios, by name. examples: The planned
+        examples; by default one of each scenario. filler: What passes tokens; by
+        default a CountingFiller. journal: Where the conversation is recorded; one that
+        holds a recording is replayed first. opening: The first message; "" for none.
+        history: Exchanges that are told in the place of filler; time begins at the
+        first one's date. retries: How often a message is sent again after a
+        TransientFault. reply_timeout: Seconds that a reply may take; None for no limit.
         **plan: Other fields of the plan.
 
     Returns:
@@ -147,22 +158,42 @@ def run_conversation(
     True
     """
     planned = examples or (
-        PlannedExample(scenario=name, example="0", definition=(definitions or {}).get(name)) for name in scenarios
+        PlannedExample(
+            scenario=name, example="0", definition=(definitions or {}).get(name)
+        )
+        for name in scenarios
     )
     defaults = {
-        "trial": 0, "tokenizer": "cl100k_base", "filler": "counting", "scoring": "current", "judge": "none",
-        "judge_votes": 1, "time": "simulated",
-    }  # fmt: skip
-    whole = Plan(examples=tuple(planned), seed=seed, span=span, opening=opening, **{**defaults, **plan})
+        "trial": 0,
+        "tokenizer": "cl100k_base",
+        "filler": "counting",
+        "scoring": "current",
+        "judge": "none",
+        "judge_votes": 1,
+        "time": "simulated",
+    }
+    whole = Plan(
+        examples=tuple(planned),
+        seed=seed,
+        span=span,
+        opening=opening,
+        **{**defaults, **plan},
+    )
     endings: dict[str, Ending] = {}
     factory = ConversationFactory(
-        plan=whole, seed=seed, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
-        counter=token_counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
-    )  # fmt: skip
+        plan=whole,
+        seed=seed,
+        clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
+        counter=token_counter(whole.tokenizer),
+        filler=filler or CountingFiller(),
+        history=history,
+    )
 
     def body(example: PlannedExample) -> _Body:
         made = _Body(lambda: scenarios[example.scenario](ltm), endings)
-        ltm = factory.handle(made.send, example, lambda: conversation, users=users.handle(example.key))
+        ltm = factory.handle(
+            made.send, example, lambda: conversation, users=users.handle(example.key)
+        )
         made.sheet = ltm.sheet
         return made
 
@@ -171,12 +202,21 @@ def run_conversation(
 
     def speaker() -> AgentCaller:
         attempts = Retries(most=retries, rng=random.Random(seed))
-        return AgentCaller(supply.make(folder=place), timeout=reply_timeout, retries=attempts)
+        return AgentCaller(
+            supply.make(folder=place), timeout=reply_timeout, retries=attempts
+        )
 
     journal = journal or Journal()
     users = UserConnection(
         lambda model, _: BudgetedCaller(
-            ModelCaller(find_user_model(model), who=USER_MODEL_NAME, error=UserError, timeout=None), "user", journal
+            ModelCaller(
+                find_user_model(model),
+                who=USER_MODEL_NAME,
+                error=UserError,
+                timeout=None,
+            ),
+            "user",
+            journal,
         ),
         journal=journal,
         timings=Timings(),
@@ -191,13 +231,20 @@ def run_conversation(
     users.close()
     lanes = {lane.example.key: lane for lane in conversation.lanes}
     return Played(
-        endings=endings, lanes=lanes, transcript=conversation.channel.transcript,
-        notices=tuple(conversation.notices), order=tuple(endings),
-    )  # fmt: skip
+        endings=endings,
+        lanes=lanes,
+        transcript=conversation.channel.transcript,
+        notices=tuple(conversation.notices),
+        order=tuple(endings),
+    )
 
 
 def run_scenario(
-    scenario: Callable[[Ltm], object], agent: object, *, definition: Definition | None = None, **options: Any
+    scenario: Callable[[Ltm], object],
+    agent: object,
+    *,
+    definition: Definition | None = None,
+    **options: Any,
 ) -> Ending:
     """Play one scenario alone and return how it ended.
 
@@ -217,4 +264,6 @@ def run_scenario(
     1.0
     """
     definitions = {"scenario": definition} if definition else None
-    return run_conversation({"scenario": scenario}, agent, definitions=definitions, **options).endings["scenario/0"]
+    return run_conversation(
+        {"scenario": scenario}, agent, definitions=definitions, **options
+    ).endings["scenario/0"]

@@ -20,7 +20,12 @@ class Thing:
 
     def fact(self, value: str) -> str:
         """Return that it is so, in words."""
-        verb = {SOUND: "", COLOUR: f" {self._be}", TASTE: f" {self._verb('taste')}", COUNT: " has"}[self.aspect]
+        verb = {
+            SOUND: "",
+            COLOUR: f" {self._be}",
+            TASTE: f" {self._verb('taste')}",
+            COUNT: " has",
+        }[self.aspect]
         return f"{self.name}{verb} {value}{self.unit and f' {self.unit}'}"
 
     def question(self) -> str:
@@ -55,24 +60,59 @@ class Thing:
 
 
 _SOUNDS = {
-    "dogs": "bark", "cats": "meow", "cows": "moo", "ducks": "quack", "frogs": "croak", "lions": "roar",
-    "hens": "cluck", "owls": "hoot", "sheep": "bleat", "horses": "neigh", "bees": "buzz", "pigs": "grunt",
-}  # fmt: skip
+    "dogs": "bark",
+    "cats": "meow",
+    "cows": "moo",
+    "ducks": "quack",
+    "frogs": "croak",
+    "lions": "roar",
+    "hens": "cluck",
+    "owls": "hoot",
+    "sheep": "bleat",
+    "horses": "neigh",
+    "bees": "buzz",
+    "pigs": "grunt",
+}
 _COLOURS = {
-    "snow": "white", "milk": "white", "grass": "green", "spinach": "green", "blood": "red", "ripe tomatoes": "red",
-    "coal": "black", "soot": "black", "canaries": "yellow", "carrots": "orange", "pumpkins": "orange",
-    "elephants": "grey", "flamingos": "pink",
-}  # fmt: skip
+    "snow": "white",
+    "milk": "white",
+    "grass": "green",
+    "spinach": "green",
+    "blood": "red",
+    "ripe tomatoes": "red",
+    "coal": "black",
+    "soot": "black",
+    "canaries": "yellow",
+    "carrots": "orange",
+    "pumpkins": "orange",
+    "elephants": "grey",
+    "flamingos": "pink",
+}
 _TASTES = {
-    "sugar": "sweet", "honey": "sweet", "maple syrup": "sweet", "vinegar": "sour", "lemons": "sour",
-    "sea water": "salty", "tears": "salty",
-}  # fmt: skip
+    "sugar": "sweet",
+    "honey": "sweet",
+    "maple syrup": "sweet",
+    "vinegar": "sour",
+    "lemons": "sour",
+    "sea water": "salty",
+    "tears": "salty",
+}
 _COUNTS = {
-    "a week": (7, "days"), "a year": (12, "months"), "a day": (24, "hours"), "an hour": (60, "minutes"),
-    "a minute": (60, "seconds"), "a century": (100, "years"), "a spider": (8, "legs"), "a horse": (4, "legs"),
-    "an ant": (6, "legs"), "a bird": (2, "legs"), "a bicycle": (2, "wheels"), "a violin": (4, "strings"),
-    "an octopus": (8, "arms"), "a chessboard": (64, "squares"),
-}  # fmt: skip
+    "a week": (7, "days"),
+    "a year": (12, "months"),
+    "a day": (24, "hours"),
+    "an hour": (60, "minutes"),
+    "a minute": (60, "seconds"),
+    "a century": (100, "years"),
+    "a spider": (8, "legs"),
+    "a horse": (4, "legs"),
+    "an ant": (6, "legs"),
+    "a bird": (2, "legs"),
+    "a bicycle": (2, "wheels"),
+    "a violin": (4, "strings"),
+    "an octopus": (8, "arms"),
+    "a chessboard": (64, "squares"),
+}
 THINGS = (
     *(Thing(SOUND, name, value) for name, value in _SOUNDS.items()),
     *(Thing(COLOUR, name, value) for name, value in _COLOURS.items()),
@@ -81,16 +121,51 @@ THINGS = (
 )
 VALUES = {
     SOUND: tuple(_SOUNDS.values()),
-    COLOUR: ("white", "green", "red", "black", "yellow", "orange", "grey", "pink", "blue", "brown", "purple"),
-    TASTE: ("sweet", "sour", "salty", "bitter", "peppery", "minty", "smoky", "fishy", "nutty", "cheesy"),
+    COLOUR: (
+        "white",
+        "green",
+        "red",
+        "black",
+        "yellow",
+        "orange",
+        "grey",
+        "pink",
+        "blue",
+        "brown",
+        "purple",
+    ),
+    TASTE: (
+        "sweet",
+        "sour",
+        "salty",
+        "bitter",
+        "peppery",
+        "minty",
+        "smoky",
+        "fishy",
+        "nutty",
+        "cheesy",
+    ),
     COUNT: tuple(map(str, range(3, 41))),
 }
 """What there may be of each aspect, here or elsewhere."""
 ALSO = {
-    "bark": "woof", "meow": "miaow|mew", "croak": "ribbit", "bleat": "baa", "neigh": "whinny", "grunt": "oink",
-    "buzz": "hum", "sour": "acidic|tart", "salty": "salt", "grey": "gray", "minty": "mint", "smoky": "smoke",
-    "fishy": "fish", "nutty": "nut", "cheesy": "cheese",
-}  # fmt: skip
+    "bark": "woof",
+    "meow": "miaow|mew",
+    "croak": "ribbit",
+    "bleat": "baa",
+    "neigh": "whinny",
+    "grunt": "oink",
+    "buzz": "hum",
+    "sour": "acidic|tart",
+    "salty": "salt",
+    "grey": "gray",
+    "minty": "mint",
+    "smoky": "smoke",
+    "fishy": "fish",
+    "nutty": "nut",
+    "cheesy": "cheese",
+}
 """Other words for some of them."""
 
 

@@ -39,7 +39,8 @@ GIVEN_NAMES = tuple(
     Yvonne Zachary Zelda Zoe""".split()  # noqa: SIM905 - reads best
 )
 """Given names that are heard in English-speaking countries, put together for this scenario; frozen, because equal seeds
-must give equal texts, whatever is installed. With any change the scenarios that draw them go up in version."""
+must give equal texts, whatever is installed. With any change the scenarios that draw
+them go up in version."""
 ORDINARY_WORDS = frozenset(
     """amber angel april ariel austin autumn bill brandy brook brooke brooklyn carmel carol carter chad chase chelsea
     cherie cheyenne christian cody cole crystal daisy dakota dale dawn dean destiny diamond don drew earl ebony eden
@@ -91,56 +92,93 @@ WITHOUT_THE_WORD = (
 """How people go on once it is known what they were called."""
 TRIES = 200
 """Draws for each name, before the names of a locale are called too few."""
-RESET = "Please forget every name that I have given myself. For the time being I have none."
+RESET = (
+    "Please forget every name that I have given myself. For the time being I have none."
+)
 
 
-def first_names(rng: random.Random, number: int, locale: str | None = None, language: Language = ENGLISH) -> list[str]:
+def first_names(
+    rng: random.Random,
+    number: int,
+    locale: str | None = None,
+    language: Language = ENGLISH,
+) -> list[str]:
     """Return different names; none is a part of another, so that every rule can tell them apart.
 
-    `locale`: one of Faker's, such as `de_DE`; None: those of the language. ValueError where Faker is not installed, has
-    no such locale, or has too few names of letters alone.
+    `locale`: one of Faker's, such as `de_DE`; None: those of the language. ValueError
+    where Faker is not installed, has no such locale, or has too few names of letters
+    alone.
     """
     draw = _drawer(rng, locale, language.find_text("names.given", GIVEN_NAMES))
     drawn: list[str] = []
     for name in (draw() for _ in range(TRIES * number)):
-        if name.isalpha() and name.lower() not in ORDINARY_WORDS and not _alike(name, drawn):
+        if (
+            name.isalpha()
+            and name.lower() not in ORDINARY_WORDS
+            and not _alike(name, drawn)
+        ):
             drawn.append(name)
         if len(drawn) == number:
             return drawn
-    raise ValueError(f"locale {locale!r} has too few first names that differ: {len(drawn)} of {number}")
+    raise ValueError(
+        f"locale {locale!r} has too few first names that differ: {len(drawn)} of {number}"
+    )
 
 
 def _alike(name: str, others: list[str]) -> bool:
-    return any(name.lower() in other.lower() or other.lower() in name.lower() for other in others)
+    return any(
+        name.lower() in other.lower() or other.lower() in name.lower()
+        for other in others
+    )
 
 
-def _drawer(rng: random.Random, locale: str | None, given: Sequence[str]) -> Callable[[], str]:
+def _drawer(
+    rng: random.Random, locale: str | None, given: Sequence[str]
+) -> Callable[[], str]:
     if locale is None:
         return partial(rng.choice, given)
     try:
         from faker import Factory
     except ModuleNotFoundError:
-        raise ValueError(f"locale {locale!r} needs Faker: pip install 'pytest-ltm[faker]'") from None
+        raise ValueError(
+            f"locale {locale!r} needs Faker: pip install 'pytest-ltm[faker]'"
+        ) from None
     try:
         maker: Any = Factory.create(locale, providers=["faker.providers.person"])
     except AttributeError:
-        raise ValueError(f"locale {locale!r} is none of Faker's, such as 'de_DE'") from None
+        raise ValueError(
+            f"locale {locale!r} is none of Faker's, such as 'de_DE'"
+        ) from None
     maker.seed_instance(rng.getrandbits(64))
     return lambda: str(maker.first_name())
 
 
-def told(rng: random.Random, names: list[str], language: Language = ENGLISH, *, lasting: bool = False) -> list[Say]:
+def told(
+    rng: random.Random,
+    names: list[str],
+    language: Language = ENGLISH,
+    *,
+    lasting: bool = False,
+) -> list[Say]:
     """Return one statement for each name: an introduction, then changes, of which half do not say that they are one.
 
     `lasting`: former names are still wanted, so that none is out of date.
     """
     introductions, changes, unmarked = (
         language.find_text(f"names.{part}", texts)
-        for part, texts in (("introductions", INTRODUCTIONS), ("changes", CHANGES), ("unmarked", WITHOUT_THE_WORD))
+        for part, texts in (
+            ("introductions", INTRODUCTIONS),
+            ("changes", CHANGES),
+            ("unmarked", WITHOUT_THE_WORD),
+        )
     )
     return [
         Say(
-            worded(rng, either(rng, changes, unmarked) if place else introductions, name=name),
+            worded(
+                rng,
+                either(rng, changes, unmarked) if place else introductions,
+                name=name,
+            ),
             tells={f"name {place + 1}" if lasting else "name": name},
         )
         for place, name in enumerate(names)

@@ -10,9 +10,27 @@ from typing import NamedTuple
 from ._wording import filled, worded
 
 NOUNS = (
-    "anchor", "barn", "barrel", "basket", "boat", "bridge", "bucket", "cabin", "cart", "crate", "drum", "kettle",
-    "ladder", "lantern", "raft", "stove", "tent", "tower", "wagon", "windmill",
-)  # fmt: skip
+    "anchor",
+    "barn",
+    "barrel",
+    "basket",
+    "boat",
+    "bridge",
+    "bucket",
+    "cabin",
+    "cart",
+    "crate",
+    "drum",
+    "kettle",
+    "ladder",
+    "lantern",
+    "raft",
+    "stove",
+    "tent",
+    "tower",
+    "wagon",
+    "windmill",
+)
 PLURAL, OWNER, QUALITY, PLACE = "plural", "owner", "quality", "place"
 WORDS = {
     PLURAL: ("s",),
@@ -104,7 +122,11 @@ class Morphemes:
 
     def root(self) -> str:
         """Return a word for a thing, such as `tuzma`; only such words have two consonants in a row."""
-        return self._new(lambda: f"{self._syllable()}{self._rng.choice(_MIDDLES)}{self._rng.choice(_VOWELS)}")
+        return self._new(
+            lambda: (
+                f"{self._syllable()}{self._rng.choice(_MIDDLES)}{self._rng.choice(_VOWELS)}"
+            )
+        )
 
     def affix(self) -> str:
         """Return a beginning or an ending, such as `fe`."""
@@ -155,7 +177,10 @@ def pairs_of(features: Sequence[Feature]) -> Iterator[frozenset[Feature]]:
 
 def paired(rng: random.Random, examples: Sequence[tuple[str, str]]) -> str:
     """Return pairs of a phrase and its form as one sentence."""
-    return "; ".join(filled(rng, rng.choice(PAIRS)).format(gloss=gloss, form=form) for gloss, form in examples)
+    return "; ".join(
+        filled(rng, rng.choice(PAIRS)).format(gloss=gloss, form=form)
+        for gloss, form in examples
+    )
 
 
 def told_forms(language: str, examples: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -165,4 +190,6 @@ def told_forms(language: str, examples: Sequence[tuple[str, str]]) -> dict[str, 
 
 def question(rng: random.Random, gloss: str, language: str) -> str:
     """Return a question for the form of a phrase."""
-    return worded(rng, QUESTIONS, gloss=gloss, language=language, only=worded(rng, ONLY))
+    return worded(
+        rng, QUESTIONS, gloss=gloss, language=language, only=worded(rng, ONLY)
+    )

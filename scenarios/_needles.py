@@ -14,10 +14,31 @@ from ._inventions import Inventions
 from ._wording import either, worded
 
 THINGS = (
-    "locker", "bicycle lock", "garden gate", "safe", "burglar alarm", "tool shed", "briefcase", "letterbox",
-    "cellar door", "garage", "suitcase", "summer house", "filing cabinet", "paint store", "rowing boat", "wine store",
-    "greenhouse", "music room", "camper van", "key box", "darkroom", "loft hatch", "beach hut", "server rack",
-)  # fmt: skip
+    "locker",
+    "bicycle lock",
+    "garden gate",
+    "safe",
+    "burglar alarm",
+    "tool shed",
+    "briefcase",
+    "letterbox",
+    "cellar door",
+    "garage",
+    "suitcase",
+    "summer house",
+    "filing cabinet",
+    "paint store",
+    "rowing boat",
+    "wine store",
+    "greenhouse",
+    "music room",
+    "camper van",
+    "key box",
+    "darkroom",
+    "loft hatch",
+    "beach hut",
+    "server rack",
+)
 NAMED = (
     (
         "[by the way, |for your notes: |before I forget: |so that somebody knows it: |]the code [for|of] {thing} is "
@@ -90,7 +111,12 @@ class Place(NamedTuple):
 
     def said(self, language: Language) -> str:
         """Return `Nadia Velarmere's locker`."""
-        return language.phrase("needles.place", "{owner}'s {thing}", owner=self.owner, thing=language.word(self.thing))
+        return language.phrase(
+            "needles.place",
+            "{owner}'s {thing}",
+            owner=self.owner,
+            thing=language.word(self.thing),
+        )
 
 
 class Hay:
@@ -102,13 +128,18 @@ class Hay:
         self._codes: set[str] = set()
         self._places: set[Place] = set()
         names = Inventions(rng)
-        self.owners = [f"{given} {names.name()}" for given in rng.sample(GIVEN_NAMES, OWNERS)]
+        self.owners = [
+            f"{given} {names.name()}" for given in rng.sample(GIVEN_NAMES, OWNERS)
+        ]
         """With surnames that nobody else has, for many examples share a conversation."""
 
     def place(self, owner: str = "", thing: str = "") -> Place:
         """Return a new place, of this owner or for this thing if they are given."""
         while True:
-            result = Place(owner or self._rng.choice(self.owners), thing or self._rng.choice(THINGS))
+            result = Place(
+                owner or self._rng.choice(self.owners),
+                thing or self._rng.choice(THINGS),
+            )
             if result not in self._places:
                 self._places.add(result)
                 return result
@@ -116,7 +147,10 @@ class Hay:
     def code(self) -> str:
         """Return a new code of two syllables and two digits, such as `vabi87`."""
         while True:
-            syllables = "".join(self._rng.choice(CONSONANTS) + self._rng.choice(VOWELS) for _ in range(2))
+            syllables = "".join(
+                self._rng.choice(CONSONANTS) + self._rng.choice(VOWELS)
+                for _ in range(2)
+            )
             code = f"{syllables}{self._rng.randint(10, 99)}"
             if code not in self._codes:
                 self._codes.add(code)
@@ -125,16 +159,31 @@ class Hay:
     def near(self, place: Place, number: int) -> list[tuple[str, str]]:
         """Return so many sentences that are nearly about that place, each with its code, in turn of three kinds.
 
-        Somebody else's thing of that kind, another thing of the same owner, and what opened the place before.
+        Somebody else's thing of that kind, another thing of the same owner, and what
+        opened the place before.
         """
         result = []
         for kind in range(number):
             code = self.code()
             if kind % 3 == 2:
                 former = self.language.find_text("needles.former", FORMER)
-                result.append((worded(self._rng, former, thing=place.said(self.language), code=code), code))
+                result.append(
+                    (
+                        worded(
+                            self._rng,
+                            former,
+                            thing=place.said(self.language),
+                            code=code,
+                        ),
+                        code,
+                    )
+                )
             else:
-                other = self.place(thing=place.thing) if kind % 3 == 0 else self.place(owner=place.owner)
+                other = (
+                    self.place(thing=place.thing)
+                    if kind % 3 == 0
+                    else self.place(owner=place.owner)
+                )
                 result.append((self.told(other, code), code))
         return result
 
@@ -144,17 +193,31 @@ class Hay:
             self.language.find_text("needles.named", NAMED),
             self.language.find_text("needles.unnamed", UNNAMED),
         )
-        return worded(self._rng, either(self._rng, named, unnamed), thing=place.said(self.language), code=code)
+        return worded(
+            self._rng,
+            either(self._rng, named, unnamed),
+            thing=place.said(self.language),
+            code=code,
+        )
 
     def linked(self, one: Place, other: Place) -> str:
         """Return a sentence that says that two things have the same code."""
         wordings = self.language.find_text("needles.same", SAME)
-        return worded(self._rng, wordings, thing=one.said(self.language), other=other.said(self.language))
+        return worded(
+            self._rng,
+            wordings,
+            thing=one.said(self.language),
+            other=other.said(self.language),
+        )
 
 
 def asked(rng: random.Random, place: Place, language: Language) -> str:
     """Return the question for a thing's code."""
-    return worded(rng, language.find_text("needles.questions", QUESTIONS), thing=place.said(language))
+    return worded(
+        rng,
+        language.find_text("needles.questions", QUESTIONS),
+        thing=place.said(language),
+    )
 
 
 def depth_of(rng: random.Random, parameters: Mapping[str, Any]) -> float:
@@ -163,16 +226,30 @@ def depth_of(rng: random.Random, parameters: Mapping[str, Any]) -> float:
     ValueError if that is not a list of such numbers.
     """
     depths = parameters.get("depths", DEPTHS)
-    listed = depths if isinstance(depths, Sequence) and not isinstance(depths, str) else [depths]
+    listed = (
+        depths
+        if isinstance(depths, Sequence) and not isinstance(depths, str)
+        else [depths]
+    )
     for depth in listed:
-        if not isinstance(depth, (int, float)) or isinstance(depth, bool) or not 0 <= depth <= 1:
-            raise ValueError(f"depths are numbers from 0 (told first) to 1 (told last), not {depth!r}")
+        if (
+            not isinstance(depth, (int, float))
+            or isinstance(depth, bool)
+            or not 0 <= depth <= 1
+        ):
+            raise ValueError(
+                f"depths are numbers from 0 (told first) to 1 (told last), not {depth!r}"
+            )
     if not listed:
-        raise ValueError("depths has no number: give some from 0 (told first) to 1 (told last)")
+        raise ValueError(
+            "depths has no number: give some from 0 (told first) to 1 (told last)"
+        )
     return float(rng.choice(listed))
 
 
-def laid(told: Sequence[tuple[float, Say]], questions: Sequence[Ask], last: float) -> tuple[Say | Ask | Wait, ...]:
+def laid(
+    told: Sequence[tuple[float, Say]], questions: Sequence[Ask], last: float
+) -> tuple[Say | Ask | Wait, ...]:
     """Return messages at their depths of a share of the span, the first at its beginning, and then the questions."""
     steps: list[Say | Ask | Wait] = []
     for depth, said in sorted(told, key=lambda each: each[0]):

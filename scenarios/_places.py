@@ -17,19 +17,80 @@ Leg: TypeAlias = tuple[int, str, str]
 Point: TypeAlias = tuple[int, int]
 
 PLACES = (
-    "aviary", "bandstand", "cinema", "courthouse", "drawbridge", "embassy", "fire station", "fish market", "gasworks",
-    "hat shop", "ice rink", "law school", "lido", "music hall", "observatory", "opera", "pawnshop", "planetarium",
-    "prison", "racecourse", "rose garden", "skate park", "swimming pool", "tram depot", "velodrome", "water tower",
-    "waxworks", "wrestling club",
-)  # fmt: skip
+    "aviary",
+    "bandstand",
+    "cinema",
+    "courthouse",
+    "drawbridge",
+    "embassy",
+    "fire station",
+    "fish market",
+    "gasworks",
+    "hat shop",
+    "ice rink",
+    "law school",
+    "lido",
+    "music hall",
+    "observatory",
+    "opera",
+    "pawnshop",
+    "planetarium",
+    "prison",
+    "racecourse",
+    "rose garden",
+    "skate park",
+    "swimming pool",
+    "tram depot",
+    "velodrome",
+    "water tower",
+    "waxworks",
+    "wrestling club",
+)
 """None is a part of another, and none stands in another scenario."""
 BEGINNINGS = (
-    "Amsel", "Brock", "Crimble", "Dunner", "Elver", "Fossel", "Grindel", "Hobber", "Isper", "Jessel", "Knapper",
-    "Lumber", "Mottel", "Nettel", "Orlen", "Pummer", "Quarrel", "Rushel", "Stottel", "Tresser", "Ulver", "Vossel",
-    "Wimmer", "Yester",
-)  # fmt: skip
-ENDINGS = ("borough", "combe", "dale", "fell", "haugh", "holt", "minster", "stead", "thorpe", "wold")
-WAYS: Mapping[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
+    "Amsel",
+    "Brock",
+    "Crimble",
+    "Dunner",
+    "Elver",
+    "Fossel",
+    "Grindel",
+    "Hobber",
+    "Isper",
+    "Jessel",
+    "Knapper",
+    "Lumber",
+    "Mottel",
+    "Nettel",
+    "Orlen",
+    "Pummer",
+    "Quarrel",
+    "Rushel",
+    "Stottel",
+    "Tresser",
+    "Ulver",
+    "Vossel",
+    "Wimmer",
+    "Yester",
+)
+ENDINGS = (
+    "borough",
+    "combe",
+    "dale",
+    "fell",
+    "haugh",
+    "holt",
+    "minster",
+    "stead",
+    "thorpe",
+    "wold",
+)
+WAYS: Mapping[str, Point] = {
+    "north": (0, 1),
+    "south": (0, -1),
+    "east": (1, 0),
+    "west": (-1, 0),
+}
 FARTHEST = 5
 """Kilometres of the longest leg."""
 
@@ -75,14 +136,32 @@ RESET = "You can forget the town that I described, and all of its places."
 
 def town(rng: random.Random) -> str:
     """Return the name of a town, of which there are 240; every second town has none, and is the user's own."""
-    return f"{rng.choice(BEGINNINGS)}{rng.choice(ENDINGS)}" if rng.random() < 0.5 else ""
+    return (
+        f"{rng.choice(BEGINNINGS)}{rng.choice(ENDINGS)}" if rng.random() < 0.5 else ""
+    )
 
 
-def asked(rng: random.Random, wordings: Sequence[str], where: str, start: str, goal: str, language: Language) -> str:
+def asked(
+    rng: random.Random,
+    wordings: Sequence[str],
+    where: str,
+    start: str,
+    goal: str,
+    language: Language,
+) -> str:
     """Return a question about the way from one place to another; it may name the town, if that has a name."""
-    within = language.phrase("places.within", " in {town}", town=where) if where and rng.random() < 0.5 else ""
+    within = (
+        language.phrase("places.within", " in {town}", town=where)
+        if where and rng.random() < 0.5
+        else ""
+    )
     ends = {"start": language.word(start), "goal": language.word(goal)}
-    return worded(rng, wordings, way=language.phrase("places.way", "from the {start} to the {goal}", **ends) + within)
+    return worded(
+        rng,
+        wordings,
+        way=language.phrase("places.way", "from the {start} to the {goal}", **ends)
+        + within,
+    )
 
 
 def number_of_places(parameters: Mapping[str, Any], default: int, least: int) -> int:
@@ -95,7 +174,12 @@ def route(rng: random.Random, places: Sequence[str]) -> list[Leg]:
     here: Point = (0, 0)
     taken, legs = {here}, list[Leg]()
     for place in places[1:]:
-        free = [(km, way) for km in range(1, FARTHEST + 1) for way in WAYS if moved(here, km, way) not in taken]
+        free = [
+            (km, way)
+            for km in range(1, FARTHEST + 1)
+            for way in WAYS
+            if moved(here, km, way) not in taken
+        ]
         km, way = rng.choice(free)
         here = moved(here, km, way)
         taken.add(here)
@@ -117,18 +201,28 @@ def end(legs: Iterable[Leg]) -> Point:
     return here
 
 
-def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg], language: Language = ENGLISH) -> list[Say]:
+def told(
+    rng: random.Random,
+    where: str,
+    start: str,
+    legs: Sequence[Leg],
+    language: Language = ENGLISH,
+) -> list[Say]:
     """Return one statement for each place of a town; `where` "" is a town whose name is not told.
 
-    Half of those after the first name no town, and some of these not the place before either.
+    Half of those after the first name no town, and some of these not the place before
+    either.
     """
     first, first_unnamed, following, following_unnamed, from_there = (
         language.find_text(f"places.{part}", texts)
         for part, texts in (
-            ("first", FIRST), ("first_unnamed", FIRST_UNNAMED), ("next", NEXT), ("next_unnamed", NEXT_UNNAMED),
+            ("first", FIRST),
+            ("first_unnamed", FIRST_UNNAMED),
+            ("next", NEXT),
+            ("next_unnamed", NEXT_UNNAMED),
             ("from_there", FROM_THERE),
         )
-    )  # fmt: skip
+    )
     before = language.word(start)
     says = [
         Say(
@@ -137,10 +231,20 @@ def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg], langua
         )
     ]
     for number, (km, way, place) in enumerate(legs):
-        unnamed = either(rng, following_unnamed, from_there) if number else following_unnamed
+        unnamed = (
+            either(rng, following_unnamed, from_there) if number else following_unnamed
+        )
         wordings = either(rng, following, unnamed) if where else unnamed
         there = language.word(place)
-        text = worded(rng, wordings, town=where, place=there, km=km, way=language.word(way), before=before)
+        text = worded(
+            rng,
+            wordings,
+            town=where,
+            place=there,
+            km=km,
+            way=language.word(way),
+            before=before,
+        )
         says.append(Say(text, tells={f"what lies {way} of the {before}": str(there)}))
         before = there
     return says

@@ -26,29 +26,100 @@ class Person:
 
 
 PEOPLE = tuple(
-    [Person(name, "she", "her", "her") for name in (
-        "Aldith", "Corisande", "Fenella", "Hesper", "Jocasta", "Linnet", "Merrin", "Sidony", "Ottoline", "Wilmot")]
-    + [Person(name, "he", "him", "his") for name in (
-        "Barnabo", "Denzil", "Gervase", "Isambard", "Kester", "Odo", "Perran", "Tobit", "Quillon", "Lucan")]
-)  # fmt: skip
+    [
+        Person(name, "she", "her", "her")
+        for name in (
+            "Aldith",
+            "Corisande",
+            "Fenella",
+            "Hesper",
+            "Jocasta",
+            "Linnet",
+            "Merrin",
+            "Sidony",
+            "Ottoline",
+            "Wilmot",
+        )
+    ]
+    + [
+        Person(name, "he", "him", "his")
+        for name in (
+            "Barnabo",
+            "Denzil",
+            "Gervase",
+            "Isambard",
+            "Kester",
+            "Odo",
+            "Perran",
+            "Tobit",
+            "Quillon",
+            "Lucan",
+        )
+    ]
+)
 
 HOMES = (
-    "the lighthouse", "the old mill", "the ferry house", "the flat above the bakery", "the gatehouse",
-    "the cottage by the weir", "the attic of the inn", "the coach house", "the toll house", "the net loft",
-    "the chapel house", "the orangery", "the station house", "the almshouse", "the keeper's hut", "the corner house",
-    "the rooms behind the theatre", "the farmhouse on the ridge", "the boathouse", "the old customs house",
-)  # fmt: skip
+    "the lighthouse",
+    "the old mill",
+    "the ferry house",
+    "the flat above the bakery",
+    "the gatehouse",
+    "the cottage by the weir",
+    "the attic of the inn",
+    "the coach house",
+    "the toll house",
+    "the net loft",
+    "the chapel house",
+    "the orangery",
+    "the station house",
+    "the almshouse",
+    "the keeper's hut",
+    "the corner house",
+    "the rooms behind the theatre",
+    "the farmhouse on the ridge",
+    "the boathouse",
+    "the old customs house",
+)
 WORKPLACES = (
-    "the smithy", "the printing shop", "the pharmacy", "the post office", "the dairy", "the ropewalk",
-    "the glassworks", "the quarry", "the tannery", "the brewery", "the salt pans", "the tree nursery",
-    "the shipyard", "the laundry", "the cheese cellar", "the pottery",
-)  # fmt: skip
+    "the smithy",
+    "the printing shop",
+    "the pharmacy",
+    "the post office",
+    "the dairy",
+    "the ropewalk",
+    "the glassworks",
+    "the quarry",
+    "the tannery",
+    "the brewery",
+    "the salt pans",
+    "the tree nursery",
+    "the shipyard",
+    "the laundry",
+    "the cheese cellar",
+    "the pottery",
+)
 THINGS = (
-    "the brass telescope", "the rowing boat", "the walnut fiddle", "the three-wheeled bicycle", "the pocket watch",
-    "the painted sledge", "the hand loom", "the small harmonium", "the weather glass", "the handcart",
-    "the butter churn", "the map chest", "the iron stove", "the magic lantern", "the spinning wheel",
-    "the stuffed pike", "the music box", "the folding ladder", "the apple press", "the coffee mill",
-)  # fmt: skip
+    "the brass telescope",
+    "the rowing boat",
+    "the walnut fiddle",
+    "the three-wheeled bicycle",
+    "the pocket watch",
+    "the painted sledge",
+    "the hand loom",
+    "the small harmonium",
+    "the weather glass",
+    "the handcart",
+    "the butter churn",
+    "the map chest",
+    "the iron stove",
+    "the magic lantern",
+    "the spinning wheel",
+    "the stuffed pike",
+    "the music box",
+    "the folding ladder",
+    "the apple press",
+    "the coffee mill",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +176,8 @@ class Town:
 def town_of(rng: random.Random, chapters: int, changes: int, kept: int) -> Town:
     """Return a town after so many chapters, each with so many changes (fewer if nothing is left to change).
 
-    The first chapter introduces half of the people and things, the second the rest; `kept` facts of the
-    first chapter never change.
+    The first chapter introduces half of the people and things, the second the rest;
+    `kept` facts of the first chapter never change.
     """
     town = Town(rng.sample(PEOPLE, CITIZENS), rng.sample(THINGS, BELONGINGS))
     for number in range(chapters):
@@ -120,17 +191,31 @@ def town_of(rng: random.Random, chapters: int, changes: int, kept: int) -> Town:
     return town
 
 
-def _introduced(town: Town, rng: random.Random, number: int, chapters: int) -> list[Fact]:
+def _introduced(
+    town: Town, rng: random.Random, number: int, chapters: int
+) -> list[Fact]:
     if number > 1:
         return []
-    half = slice(None) if chapters == 1 else (slice(0, None, 2) if number == 0 else slice(1, None, 2))
+    half = (
+        slice(None)
+        if chapters == 1
+        else (slice(0, None, 2) if number == 0 else slice(1, None, 2))
+    )
     people = town.people[half]
-    known = [*{subject for kind, subject in town.state if kind == "home"}, *(person.name for person in people)]
+    known = [
+        *{subject for kind, subject in town.state if kind == "home"},
+        *(person.name for person in people),
+    ]
     homes = rng.sample(town.vacant, len(people))
-    facts = [Fact("home", person.name, home) for person, home in zip(people, homes, strict=True)]
+    facts = [
+        Fact("home", person.name, home)
+        for person, home in zip(people, homes, strict=True)
+    ]
     facts += [Fact("work", person.name, rng.choice(WORKPLACES)) for person in people]
     rng.shuffle(facts)
-    belongings = [Fact("owner", thing, rng.choice(sorted(known))) for thing in town.things[half]]
+    belongings = [
+        Fact("owner", thing, rng.choice(sorted(known))) for thing in town.things[half]
+    ]
     return [*facts, *belongings]
 
 
@@ -147,7 +232,11 @@ def _change(town: Town, rng: random.Random) -> None:
 
 def _known(town: Town, kind: Kind) -> Iterable[Key]:
     if kind == "whole":
-        return [(kind, subject) for other_kind, subject in town.state if other_kind == "owner"]
+        return [
+            (kind, subject)
+            for other_kind, subject in town.state
+            if other_kind == "owner"
+        ]
     return [key for key in town.state if key[0] == kind]
 
 
@@ -170,23 +259,36 @@ class Beginning:
     broken: Fact | None
 
 
-def beginnings(town: Town, rng: random.Random, number: int, facts: int) -> list[Beginning]:
+def beginnings(
+    town: Town, rng: random.Random, number: int, facts: int
+) -> list[Beginning]:
     """Return beginnings of a next chapter, the first of them true, each of the others false in one fact.
 
-    No two speak of the same matter or name the same home, so that comparing them with each other does not help. The
-    kept facts are contradicted first; then the latest state of what has changed.
+    No two speak of the same matter or name the same home, so that comparing them with
+    each other does not help. The kept facts are contradicted first; then the latest
+    state of what has changed.
     """
     last = town.last_told()
-    changed = sorted(key for key, told in last.items() if told.before and key not in town.kept)
+    changed = sorted(
+        key for key, told in last.items() if told.before and key not in town.kept
+    )
     late = [key for key in changed if last[key] not in town.chapters[0]] or changed
     others = sorted(set(last) - town.kept - set(late))
-    order = [key for keys in (sorted(town.kept), late, others) for key in rng.sample(keys, len(keys))]
+    order = [
+        key
+        for keys in (sorted(town.kept), late, others)
+        for key in rng.sample(keys, len(keys))
+    ]
     wrong = order[: number - 1]
     homes: set[str] = set()
     false = []
     for key in wrong:
         before = last[key].before
-        fact = Fact(*key, before) if before and before not in homes else _not_so(town, rng, key, homes)
+        fact = (
+            Fact(*key, before)
+            if before and before not in homes
+            else _not_so(town, rng, key, homes)
+        )
         homes |= {fact.value, town.state[key]} if key[0] == "home" else set()
         false.append(fact)
     rest = sorted(set(last) - set(wrong))
@@ -203,7 +305,12 @@ def _not_so(town: Town, rng: random.Random, key: Key, homes: set[str]) -> Fact:
     """Return a false fact, if possible with a value that the book has named, so that its name does not tell."""
     kind, subject = key
     if kind in ("home", "work"):
-        named = {one.fact.value for chapter in town.chapters for one in chapter if one.fact.kind == kind}
+        named = {
+            one.fact.value
+            for chapter in town.chapters
+            for one in chapter
+            if one.fact.kind == kind
+        }
         values = set(town.vacant) - homes if kind == "home" else set(WORKPLACES)
         fitting = sorted((values & named or values) - {town.state[key]})
         return Fact(kind, subject, rng.choice(fitting))

@@ -8,62 +8,136 @@ from collections.abc import Iterator, Sequence
 from ._town import Person
 
 PLACES = (
-    "on the market square", "by the harbour wall", "on the long bench by the pump", "on the footbridge",
-    "on the chapel steps", "at the end of the pier", "in the tea room", "between the fish stalls",
-    "by the horse trough", "at the bend of the river", "among the dunes", "under the bandstand",
-    "outside the barber's", "in the reading room", "on the allotments", "by the lock", "under the lime trees",
-    "by the fountain", "in the queue for the ferry", "at the edge of the bowling green",
-)  # fmt: skip
+    "on the market square",
+    "by the harbour wall",
+    "on the long bench by the pump",
+    "on the footbridge",
+    "on the chapel steps",
+    "at the end of the pier",
+    "in the tea room",
+    "between the fish stalls",
+    "by the horse trough",
+    "at the bend of the river",
+    "among the dunes",
+    "under the bandstand",
+    "outside the barber's",
+    "in the reading room",
+    "on the allotments",
+    "by the lock",
+    "under the lime trees",
+    "by the fountain",
+    "in the queue for the ferry",
+    "at the edge of the bowling green",
+)
 FOODS = (
-    "a bag of shrimps", "half a rye loaf", "a dish of stewed pears", "two smoked herrings", "a slice of seed cake",
-    "a bowl of pea soup", "a cone of roast chestnuts", "a jar of pickled beans", "a plum tart", "a pot of dripping",
-    "a wedge of sheep's cheese", "an apple turnover", "a handful of hazelnuts", "a mug of hot cider",
+    "a bag of shrimps",
+    "half a rye loaf",
+    "a dish of stewed pears",
+    "two smoked herrings",
+    "a slice of seed cake",
+    "a bowl of pea soup",
+    "a cone of roast chestnuts",
+    "a jar of pickled beans",
+    "a plum tart",
+    "a pot of dripping",
+    "a wedge of sheep's cheese",
+    "an apple turnover",
+    "a handful of hazelnuts",
+    "a mug of hot cider",
     "a plate of fried sprats",
-)  # fmt: skip
+)
 WEATHER = (
-    "A fine drizzle hung over the roofs.", "The wind had gone round to the east.",
+    "A fine drizzle hung over the roofs.",
+    "The wind had gone round to the east.",
     "It was one of those bright, windless mornings on which every sound carries.",
-    "Fog lay on the water and would not lift.", "Hail rattled on the awnings and was gone again.",
+    "Fog lay on the water and would not lift.",
+    "Hail rattled on the awnings and was gone again.",
     "The heat stood between the houses like a guest who will not leave.",
-    "Clouds came up from the sea in the shape of loaves.", "There had been frost, and the puddles creaked.",
-    "It rained as if somebody had been paid for it.", "The evening was mild and smelt of tar.",
-    "A gale was blowing, and the signs swung on their hooks.", "The sun came out just in time to go down.",
-    "It was so still that the flags hung like washing.", "Thunder rolled about behind the ridge.",
-    "The first snow fell and did not stay.", "The air was full of thistledown.",
-)  # fmt: skip
+    "Clouds came up from the sea in the shape of loaves.",
+    "There had been frost, and the puddles creaked.",
+    "It rained as if somebody had been paid for it.",
+    "The evening was mild and smelt of tar.",
+    "A gale was blowing, and the signs swung on their hooks.",
+    "The sun came out just in time to go down.",
+    "It was so still that the flags hung like washing.",
+    "Thunder rolled about behind the ridge.",
+    "The first snow fell and did not stay.",
+    "The air was full of thistledown.",
+)
 OPINIONS = (
-    "The harbour fees will be the end of us", "You cannot trust a tide table that was printed inland",
-    "There were more swallows last year", "A town without a bell is only a large village",
-    "Nobody bakes with proper salt any more", "They should have built the bridge lower down",
-    "The new schoolmaster will not last the winter", "I have seen better regattas in a bath tub",
-    "It will be a hard year for barley", "The mayor says one thing and signs another",
-    "You can tell a man by the way he coils a rope", "I would not cross that bog for a bag of coins",
-    "The doctor swears by onions", "My knee says rain, and my knee is never wrong",
-    "The band has only one tune, and they play it twice", "A net dries best when nobody looks at it",
-    "They have put the price of candles up again", "There is no harm in the tax collector, only no good",
-    "The mail coach is late because the horses are clever", "I dreamt of herrings again, a whole street of them",
-    "The actors are coming back in autumn, if they are paid", "Some people will argue with a signpost",
-    "A good winter coat is half a religion", "One ought to write these things down",
-    "Whoever painted that inn sign had never seen a swan", "The ferry is the only honest business here",
-    "It is always the quiet dogs that eat the sausages", "There is something wrong with the town clock's eyesight",
-)  # fmt: skip
+    "The harbour fees will be the end of us",
+    "You cannot trust a tide table that was printed inland",
+    "There were more swallows last year",
+    "A town without a bell is only a large village",
+    "Nobody bakes with proper salt any more",
+    "They should have built the bridge lower down",
+    "The new schoolmaster will not last the winter",
+    "I have seen better regattas in a bath tub",
+    "It will be a hard year for barley",
+    "The mayor says one thing and signs another",
+    "You can tell a man by the way he coils a rope",
+    "I would not cross that bog for a bag of coins",
+    "The doctor swears by onions",
+    "My knee says rain, and my knee is never wrong",
+    "The band has only one tune, and they play it twice",
+    "A net dries best when nobody looks at it",
+    "They have put the price of candles up again",
+    "There is no harm in the tax collector, only no good",
+    "The mail coach is late because the horses are clever",
+    "I dreamt of herrings again, a whole street of them",
+    "The actors are coming back in autumn, if they are paid",
+    "Some people will argue with a signpost",
+    "A good winter coat is half a religion",
+    "One ought to write these things down",
+    "Whoever painted that inn sign had never seen a swan",
+    "The ferry is the only honest business here",
+    "It is always the quiet dogs that eat the sausages",
+    "There is something wrong with the town clock's eyesight",
+)
 TOPICS = (
-    "the price of rope", "the election of the harbour master", "whether eels can hear", "the missing church bell",
-    "the new gas lamps", "the proper way to salt butter", "an old quarrel about a fence", "the regatta",
-    "the toll on the river road", "a comet that nobody had seen", "the mayor's speech", "the date of the fair",
-    "ghosts, for and against", "the best cure for a cough", "a lawsuit about ducks", "the railway that never came",
-    "the height of the spring tide", "the choir's latest disgrace",
-)  # fmt: skip
+    "the price of rope",
+    "the election of the harbour master",
+    "whether eels can hear",
+    "the missing church bell",
+    "the new gas lamps",
+    "the proper way to salt butter",
+    "an old quarrel about a fence",
+    "the regatta",
+    "the toll on the river road",
+    "a comet that nobody had seen",
+    "the mayor's speech",
+    "the date of the fair",
+    "ghosts, for and against",
+    "the best cure for a cough",
+    "a lawsuit about ducks",
+    "the railway that never came",
+    "the height of the spring tide",
+    "the choir's latest disgrace",
+)
 ANIMALS = (
-    "a gull", "the verger's cat", "a loose pig", "somebody's goose", "a dog with three legs", "a jackdaw",
-    "a stray goat", "the baker's terrier", "a heron", "an old cart horse",
-)  # fmt: skip
+    "a gull",
+    "the verger's cat",
+    "a loose pig",
+    "somebody's goose",
+    "a dog with three legs",
+    "a jackdaw",
+    "a stray goat",
+    "the baker's terrier",
+    "a heron",
+    "an old cart horse",
+)
 SOUNDS = (
-    "A door banged somewhere.", "The town clock struck, a little late.", "Far out a ship's horn sounded twice.",
-    "Somebody laughed behind a shutter.", "Children were singing a counting rhyme.",
-    "A cart went by, loaded with cabbages.", "The pump squeaked.", "Two cats were arguing on a roof.",
-    "From the school came the drone of the multiplication table.", "A bucket rolled down the lane.",
-)  # fmt: skip
+    "A door banged somewhere.",
+    "The town clock struck, a little late.",
+    "Far out a ship's horn sounded twice.",
+    "Somebody laughed behind a shutter.",
+    "Children were singing a counting rhyme.",
+    "A cart went by, loaded with cabbages.",
+    "The pump squeaked.",
+    "Two cats were arguing on a roof.",
+    "From the school came the drone of the multiplication table.",
+    "A bucket rolled down the lane.",
+)
 BEATS = (
     "{weather} {a} stood {place} with {his} collar up and thought about {topic}. {sound}",
     "{a} met {b} {place}. “{opinion},” said {b}. {a} only nodded, for {he} had heard it before.",
@@ -125,13 +199,33 @@ BEATS = (
     "An organ grinder set up {place}. {animal_} listened with every sign of pain.",
     "{a} could not sleep, and walked the length of the pier and back, counting planks.",
     "{b} asked {a} for advice about {topic}, listened carefully, and did the opposite.",
-)  # fmt: skip
+)
 TITLES = (
-    "A Change in the Wind", "Herring Week", "What the Ferryman Heard", "Small Change", "The Long Bench",
-    "Candles", "Low Water", "A Letter Without a Stamp", "The Fair", "High Tide", "An Ordinary Week", "Fog",
-    "Of Ropes and Butter", "The Second Kettle", "Chestnuts", "A Wager", "The Shortest Day", "Under the Lime Trees",
-    "Thaw", "The Bell That Was Not There", "Windfall", "Lamplight", "The Quiet Dogs", "Across the River",
-)  # fmt: skip
+    "A Change in the Wind",
+    "Herring Week",
+    "What the Ferryman Heard",
+    "Small Change",
+    "The Long Bench",
+    "Candles",
+    "Low Water",
+    "A Letter Without a Stamp",
+    "The Fair",
+    "High Tide",
+    "An Ordinary Week",
+    "Fog",
+    "Of Ropes and Butter",
+    "The Second Kettle",
+    "Chestnuts",
+    "A Wager",
+    "The Shortest Day",
+    "Under the Lime Trees",
+    "Thaw",
+    "The Bell That Was Not There",
+    "Windfall",
+    "Lamplight",
+    "The Quiet Dogs",
+    "Across the River",
+)
 
 
 class Days:
@@ -145,9 +239,14 @@ class Days:
         self._lists = {
             name: self._in_turn(values)
             for name, values in {
-                "place": PLACES, "food": FOODS, "weather": WEATHER, "topic": TOPICS, "animal": ANIMALS, "sound": SOUNDS,
+                "place": PLACES,
+                "food": FOODS,
+                "weather": WEATHER,
+                "topic": TOPICS,
+                "animal": ANIMALS,
+                "sound": SOUNDS,
             }.items()
-        }  # fmt: skip
+        }
 
     def beat(self) -> str:
         """Return the next few sentences."""
@@ -155,10 +254,19 @@ class Days:
         slots = {name: next(values) for name, values in self._lists.items()}
         opinion = next(self._opinions)
         return next(self._beats).format(
-            a=a.name, b=b.name, he=a.he, He=a.he.capitalize(), him=a.him, his=a.his,
-            opinion=opinion, opinion2=next(self._opinions), opinion_low=_lowered(opinion),
-            animal_=_raised(slots["animal"]), food_=_raised(slots["food"]), **slots,
-        )  # fmt: skip
+            a=a.name,
+            b=b.name,
+            he=a.he,
+            He=a.he.capitalize(),
+            him=a.him,
+            his=a.his,
+            opinion=opinion,
+            opinion2=next(self._opinions),
+            opinion_low=_lowered(opinion),
+            animal_=_raised(slots["animal"]),
+            food_=_raised(slots["food"]),
+            **slots,
+        )
 
     def _in_turn(self, values: Sequence[str]) -> Iterator[str]:
         while True:

@@ -1,7 +1,7 @@
 """How the book words a fact: when it is introduced, when it changes, and when a later chapter takes it for granted.
 
-Each fact is one sentence, and no sentence of `_town_days` tells any. The person or place named last in a
-sentence of change is the new one.
+Each fact is one sentence, and no sentence of `_town_days` tells any. The person or
+place named last in a sentence of change is the new one.
 """
 
 from __future__ import annotations
@@ -170,8 +170,14 @@ class Words:
     def told(self, told: Told) -> str:
         """Return the sentence in which a chapter tells a fact."""
         if told.fact.kind == "whole":
-            return self._sentence(BROKE if told.fact.value == "no" else MENDED, told.fact)
-        return self._sentence((CHANGED if told.before else INTRODUCED)[told.fact.kind], told.fact, told.before)
+            return self._sentence(
+                BROKE if told.fact.value == "no" else MENDED, told.fact
+            )
+        return self._sentence(
+            (CHANGED if told.before else INTRODUCED)[told.fact.kind],
+            told.fact,
+            told.before,
+        )
 
     def claim(self, fact: Fact) -> str:
         """Return a sentence that takes a fact for granted."""
@@ -181,7 +187,9 @@ class Words:
 
     def _sentence(self, templates: Sequence[str], fact: Fact, old: str = "") -> str:
         person = self._people.get(fact.value if fact.kind == "owner" else fact.subject)
-        pronouns = {"he": person.he, "him": person.him, "his": person.his} if person else {}
+        pronouns = (
+            {"he": person.he, "him": person.him, "his": person.his} if person else {}
+        )
         return self._rng.choice(templates).format(
             p=fact.subject,
             thing=fact.subject,

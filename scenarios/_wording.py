@@ -13,7 +13,9 @@ _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
     """Return one of the wordings as sentences: `[a|b|]` is one of its alternatives, `{slot}` what stands for it."""
-    chosen = _BEGINNING.sub(lambda result: result[0].upper(), filled(rng, rng.choice(wordings)))
+    chosen = _BEGINNING.sub(
+        lambda result: result[0].upper(), filled(rng, rng.choice(wordings))
+    )
     return capital(chosen.format(**slots))
 
 
@@ -30,7 +32,9 @@ def variants(wordings: Sequence[str]) -> Iterator[str]:
         yield from ("".join(chosen) for chosen in itertools.product(*options))
 
 
-def either(rng: random.Random, named: Sequence[str], unnamed: Sequence[str]) -> Sequence[str]:
+def either(
+    rng: random.Random, named: Sequence[str], unnamed: Sequence[str]
+) -> Sequence[str]:
     """Return one of two lists of wordings with equal chance: those that name what they are about, or the others."""
     return named if rng.random() < 0.5 else unnamed
 

@@ -43,16 +43,19 @@ _SENTENCE_END = re.compile(r"[.!?][\"”’)]*\s+(?![a-z\s])")
 def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return pages of a book, six beginnings of its next chapter, and the question which is the true one.
 
-    The book is our own, of `chapters` (default 8) of about `chapter_characters` (default 4200), each with
-    `changes` (default 3) changes in the town; or the file `book` (plain text, chapters under headings); or the
-    ChapterBreak file `dataset` (`split` is "ao3", "pg19", or "all"). Pages have at most `page_characters` (default
-    4000), unless a sentence is longer; of a file at most the last `context_characters` (default 36000) are read out.
-    The number of the true beginning is expected. In every second example the opening says that our book tells
-    everything that changes.
+    The book is our own, of `chapters` (default 8) of about `chapter_characters`
+    (default 4200), each with `changes` (default 3) changes in the town; or the file
+    `book` (plain text, chapters under headings); or the ChapterBreak file `dataset`
+    (`split` is "ao3", "pg19", or "all"). Pages have at most `page_characters` (default
+    4000), unless a sentence is longer; of a file at most the last `context_characters`
+    (default 36000) are read out. The number of the true beginning is expected. In every
+    second example the opening says that our book tells everything that changes.
     """
     if "book" in parameters or "dataset" in parameters:
         return _from_file(rng, parameters)
-    town = town_of(rng, whole(parameters, "chapters", 8), whole(parameters, "changes", 3), KEPT)
+    town = town_of(
+        rng, whole(parameters, "chapters", 8), whole(parameters, "changes", 3), KEPT
+    )
     words, days = Words(rng, town.people), Days(rng, town.people)
     told: list[tuple[str, Fact]] = []
     text = _book(rng, parameters, town, days, words, told)
@@ -88,17 +91,25 @@ def _book(
     sentences: list[tuple[str, Fact]],
 ) -> str:
     """Return the text; `sentences` takes up, in order, all that tell a fact."""
-    titles = [title for _ in range(-(-len(town.chapters) // len(TITLES))) for title in rng.sample(TITLES, len(TITLES))]
+    titles = [
+        title
+        for _ in range(-(-len(town.chapters) // len(TITLES)))
+        for title in rng.sample(TITLES, len(TITLES))
+    ]
     length = whole(parameters, "chapter_characters", 4200)
     chapters = []
     for number, told in enumerate(town.chapters, start=1):
         pairs = [(one, words.told(one)) for one in told]
         sentences += [(sentence, one.fact) for one, sentence in pairs]
-        chapters.append(f"Chapter {number}: {titles[number - 1]}\n\n{_chapter(rng, days, pairs, length)}")
+        chapters.append(
+            f"Chapter {number}: {titles[number - 1]}\n\n{_chapter(rng, days, pairs, length)}"
+        )
     return "\n\n".join(chapters)
 
 
-def _chapter(rng: random.Random, days: Days, said: Sequence[tuple[Told, str]], length: int) -> str:
+def _chapter(
+    rng: random.Random, days: Days, said: Sequence[tuple[Told, str]], length: int
+) -> str:
     """Return paragraphs of about `length` characters with the sentences in their order, at random places."""
     beats = [days.beat()]
     size = len(beats[0]) + sum(len(sentence) for _, sentence in said)
@@ -112,7 +123,9 @@ def _chapter(rng: random.Random, days: Days, said: Sequence[tuple[Told, str]], l
     paragraphs: list[str] = []
     while parts:
         taken = rng.randint(1, 3)
-        paragraphs.append(" ".join(sentence for part in parts[:taken] for sentence in part))
+        paragraphs.append(
+            " ".join(sentence for part in parts[:taken] for sentence in part)
+        )
         del parts[:taken]
     return "\n\n".join(paragraphs)
 
@@ -127,12 +140,18 @@ def _beginning(beginning: Beginning, days: Days, words: Words) -> str:
 def _from_file(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     limit = whole(parameters, "context_characters", 36000)
     if "book" in parameters:
-        chapter = chapter_from_book(parameters["book"], rng, others=OPTIONS - 1, context_characters=limit)
+        chapter = chapter_from_book(
+            parameters["book"], rng, others=OPTIONS - 1, context_characters=limit
+        )
     else:
         split = parameters.get("split", "all")
-        chapter = chapter_from_dataset(parameters["dataset"], rng, split=split, context_characters=limit)
+        chapter = chapter_from_dataset(
+            parameters["dataset"], rng, split=split, context_characters=limit
+        )
     read = {**parameters, "work": chapter.work}
-    return _definition(rng, read, chapter.context, [chapter.true, *chapter.others], OPENING)
+    return _definition(
+        rng, read, chapter.context, [chapter.true, *chapter.others], OPENING
+    )
 
 
 def _definition(
@@ -154,10 +173,18 @@ def _definition(
         }
         for page in cut
     ]
-    read = [Say(f"Page {n} of {len(cut)}:\n\n{page}", tells=facts[n - 1]) for n, page in enumerate(cut, start=1)]
+    read = [
+        Say(f"Page {n} of {len(cut)}:\n\n{page}", tells=facts[n - 1])
+        for n, page in enumerate(cut, start=1)
+    ]
     order = rng.sample(range(len(options)), len(options))
-    offered = [Say(f"Option {number}:\n\n{options[place]}") for number, place in enumerate(order, start=1)]
-    about = [page.text for page in read if any(needle in page.text for needle in needles)]
+    offered = [
+        Say(f"Option {number}:\n\n{options[place]}")
+        for number, place in enumerate(order, start=1)
+    ]
+    about = [
+        page.text for page in read if any(needle in page.text for needle in needles)
+    ]
     return Definition(
         steps=(
             Say(opening),
@@ -180,8 +207,17 @@ def _definition(
 )
 def test_chapter_break(ltm: Ltm) -> None:
     """Picks the beginning of the next chapter that contradicts nothing that the book has told."""
-    long = sum(len(step.text) for step in ltm.definition.steps if not isinstance(step, Wait)) > SHORT
+    long = (
+        sum(
+            len(step.text)
+            for step in ltm.definition.steps
+            if not isinstance(step, Wait)
+        )
+        > SHORT
+    )
     if long and ltm.span is not None and ltm.span < LEAST_SPAN:
-        pytest.skip(f"a book in one go leaves no room for others in {ltm.span:,} tokens: give it a span of 16k or more")
+        pytest.skip(
+            f"a book in one go leaves no room for others in {ltm.span:,} tokens: give it a span of 16k or more"
+        )
     answers = ltm.play(ltm.definition, answers=[str(ltm.definition.expected)])
     ltm.score(PicksOption(int(ltm.definition.expected), scoring=ltm.scoring)(answers))

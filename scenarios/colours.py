@@ -16,11 +16,41 @@ from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 COLOURS = (
-    "amber", "beige", "black", "blue", "bronze", "brown", "coral", "cream", "crimson", "cyan", "emerald",
-    "green", "indigo", "ivory", "khaki", "lavender", "lilac", "magenta", "maroon", "mauve", "ochre", "olive",
-    "orange", "pink", "purple", "red", "scarlet", "silver", "tan", "teal", "turquoise", "violet", "white",
+    "amber",
+    "beige",
+    "black",
+    "blue",
+    "bronze",
+    "brown",
+    "coral",
+    "cream",
+    "crimson",
+    "cyan",
+    "emerald",
+    "green",
+    "indigo",
+    "ivory",
+    "khaki",
+    "lavender",
+    "lilac",
+    "magenta",
+    "maroon",
+    "mauve",
+    "ochre",
+    "olive",
+    "orange",
+    "pink",
+    "purple",
+    "red",
+    "scarlet",
+    "silver",
+    "tan",
+    "teal",
+    "turquoise",
+    "violet",
+    "white",
     "yellow",
-)  # fmt: skip
+)
 
 FIRST = (
     "[By the way, |Just so you know, |If anybody asks, |For what it's worth, |]my favourite colour is {colour}.",
@@ -76,8 +106,9 @@ QUESTIONS = (
 def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `colour_changes` (default 3) statements over the span, then the question.
 
-    A colour may come back later, but each statement changes it. The first says that it is about a favourite colour, of
-    the others one half. The colour told last is expected.
+    A colour may come back later, but each statement changes it. The first says that it
+    is about a favourite colour, of the others one half. The colour told last is
+    expected.
     """
     telling, asking = parse_languages(parameters)
     first, named, unnamed = (
@@ -89,12 +120,19 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         told.append(rng.choice([colour for colour in COLOURS if told[-1:] != [colour]]))
     says = [
         Say(
-            worded(rng, either(rng, named, unnamed) if place else first, colour=telling.word(colour)),
+            worded(
+                rng,
+                either(rng, named, unnamed) if place else first,
+                colour=telling.word(colour),
+            ),
             tells={"favourite colour": str(telling.word(colour))},
         )
         for place, colour in enumerate(told)
     ]
-    question = Ask(worded(rng, asking.find_text("colours.questions", QUESTIONS)), about=(says[-1].text,))
+    question = Ask(
+        worded(rng, asking.find_text("colours.questions", QUESTIONS)),
+        about=(says[-1].text,),
+    )
     return Definition(
         steps=spread([*says, question], last_wait(rng, parameters)),
         expected=str(asking.word(told[-1])),
@@ -113,4 +151,9 @@ def test_colours(ltm: Ltm) -> None:
     """Names the favourite colour told last, after others were told before."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     said = parse_languages(ltm.definition.parameters)
-    ltm.score(said.judged(NamesColour(said.meaning(ltm.definition.expected), scoring=ltm.scoring), answers))
+    ltm.score(
+        said.judged(
+            NamesColour(said.meaning(ltm.definition.expected), scoring=ltm.scoring),
+            answers,
+        )
+    )

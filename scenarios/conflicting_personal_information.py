@@ -40,50 +40,179 @@ class Topic:
 
 
 TOPICS = (
-    Topic("where I live", "[I live|I'm living] in {v}", "my [flat|home|address] is in {v}",
-          "[where do I live|which town do I live in|which town is home to me|where is home for me]?", INVENTED),
-    Topic("my sister's town", "my sister lives in {v}", "my little sis has a place in {v}",
-          "[where does my sister live|which town does my sister live in|where would I go to visit my sister]?",
-          INVENTED),
-    Topic("my job", "I work as a {v}", "[I'm a {v} by trade|I make my money as a {v}]",
-          "[what do I work as|what's my job|what do I do for a living|how do I earn my living]?",
-          ("glazier", "beekeeper", "notary", "cooper", "florist", "surveyor", "locksmith", "bookbinder", "saddler",
-           "dentist", "plumber", "translator"), noun="being a {v}"),
-    Topic("my instrument", "[the instrument I play|my instrument] is the {v}",
-          "[I'm in a band, on the {v}|I practise the {v} every evening]",
-          "[which instrument do I play|what's my instrument|what do I make music on]?",
-          ("oboe", "tuba", "harp", "banjo", "bassoon", "mandolin", "trombone", "zither", "viola", "dulcimer"),
-          noun="the {v}"),
-    Topic("my pet", "my pet is a {v}", "[I share my flat with a {v}|there's a {v} at home that I feed]",
-          "[what kind of pet do I have|what's my pet|which animal lives with me]?",
-          ("tortoise", "parrot", "ferret", "rabbit", "goldfish", "hamster", "canary", "gecko", "poodle", "chinchilla"),
-          noun="the {v}"),
-    Topic("my allergy", "I'm allergic to {v}", "[I have to keep away from {v}|I get a rash from {v}]",
-          "[what am I allergic to|what's my allergy|what must I not come near]?",
-          ("walnuts", "shrimps", "celery", "pollen", "latex", "strawberries", "mustard", "wasps", "lupins", "sesame"),
-          changes=False),
-    Topic("my shoe size", "my shoe size is {v}", "[I take a {v} in boots|I need boots in a {v}]",
-          "[what's my shoe size|which shoe size do I have|which size of shoes fits me]?",
-          tuple(map(str, range(35, 49))), changes=False, noun="size {v}"),
-    Topic("my year of birth", "[I was born in|my year of birth is] {v}",
-          "[I'm a child of|I came into the world in] {v}",
-          "[which year was I born in|what's my year of birth|when was I born]?",
-          tuple(map(str, range(1945, 2000))), changes=False),
-    Topic("my way to work", "I go to work by {v}", "[I take the {v}|it's the {v} for me] every morning",
-          "[how do I go to work|how do I get to work|what's my way to work]?",
-          ("tram", "ferry", "bicycle", "scooter", "train", "canoe", "skateboard", "motorbike", "bus", "taxi"),
-          noun="the {v}"),
-    Topic("the language I study", "the language [I study|I'm studying] is {v}", "[I'm learning|I take classes in] {v}",
-          "[which language do I study|which language am I studying|what's the language I study]?",
-          ("Welsh", "Finnish", "Basque", "Swahili", "Icelandic", "Tamil", "Maltese", "Hungarian", "Lao", "Korean")),
-    Topic("my hobby", "my hobby is {v}", "[I spend every free hour on|my weekends go on] {v}",
-          "[what's my hobby|what do I do for fun|which hobby do I have]?",
-          ("fencing", "juggling", "origami", "archery", "knitting", "birdwatching", "chess", "pottery", "rowing",
-           "calligraphy")),
-    Topic("the floor I live on", "I live on floor {v}", "[I press {v}|it's {v}] in the lift to get home",
-          "[which floor do I live on|on which floor do I live|how far up do I live]?",
-          tuple(map(str, range(2, 31))), noun="floor {v}"),
-)  # fmt: skip
+    Topic(
+        "where I live",
+        "[I live|I'm living] in {v}",
+        "my [flat|home|address] is in {v}",
+        "[where do I live|which town do I live in|which town is home to me|where is home for me]?",
+        INVENTED,
+    ),
+    Topic(
+        "my sister's town",
+        "my sister lives in {v}",
+        "my little sis has a place in {v}",
+        "[where does my sister live|which town does my sister live in|where would I go to visit my sister]?",
+        INVENTED,
+    ),
+    Topic(
+        "my job",
+        "I work as a {v}",
+        "[I'm a {v} by trade|I make my money as a {v}]",
+        "[what do I work as|what's my job|what do I do for a living|how do I earn my living]?",
+        (
+            "glazier",
+            "beekeeper",
+            "notary",
+            "cooper",
+            "florist",
+            "surveyor",
+            "locksmith",
+            "bookbinder",
+            "saddler",
+            "dentist",
+            "plumber",
+            "translator",
+        ),
+        noun="being a {v}",
+    ),
+    Topic(
+        "my instrument",
+        "[the instrument I play|my instrument] is the {v}",
+        "[I'm in a band, on the {v}|I practise the {v} every evening]",
+        "[which instrument do I play|what's my instrument|what do I make music on]?",
+        (
+            "oboe",
+            "tuba",
+            "harp",
+            "banjo",
+            "bassoon",
+            "mandolin",
+            "trombone",
+            "zither",
+            "viola",
+            "dulcimer",
+        ),
+        noun="the {v}",
+    ),
+    Topic(
+        "my pet",
+        "my pet is a {v}",
+        "[I share my flat with a {v}|there's a {v} at home that I feed]",
+        "[what kind of pet do I have|what's my pet|which animal lives with me]?",
+        (
+            "tortoise",
+            "parrot",
+            "ferret",
+            "rabbit",
+            "goldfish",
+            "hamster",
+            "canary",
+            "gecko",
+            "poodle",
+            "chinchilla",
+        ),
+        noun="the {v}",
+    ),
+    Topic(
+        "my allergy",
+        "I'm allergic to {v}",
+        "[I have to keep away from {v}|I get a rash from {v}]",
+        "[what am I allergic to|what's my allergy|what must I not come near]?",
+        (
+            "walnuts",
+            "shrimps",
+            "celery",
+            "pollen",
+            "latex",
+            "strawberries",
+            "mustard",
+            "wasps",
+            "lupins",
+            "sesame",
+        ),
+        changes=False,
+    ),
+    Topic(
+        "my shoe size",
+        "my shoe size is {v}",
+        "[I take a {v} in boots|I need boots in a {v}]",
+        "[what's my shoe size|which shoe size do I have|which size of shoes fits me]?",
+        tuple(map(str, range(35, 49))),
+        changes=False,
+        noun="size {v}",
+    ),
+    Topic(
+        "my year of birth",
+        "[I was born in|my year of birth is] {v}",
+        "[I'm a child of|I came into the world in] {v}",
+        "[which year was I born in|what's my year of birth|when was I born]?",
+        tuple(map(str, range(1945, 2000))),
+        changes=False,
+    ),
+    Topic(
+        "my way to work",
+        "I go to work by {v}",
+        "[I take the {v}|it's the {v} for me] every morning",
+        "[how do I go to work|how do I get to work|what's my way to work]?",
+        (
+            "tram",
+            "ferry",
+            "bicycle",
+            "scooter",
+            "train",
+            "canoe",
+            "skateboard",
+            "motorbike",
+            "bus",
+            "taxi",
+        ),
+        noun="the {v}",
+    ),
+    Topic(
+        "the language I study",
+        "the language [I study|I'm studying] is {v}",
+        "[I'm learning|I take classes in] {v}",
+        "[which language do I study|which language am I studying|what's the language I study]?",
+        (
+            "Welsh",
+            "Finnish",
+            "Basque",
+            "Swahili",
+            "Icelandic",
+            "Tamil",
+            "Maltese",
+            "Hungarian",
+            "Lao",
+            "Korean",
+        ),
+    ),
+    Topic(
+        "my hobby",
+        "my hobby is {v}",
+        "[I spend every free hour on|my weekends go on] {v}",
+        "[what's my hobby|what do I do for fun|which hobby do I have]?",
+        (
+            "fencing",
+            "juggling",
+            "origami",
+            "archery",
+            "knitting",
+            "birdwatching",
+            "chess",
+            "pottery",
+            "rowing",
+            "calligraphy",
+        ),
+    ),
+    Topic(
+        "the floor I live on",
+        "I live on floor {v}",
+        "[I press {v}|it's {v}] in the lift to get home",
+        "[which floor do I live on|on which floor do I live|how far up do I live]?",
+        tuple(map(str, range(2, 31))),
+        noun="floor {v}",
+    ),
+)
 
 FIRST = (
     (
@@ -178,7 +307,9 @@ class Story:
         return worded(
             rng,
             wordings[kind],
-            clause=filled(rng, self.topic.named if named else self.topic.unnamed).format(v=value),
+            clause=filled(
+                rng, self.topic.named if named else self.topic.unnamed
+            ).format(v=value),
             label=self.topic.label,
             noun=self.topic.noun.format(v=withdrawn or value),
         )
@@ -200,31 +331,94 @@ class Habit:
 
 
 HABITS = (
-    Habit("[drink {v} with breakfast|start the morning with {v} in my cup]",
-          "[what do I drink with breakfast|what's in my morning cup] {when}?",
-          ("coffee", "cocoa", "buttermilk", "cider", "lemonade", "oolong", "water", "tomato juice")),
-    Habit("[get to the office by {v}|take the {v} to the office]",
-          "[how do I get to the office|what takes me to my desk] {when}?",
-          ("tram", "ferry", "bicycle", "scooter", "train", "skateboard", "bus", "taxi")),
-    Habit("[listen to {v} in bed|put {v} on to fall asleep]",
-          "[what do I fall asleep to|what's playing in my bedroom at night] {when}?",
-          ("jazz", "opera", "audiobooks", "rain sounds", "folk songs", "the radio", "lectures", "tango")),
-    Habit("[have {v} for lunch|eat {v} at midday]", "[what do I have for lunch|what's on my plate at noon] {when}?",
-          ("soup", "dumplings", "sandwiches", "omelettes", "pancakes", "leftovers", "noodles", "salad")),
-    Habit("[wear {v} at home|have {v} on around the house]",
-          "[what do I wear on my feet at home|what are my feet in, indoors,] {when}?",
-          ("clogs", "slippers", "sandals", "moccasins", "woolly socks", "boots", "flip-flops", "gaiters")),
-    Habit("[read {v} in the evening|have {v} on my lap in the evening]",
-          "[what do I read in the evening|what's my reading after dinner] {when}?",
-          ("novels", "poems", "comics", "biographies", "cookbooks", "timetables", "fairy tales", "plays")),
-)  # fmt: skip
+    Habit(
+        "[drink {v} with breakfast|start the morning with {v} in my cup]",
+        "[what do I drink with breakfast|what's in my morning cup] {when}?",
+        (
+            "coffee",
+            "cocoa",
+            "buttermilk",
+            "cider",
+            "lemonade",
+            "oolong",
+            "water",
+            "tomato juice",
+        ),
+    ),
+    Habit(
+        "[get to the office by {v}|take the {v} to the office]",
+        "[how do I get to the office|what takes me to my desk] {when}?",
+        ("tram", "ferry", "bicycle", "scooter", "train", "skateboard", "bus", "taxi"),
+    ),
+    Habit(
+        "[listen to {v} in bed|put {v} on to fall asleep]",
+        "[what do I fall asleep to|what's playing in my bedroom at night] {when}?",
+        (
+            "jazz",
+            "opera",
+            "audiobooks",
+            "rain sounds",
+            "folk songs",
+            "the radio",
+            "lectures",
+            "tango",
+        ),
+    ),
+    Habit(
+        "[have {v} for lunch|eat {v} at midday]",
+        "[what do I have for lunch|what's on my plate at noon] {when}?",
+        (
+            "soup",
+            "dumplings",
+            "sandwiches",
+            "omelettes",
+            "pancakes",
+            "leftovers",
+            "noodles",
+            "salad",
+        ),
+    ),
+    Habit(
+        "[wear {v} at home|have {v} on around the house]",
+        "[what do I wear on my feet at home|what are my feet in, indoors,] {when}?",
+        (
+            "clogs",
+            "slippers",
+            "sandals",
+            "moccasins",
+            "woolly socks",
+            "boots",
+            "flip-flops",
+            "gaiters",
+        ),
+    ),
+    Habit(
+        "[read {v} in the evening|have {v} on my lap in the evening]",
+        "[what do I read in the evening|what's my reading after dinner] {when}?",
+        (
+            "novels",
+            "poems",
+            "comics",
+            "biographies",
+            "cookbooks",
+            "timetables",
+            "fairy tales",
+            "plays",
+        ),
+    ),
+)
 OCCASIONS = {
-    "on Sundays": "on the day after Saturday", "at my mother's": "when I stay with Mum",
-    "when it snows": "when everything is white outside", "in the holidays": "when I have weeks off",
-    "on my birthday": "on the day I turn a year older", "when my cousin visits": "when family comes to stay",
-    "during Lent": "in the weeks before Easter", "when I'm ill": "when I have the flu",
-    "in August": "in the month after July", "when there's a full moon": "on nights when the moon is round",
-}  # fmt: skip
+    "on Sundays": "on the day after Saturday",
+    "at my mother's": "when I stay with Mum",
+    "when it snows": "when everything is white outside",
+    "in the holidays": "when I have weeks off",
+    "on my birthday": "on the day I turn a year older",
+    "when my cousin visits": "when family comes to stay",
+    "during Lent": "in the weeks before Easter",
+    "when I'm ill": "when I have the flu",
+    "in August": "in the month after July",
+    "when there's a full moon": "on nights when the moon is round",
+}
 """How an occasion is told, and how else it may be asked for."""
 USUAL = ("normally", "as a rule", "on an ordinary day", "most of the time")
 RULES = (
@@ -267,55 +461,87 @@ GREETINGS = (
 )
 
 
-def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: int) -> Definition:
+def _with_exceptions(
+    rng: random.Random, parameters: Mapping[str, Any], topics: int
+) -> Definition:
     """Return a habit and its exception for each topic, in any order, and questions for the habit and the exception."""
     says: list[Say] = []
     asked: list[tuple[str, str, tuple[str, str], tuple[str, ...]]] = []
-    for habit, when in zip(rng.sample(HABITS, topics), rng.sample(list(OCCASIONS), topics), strict=True):
+    for habit, when in zip(
+        rng.sample(HABITS, topics), rng.sample(list(OCCASIONS), topics), strict=True
+    ):
         usual, exceptional = rng.sample(habit.values, 2)
-        clause = filled(rng, habit.clause)  # the same in both, so that the words of a question lead to both or neither
+        clause = filled(
+            rng, habit.clause
+        )  # the same in both, so that the words of a question lead to both or neither
         rule = worded(rng, RULES, clause=clause.format(v=usual))
         other = worded(rng, EXCEPTIONS, clause=clause.format(v=exceptional), when=when)
         subject = next(variants([habit.clause])).format(v="...")
         tells = {rule: {subject: usual}, other: {f"{subject} {when}": exceptional}}
         says += [Say(text, tells=tells[text]) for text in rng.sample([rule, other], 2)]
         then = rng.choice((when, OCCASIONS[when]))
-        for time, values in ((rng.choice(USUAL), (usual, exceptional)), (then, (exceptional, usual))):
-            asked.append((worded(rng, [LEADS + habit.question], when=time), values[0], values, (rule, other)))
+        for time, values in (
+            (rng.choice(USUAL), (usual, exceptional)),
+            (then, (exceptional, usual)),
+        ):
+            asked.append(
+                (
+                    worded(rng, [LEADS + habit.question], when=time),
+                    values[0],
+                    values,
+                    (rule, other),
+                )
+            )
     rng.shuffle(says)
     rng.shuffle(asked)
     return Definition(
         steps=spread(
-            [*says, *(Ask(question, about=about) for question, _, _, about in asked)], last_wait(rng, parameters)
+            [*says, *(Ask(question, about=about) for question, _, _, about in asked)],
+            last_wait(rng, parameters),
         ),
         expected=[right for _, right, _, _ in asked],
-        parameters={**parameters, "mentioned": [[values[1]] for _, _, values, _ in asked]},
+        parameters={
+            **parameters,
+            "mentioned": [[values[1]] for _, _, values, _ in asked],
+        },
     )
 
 
-def conflicting_personal_information(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+def conflicting_personal_information(
+    rng: random.Random, parameters: Mapping[str, Any]
+) -> Definition:
     """Return `statements` (default 4) about each of `topics` (default 2), mixed, then a question for each topic.
 
-    All messages over the span. What the user said last to be so, and did not withdraw, is expected. `conflict`
-    is `changes` (default) for that; `sessions`, where each statement comes days after the one before, with a greeting,
-    and does not say that anything has changed; or `exception` for a habit and an exception to it for each topic, both
-    of which hold, with a question for either.
+    All messages over the span. What the user said last to be so, and did not withdraw,
+    is expected. `conflict` is `changes` (default) for that; `sessions`, where each
+    statement comes days after the one before, with a greeting, and does not say that
+    anything has changed; or `exception` for a habit and an exception to it for each
+    topic, both of which hold, with a question for either.
     """
     conflict = parameters.get("conflict", CHANGES)
     if conflict == EXCEPTION:
-        return _with_exceptions(rng, parameters, whole(parameters, "topics", 2, 1, len(HABITS)))
+        return _with_exceptions(
+            rng, parameters, whole(parameters, "topics", 2, 1, len(HABITS))
+        )
     if conflict not in (CHANGES, SESSIONS):
-        raise ValueError(f"conflict is {CHANGES!r}, {SESSIONS!r} or {EXCEPTION!r}, not {conflict!r}")
+        raise ValueError(
+            f"conflict is {CHANGES!r}, {SESSIONS!r} or {EXCEPTION!r}, not {conflict!r}"
+        )
     plain = conflict == SESSIONS
     fitting = [topic for topic in TOPICS if topic.changes or not plain]
     topics = whole(parameters, "topics", 2, 1, len(fitting))
     statements = whole(parameters, "statements", 4, 1, 9)
     inventions = Inventions(rng)
-    stories = [Story(topic, _values(rng, inventions, topic, statements)) for topic in rng.sample(fitting, topics)]
+    stories = [
+        Story(topic, _values(rng, inventions, topic, statements))
+        for topic in rng.sample(fitting, topics)
+    ]
     turns = [story for story in stories for _ in range(statements)]
     rng.shuffle(turns)
     if plain:
-        turns = [story for _ in range(statements) for story in rng.sample(stories, topics)]
+        turns = [
+            story for _ in range(statements) for story in rng.sample(stories, topics)
+        ]
     says: dict[str, list[Say]] = {story.topic.label: [] for story in stories}
     messages: list[Say | Ask] = []
     begins: list[str] = []
@@ -328,25 +554,44 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
         says[story.topic.label].append(said)
     asked = rng.sample(stories, topics)
     messages += [
-        Ask(worded(rng, [LEADS + story.topic.question]), about=tuple(say.text for say in says[story.topic.label]))
+        Ask(
+            worded(rng, [LEADS + story.topic.question]),
+            about=tuple(say.text for say in says[story.topic.label]),
+        )
         for story in asked
     ]
     steps = spread(messages, last_wait(rng, parameters))
     return Definition(
-        steps=tuple(starmap(partial(_days_before, rng, begins), zip(steps, (*steps[1:], None), strict=True))),
+        steps=tuple(
+            starmap(
+                partial(_days_before, rng, begins),
+                zip(steps, (*steps[1:], None), strict=True),
+            )
+        ),
         expected=[story.told[-1] for story in asked],
-        parameters={**parameters, "mentioned": [list(_others(story)) for story in asked]},
+        parameters={
+            **parameters,
+            "mentioned": [list(_others(story)) for story in asked],
+        },
     )
 
 
-def _days_before(rng: random.Random, begins: Sequence[str], step: Step, following: Step | None) -> Step:
+def _days_before(
+    rng: random.Random, begins: Sequence[str], step: Step, following: Step | None
+) -> Step:
     """Return a step, with days to wait before the messages that begin a session."""
-    if isinstance(step, Wait) and isinstance(following, Say) and following.text in begins:
+    if (
+        isinstance(step, Wait)
+        and isinstance(following, Say)
+        and following.text in begins
+    ):
         return replace(step, time=timedelta(days=rng.randint(1, 6)))
     return step
 
 
-def _values(rng: random.Random, inventions: Inventions, topic: Topic, number: int) -> list[str]:
+def _values(
+    rng: random.Random, inventions: Inventions, topic: Topic, number: int
+) -> list[str]:
     if topic.values == INVENTED:
         return [inventions.name() for _ in range(number)]
     return rng.sample(topic.values, number)
@@ -365,5 +610,11 @@ def _others(story: Story) -> Iterator[str]:
 def test_conflicting_personal_information(ltm: Ltm) -> None:
     """Knows what is so now, after changes, corrections, withdrawals and rumours."""
     answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
-    mentioned = tuple(tuple(values) for values in ltm.definition.parameters.get("mentioned", ()))
-    ltm.score(KnowsCurrentFacts(tuple(ltm.definition.expected), mentioned, scoring=ltm.scoring)(answers))
+    mentioned = tuple(
+        tuple(values) for values in ltm.definition.parameters.get("mentioned", ())
+    )
+    ltm.score(
+        KnowsCurrentFacts(
+            tuple(ltm.definition.expected), mentioned, scoring=ltm.scoring
+        )(answers)
+    )

@@ -28,31 +28,79 @@ class Topic:
 
 
 TOPICS = (
-    Topic("[my school was called {v}|I went to school at {v}]", "my school", "what was my school called?",
-          "which old pupils' reunion would I be invited to?"),
-    Topic("[my doctor is Dr {v}|I see Dr {v} when I'm ill]", "my doctor", "who is my doctor?",
-          "I have a fever: whose surgery do I ring up?"),
-    Topic("[my landlady is Mrs {v}|I rent from Mrs {v}]", "my landlady", "who is my landlady?",
-          "the roof leaks: whom do I have to tell?"),
-    Topic("[I grew up in {v}|I spent my childhood in {v}]", "where I grew up", "where did I grow up?",
-          "which place would I show somebody who is curious about my childhood?"),
-    Topic("[my employer is {v}|I work for {v}]", "my employer", "who is my employer?",
-          "whose name is on my payslip?"),
-    Topic("[my first love was called {v}|I first fell in love with {v}]", "my first love", "who was my first love?",
-          "whom would my earliest love letters be for?"),
-    Topic("[my pet is called {v}|I share my flat with a cat called {v}]", "my pet", "what is my pet called?",
-          "which name do I shout when the food bowl is full?"),
-    Topic("[my club is {v}|I play for {v}]", "my club", "what is my club called?",
-          "whose shirt do I wear at matches?"),
-    Topic("[my therapist is {v}|I talk to {v} about my worries once a week]", "my therapist", "who is my therapist?",
-          "on whose couch do I lie once a week?"),
-    Topic("[my summer house is in {v}|I spend my summers at a house in {v}]", "my summer house",
-          "where is my summer house?", "where do I go when the city gets too hot?"),
-    Topic("[my old ship was the {v}|I once sailed on the {v}]", "my old ship", "what was my old ship called?",
-          "what was painted on the bow when I was at sea?"),
-    Topic("[my solicitor is {v}|{v} handles my lawsuits]", "my solicitor", "who is my solicitor?",
-          "I'm being sued: whose help do I ask for?"),
-)  # fmt: skip
+    Topic(
+        "[my school was called {v}|I went to school at {v}]",
+        "my school",
+        "what was my school called?",
+        "which old pupils' reunion would I be invited to?",
+    ),
+    Topic(
+        "[my doctor is Dr {v}|I see Dr {v} when I'm ill]",
+        "my doctor",
+        "who is my doctor?",
+        "I have a fever: whose surgery do I ring up?",
+    ),
+    Topic(
+        "[my landlady is Mrs {v}|I rent from Mrs {v}]",
+        "my landlady",
+        "who is my landlady?",
+        "the roof leaks: whom do I have to tell?",
+    ),
+    Topic(
+        "[I grew up in {v}|I spent my childhood in {v}]",
+        "where I grew up",
+        "where did I grow up?",
+        "which place would I show somebody who is curious about my childhood?",
+    ),
+    Topic(
+        "[my employer is {v}|I work for {v}]",
+        "my employer",
+        "who is my employer?",
+        "whose name is on my payslip?",
+    ),
+    Topic(
+        "[my first love was called {v}|I first fell in love with {v}]",
+        "my first love",
+        "who was my first love?",
+        "whom would my earliest love letters be for?",
+    ),
+    Topic(
+        "[my pet is called {v}|I share my flat with a cat called {v}]",
+        "my pet",
+        "what is my pet called?",
+        "which name do I shout when the food bowl is full?",
+    ),
+    Topic(
+        "[my club is {v}|I play for {v}]",
+        "my club",
+        "what is my club called?",
+        "whose shirt do I wear at matches?",
+    ),
+    Topic(
+        "[my therapist is {v}|I talk to {v} about my worries once a week]",
+        "my therapist",
+        "who is my therapist?",
+        "on whose couch do I lie once a week?",
+    ),
+    Topic(
+        "[my summer house is in {v}|I spend my summers at a house in {v}]",
+        "my summer house",
+        "where is my summer house?",
+        "where do I go when the city gets too hot?",
+    ),
+    Topic(
+        "[my old ship was the {v}|I once sailed on the {v}]",
+        "my old ship",
+        "what was my old ship called?",
+        "what was painted on the bow when I was at sea?",
+    ),
+    Topic(
+        "[my solicitor is {v}|{v} handles my lawsuits]",
+        "my solicitor",
+        "who is my solicitor?",
+        "I'm being sued: whose help do I ask for?",
+    ),
+)
 MEANINGS = {
     "my school": "the place where I learnt to read and write",
     "my doctor": "the one who treats my ailments",
@@ -124,9 +172,10 @@ class Fact:
 def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `facts` (default 6), of which the user withdraws `forgotten` (default 2), and questions about both.
 
-    All messages over the span. As many kept facts as forgotten ones are asked for, openly or in a roundabout way, and
-    in the end all that the agent knows. Of one kept fact it is said that it stays. `requests` are "named" (default), by
-    label or value, or go by "meaning": with no word by which the fact was told.
+    All messages over the span. As many kept facts as forgotten ones are asked for,
+    openly or in a roundabout way, and in the end all that the agent knows. Of one kept
+    fact it is said that it stays. `requests` are "named" (default), by label or value,
+    or go by "meaning": with no word by which the fact was told.
     """
     number = whole(parameters, "facts", 6, 2, len(TOPICS))
     forgotten = whole(parameters, "forgotten", 2, 1, number // 2)
@@ -134,7 +183,9 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
     if requests_by not in (NAMED, MEANING):
         raise ValueError(f"requests is {NAMED!r} or {MEANING!r}, not {requests_by!r}")
     inventions = Inventions(rng)
-    facts = [_told(rng, topic, inventions.name()) for topic in rng.sample(TOPICS, number)]
+    facts = [
+        _told(rng, topic, inventions.name()) for topic in rng.sample(TOPICS, number)
+    ]
     chosen = rng.sample(facts, number)
     gone, kept = chosen[:forgotten], chosen[forgotten:]
     requests = {fact.value: _request(rng, fact, requests_by) for fact in gone}
@@ -142,16 +193,31 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
     later = rng.sample([*requests.values(), stays], forgotten + 1)
     asked = rng.sample([*gone, *kept[:forgotten]], 2 * forgotten)
     questions = [
-        Ask(_question(rng, fact.topic), about=(fact.said.text, *([requests[fact.value].text] if fact in gone else [])))
+        Ask(
+            _question(rng, fact.topic),
+            about=(
+                fact.said.text,
+                *([requests[fact.value].text] if fact in gone else []),
+            ),
+        )
         for fact in asked
     ]
-    everything = Ask(worded(rng, OPEN), about=tuple(say.text for say in (*(fact.said for fact in facts), *later)))
+    everything = Ask(
+        worded(rng, OPEN),
+        about=tuple(say.text for say in (*(fact.said for fact in facts), *later)),
+    )
     return Definition(
-        steps=spread([*(fact.said for fact in facts), *later, *questions, everything], last_wait(rng, parameters)),
+        steps=spread(
+            [*(fact.said for fact in facts), *later, *questions, everything],
+            last_wait(rng, parameters),
+        ),
         expected=["" if fact in gone else fact.value for fact in asked],
         parameters={
             **parameters,
-            "others": [[one.value for one in facts if one is not fact or fact in gone] for fact in asked],
+            "others": [
+                [one.value for one in facts if one is not fact or fact in gone]
+                for fact in asked
+            ],
             "kept": [fact.value for fact in facts if fact not in gone],
             "lost": [fact.value for fact in facts if fact in gone],
         },
@@ -165,7 +231,12 @@ def _told(rng: random.Random, topic: Topic, value: str) -> Fact:
 
 def _request(rng: random.Random, fact: Fact, by: str) -> Say:
     wordings = BY_LABEL if by == MEANING else rng.choice((BY_LABEL, BY_VALUE))
-    said = worded(rng, wordings, label=MEANINGS[fact.topic.label] if by == MEANING else fact.topic.label, v=fact.value)
+    said = worded(
+        rng,
+        wordings,
+        label=MEANINGS[fact.topic.label] if by == MEANING else fact.topic.label,
+        v=fact.value,
+    )
     return Say(said, tells={fact.topic.label: None})
 
 
@@ -182,12 +253,16 @@ def rule_of(definition: Definition) -> ForgetsOnRequest:
     """Return the evaluator of a definition."""
     lists = definition.parameters
     others = tuple(map(tuple, lists["others"]))
-    return ForgetsOnRequest(tuple(definition.expected), others, tuple(lists["kept"]), tuple(lists["lost"]))
+    return ForgetsOnRequest(
+        tuple(definition.expected), others, tuple(lists["kept"]), tuple(lists["lost"])
+    )
 
 
 def replies(definition: Definition) -> list[str]:
     """Return answers that earn full marks."""
-    return [value or GONE for value in definition.expected] + [", ".join(definition.parameters["kept"])]
+    return [value or GONE for value in definition.expected] + [
+        ", ".join(definition.parameters["kept"])
+    ]
 
 
 @pytest.mark.ltm(

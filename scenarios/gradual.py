@@ -46,23 +46,35 @@ FIRST_NOUNS, FIRST_FEATURES, MORE_NOUNS = 4, 3, 2
 def gradual(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `lessons` (default 5) in a language of their own, each followed by `probes` (default 3) questions.
 
-    All messages over the span. A lesson has new words and what can be added to them: in the first three beginnings and
-    endings, then one more in each. A question asks for a phrase that was never told, of a word and two additions, as
-    examples show them. What the agent is told after its answer stands in the parameters.
+    All messages over the span. A lesson has new words and what can be added to them: in
+    the first three beginnings and endings, then one more in each. A question asks for a
+    phrase that was never told, of a word and two additions, as examples show them. What
+    the agent is told after its answer stands in the parameters.
     """
-    lessons, probes = whole(parameters, "lessons", 5, 3, 7), whole(parameters, "probes", 3, 1, 4)
+    lessons, probes = (
+        whole(parameters, "lessons", 5, 3, 7),
+        whole(parameters, "probes", 3, 1, 4),
+    )
     course = Course(rng)
     messages: list[Say | Ask] = []
     asked: list[tuple[int, str, Phrase]] = []
     for lesson in range(lessons):
-        examples = course.lesson(FIRST_NOUNS if lesson == 0 else MORE_NOUNS, FIRST_FEATURES if lesson == 0 else 1)
+        examples = course.lesson(
+            FIRST_NOUNS if lesson == 0 else MORE_NOUNS,
+            FIRST_FEATURES if lesson == 0 else 1,
+        )
         pairs = [(phrase.gloss, course.form(phrase)) for phrase in examples]
         wordings = LESSONS if lesson else FIRST_LESSONS
         text = worded(rng, wordings, language=course.language, pairs=paired(rng, pairs))
         course.told(text, examples)
         messages.append(Say(text, tells=told_forms(course.language, pairs)))
         for kind, phrase in course.probes(probes):
-            messages.append(Ask(question(rng, phrase.gloss, course.language), about=course.sources(phrase)))
+            messages.append(
+                Ask(
+                    question(rng, phrase.gloss, course.language),
+                    about=course.sources(phrase),
+                )
+            )
             asked.append((lesson, kind, phrase))
     forms = [course.form(phrase) for *_, phrase in asked]
     return Definition(
@@ -75,7 +87,9 @@ def gradual(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             "kind_of": [kind for _, kind, _ in asked],
             "right": [worded(rng, RIGHT) for _ in asked],
             "wrong": [
-                worded(rng, WRONG, language=course.language, gloss=phrase.gloss, form=form)
+                worded(
+                    rng, WRONG, language=course.language, gloss=phrase.gloss, form=form
+                )
                 for (*_, phrase), form in zip(asked, forms, strict=True)
             ],
         },
@@ -117,13 +131,24 @@ class Course:
             self._roots[self._nouns[-1]] = self._morphemes.root()
         for _ in range(features):
             self._features.append(next(self._coming))
-            side = self._sides.pop() if self._sides else self.rng.choice((PREFIX, SUFFIX))
-            self._structure.add(self.rng, self._features[-1], self._morphemes.affix(), side)
+            side = (
+                self._sides.pop() if self._sides else self.rng.choice((PREFIX, SUFFIX))
+            )
+            self._structure.add(
+                self.rng, self._features[-1], self._morphemes.affix(), side
+            )
         fresh = self._nouns[-nouns:]
         examples = [Phrase(noun) for noun in fresh]
-        examples += [Phrase(self.rng.choice(fresh), frozenset((one,))) for one in self._features[-features:]]
+        examples += [
+            Phrase(self.rng.choice(fresh), frozenset((one,)))
+            for one in self._features[-features:]
+        ]
         for feature in self._features[-features:]:
-            beside = [pair for pair in pairs_of(self._features) if feature in pair and self._same_side(pair)]
+            beside = [
+                pair
+                for pair in pairs_of(self._features)
+                if feature in pair and self._same_side(pair)
+            ]
             if beside and not any(self._shown(pair, examples) for pair in beside):
                 examples.append(Phrase(self.rng.choice(fresh), self.rng.choice(beside)))
         return examples
@@ -144,9 +169,14 @@ class Course:
     def sources(self, phrase: Phrase) -> tuple[str, ...]:
         """Return the messages that tell what a phrase is made of, each once."""
         needed = [Phrase(phrase.noun)]
-        needed += [next(one for one in self.examples if one.features == {part}) for part in sorted(phrase.features)]
+        needed += [
+            next(one for one in self.examples if one.features == {part})
+            for part in sorted(phrase.features)
+        ]
         if self._same_side(phrase.features):
-            needed.append(next(one for one in self.examples if one.features >= phrase.features))
+            needed.append(
+                next(one for one in self.examples if one.features >= phrase.features)
+            )
         return tuple(dict.fromkeys(self.examples[one] for one in needed))
 
     def _phrases(self, kind: str) -> Iterator[Phrase]:
@@ -154,19 +184,34 @@ class Course:
         nouns, features = self._new
         first = kind == FIRST
         fresh = set(self._features[-features:])
-        for noun in self._nouns if first else self._nouns[-nouns:] if kind == MIXED else self._nouns[:-nouns]:
+        for noun in (
+            self._nouns
+            if first
+            else self._nouns[-nouns:]
+            if kind == MIXED
+            else self._nouns[:-nouns]
+        ):
             for pair in pairs_of(self._features):
                 phrase = Phrase(noun, pair)
-                derivable = not self._same_side(pair) or self._shown(pair, self.examples)
+                derivable = not self._same_side(pair) or self._shown(
+                    pair, self.examples
+                )
                 wanted = first or bool(pair & fresh) == (kind == NEW)
-                if derivable and wanted and phrase not in self.examples and phrase not in self._asked:
+                if (
+                    derivable
+                    and wanted
+                    and phrase not in self.examples
+                    and phrase not in self._asked
+                ):
                     yield phrase
 
     def _same_side(self, pair: frozenset[Feature]) -> bool:
         return len({self._structure.side(feature) for feature in pair}) == 1
 
     @staticmethod
-    def _shown(pair: frozenset[Feature], examples: Sequence[Phrase] | Mapping[Phrase, str]) -> bool:
+    def _shown(
+        pair: frozenset[Feature], examples: Sequence[Phrase] | Mapping[Phrase, str]
+    ) -> bool:
         return any(one.features >= pair for one in examples)
 
 
@@ -182,7 +227,9 @@ def _features(rng: random.Random) -> Iterator[Feature]:
 
 def rule_of(definition: Definition) -> SpeaksLanguage:
     """Return the evaluator of a definition."""
-    return SpeaksLanguage(tuple(definition.expected), tuple(definition.parameters["told"]))
+    return SpeaksLanguage(
+        tuple(definition.expected), tuple(definition.parameters["told"])
+    )
 
 
 @pytest.mark.ltm(
@@ -204,13 +251,21 @@ def test_gradual(ltm: Ltm) -> None:
     verdict = rule(answers)
     ltm.score(verdict)
     for name, places in curve(parameters):
-        ltm.metric(name, sum(verdict.checks[place].ok for place in places) / len(places))
+        ltm.metric(
+            name, sum(verdict.checks[place].ok for place in places) / len(places)
+        )
 
 
 def curve(parameters: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
     """Yield the names of the metrics, each with the places of its questions: those of a lesson, and those of a kind."""
     lessons = [f"lesson_{lesson + 1}" for lesson in parameters["lesson_of"]]
     for name in [*dict.fromkeys(lessons), NEW, MIXED, KEPT]:
-        places = [place for place, what in enumerate(zip(lessons, parameters["kind_of"], strict=True)) if name in what]
+        places = [
+            place
+            for place, what in enumerate(
+                zip(lessons, parameters["kind_of"], strict=True)
+            )
+            if name in what
+        ]
         if places:
             yield name, places

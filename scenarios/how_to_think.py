@@ -33,17 +33,51 @@ class Measure:
 
 
 MEASURES: Mapping[str, Measure] = {
-    "price": Measure("cheapest", "dearest", "costs more than {n} crowns", "{n} crowns", 11, 95),
-    "age": Measure("newest", "oldest", "is more than {n} years old", "{n} years old", 2, 60),
-    "weight": Measure("lightest", "heaviest", "weighs more than {n} pounds", "{n} pounds", 3, 80),
-    "distance": Measure("nearest", "farthest", "is more than {n} miles away", "{n} miles away", 2, 70),
+    "price": Measure(
+        "cheapest", "dearest", "costs more than {n} crowns", "{n} crowns", 11, 95
+    ),
+    "age": Measure(
+        "newest", "oldest", "is more than {n} years old", "{n} years old", 2, 60
+    ),
+    "weight": Measure(
+        "lightest", "heaviest", "weighs more than {n} pounds", "{n} pounds", 3, 80
+    ),
+    "distance": Measure(
+        "nearest", "farthest", "is more than {n} miles away", "{n} miles away", 2, 70
+    ),
 }
 NAMES = (
-    "Lantern", "Harbour", "Two-Coin", "Grandmother", "Snail", "Weathercock", "Walnut", "Thursday", "Chimney",
-    "Goose", "Bookend", "Ladder", "Umbrella", "Teapot", "Signpost", "Anchor", "Button", "Moth",
-)  # fmt: skip
+    "Lantern",
+    "Harbour",
+    "Two-Coin",
+    "Grandmother",
+    "Snail",
+    "Weathercock",
+    "Walnut",
+    "Thursday",
+    "Chimney",
+    "Goose",
+    "Bookend",
+    "Ladder",
+    "Umbrella",
+    "Teapot",
+    "Signpost",
+    "Anchor",
+    "Button",
+    "Moth",
+)
 OPTIONS = 5
-THINGS = ("carpet", "telescope", "mirror", "saddle", "bathtub", "snow globe", "rocking horse", "birdcage", "globe")
+THINGS = (
+    "carpet",
+    "telescope",
+    "mirror",
+    "saddle",
+    "bathtub",
+    "snow globe",
+    "rocking horse",
+    "birdcage",
+    "globe",
+)
 """What a case is about whose rule has a name."""
 GOODS: Mapping[str, Sequence[str]] = {
     "furniture": ("wardrobe", "garden bench", "bookcase", "bunk bed", "footstool"),
@@ -100,9 +134,15 @@ CASES_OF_GOODS = (
     "[you know how I am|you know me|think as I do]: [which|and which] {thing} [do I take|is it to be|should I get]?",
 )
 ONLY = (
-    "[Just the town, please.|Only name the town.|The name of the town will do.|Reply with the name of the town only.]"
+    "[Just the town, please.|Only name the town.|The name of the town will do."
+    "|Reply with the name of the town only.]"
 )
-SHOWN = ("{town}: {values}", "- {town}: {values}", "{town} ({values})", "in {town}, {values}")
+SHOWN = (
+    "{town}: {values}",
+    "- {town}: {values}",
+    "{town} ({values})",
+    "in {town}, {values}",
+)
 """How a thing is offered."""
 
 
@@ -134,12 +174,24 @@ class Rule:
         measure, bound = self.limit
         order = sorted(everything, key=lambda place: _rank(self.best, things[place]))
         if self.kind == LIMIT:
-            return _first([place for place in everything if things[place][measure] <= bound], self.best, things)
+            return _first(
+                [place for place in everything if things[place][measure] <= bound],
+                self.best,
+                things,
+            )
         if self.kind == TIE:
-            top = [place for place in everything if things[place][self.best[0]] == things[order[0]][self.best[0]]]
+            top = [
+                place
+                for place in everything
+                if things[place][self.best[0]] == things[order[0]][self.best[0]]
+            ]
             return _first(top, self.other, things)
         if self.kind == UNLESS:
-            return order[0] if things[order[0]][measure] <= bound else _first(everything, self.other, things)
+            return (
+                order[0]
+                if things[order[0]][measure] <= bound
+                else _first(everything, self.other, things)
+            )
         return order[1 if self.kind == SECOND else len(things) // 2]
 
 
@@ -148,7 +200,9 @@ def _rank(by: tuple[str, bool], thing: Thing) -> int:
     return thing[measure] if low else -thing[measure]
 
 
-def _first(places: Sequence[int], by: tuple[str, bool], things: Sequence[Thing]) -> int | None:
+def _first(
+    places: Sequence[int], by: tuple[str, bool], things: Sequence[Thing]
+) -> int | None:
     return min(places, key=lambda place: _rank(by, things[place]), default=None)
 
 
@@ -161,42 +215,93 @@ class Maxim:
 
 
 MAXIMS = (
-    Maxim("if in doubt, take whatever can be undone", (
-        ("There is a flat that I may rent or buy.", "renting", "buying"),
-        ("I want to write my name into a book that I was lent.", "pencil", "ink"),
-        ("The shelf has to be fixed to the wall.", "screws", "glue"),
-        ("My niece would like a dragon on her arm.", "henna", "tattoo"),
-        ("My hair is in the way when I work.", "pinning", "cutting"),
-    )),
-    Maxim("never be in anybody's debt", (
-        ("I need a drill for an afternoon, and my neighbour has one.", "buying", "borrowing"),
-        ("The barman says that I may pay today or at the end of the month.", "today", "month"),
-        ("A friend would like to treat me to dinner.", "splitting", "accepting"),
-        ("The roof is leaking. I have savings, and the bank is friendly.", "savings", "loan"),
-        ("It rains, and somebody whom I hardly know offers me a lift.", "walking", "riding"),
-    )),
-    Maxim("own nothing that you cannot carry up the stairs by yourself", (
-        ("I would like to make music at home.", "ukulele", "piano"),
-        ("I need something to sit on for the balcony.", "stool", "sofa"),
-        ("I want to look things up in the evening.", "paperback", "encyclopaedia"),
-        ("I am going to spend the summer at the lake.", "tent", "caravan"),
-        ("All my letters need a place.", "shoebox", "bureau"),
-    )),
-    Maxim("it is better to wait for others than to be waited for", (
-        ("We meet at nine, and the ride takes an hour. There is a bus at seven and one at eight.", "seven", "eight"),
-        ("The guests come at six. I can put the roast in at three or at five; it takes two hours.", "three", "five"),
-        ("My train is at noon, the station ten minutes away. When do I set out?", "eleven", "twelve"),
-        ("The report is due on Friday. I could hand it in a day before or on the day.", "Thursday", "Friday"),
-        ("She wants to be fetched at ten. One tram is there at a quarter to, one at ten sharp.", "quarter", "sharp"),
-    )),
-    Maxim("trust what has been used for long over what is new", (
-        ("The doctor offers me two remedies.", "camomile", "prototype"),
-        ("For the crossing there are two boats.", "steamer", "hydrofoil"),
-        ("I may write down the family recipes in two ways.", "paper", "app"),
-        ("There are two roads over the mountain.", "mule track", "test tunnel"),
-        ("For the roof I have two offers.", "slate", "nanofoil"),
-    )),
-)  # fmt: skip
+    Maxim(
+        "if in doubt, take whatever can be undone",
+        (
+            ("There is a flat that I may rent or buy.", "renting", "buying"),
+            ("I want to write my name into a book that I was lent.", "pencil", "ink"),
+            ("The shelf has to be fixed to the wall.", "screws", "glue"),
+            ("My niece would like a dragon on her arm.", "henna", "tattoo"),
+            ("My hair is in the way when I work.", "pinning", "cutting"),
+        ),
+    ),
+    Maxim(
+        "never be in anybody's debt",
+        (
+            (
+                "I need a drill for an afternoon, and my neighbour has one.",
+                "buying",
+                "borrowing",
+            ),
+            (
+                "The barman says that I may pay today or at the end of the month.",
+                "today",
+                "month",
+            ),
+            ("A friend would like to treat me to dinner.", "splitting", "accepting"),
+            (
+                "The roof is leaking. I have savings, and the bank is friendly.",
+                "savings",
+                "loan",
+            ),
+            (
+                "It rains, and somebody whom I hardly know offers me a lift.",
+                "walking",
+                "riding",
+            ),
+        ),
+    ),
+    Maxim(
+        "own nothing that you cannot carry up the stairs by yourself",
+        (
+            ("I would like to make music at home.", "ukulele", "piano"),
+            ("I need something to sit on for the balcony.", "stool", "sofa"),
+            ("I want to look things up in the evening.", "paperback", "encyclopaedia"),
+            ("I am going to spend the summer at the lake.", "tent", "caravan"),
+            ("All my letters need a place.", "shoebox", "bureau"),
+        ),
+    ),
+    Maxim(
+        "it is better to wait for others than to be waited for",
+        (
+            (
+                "We meet at nine, and the ride takes an hour. There is a bus at seven and one at eight.",
+                "seven",
+                "eight",
+            ),
+            (
+                "The guests come at six. I can put the roast in at three or at five; it takes two hours.",
+                "three",
+                "five",
+            ),
+            (
+                "My train is at noon, the station ten minutes away. When do I set out?",
+                "eleven",
+                "twelve",
+            ),
+            (
+                "The report is due on Friday. I could hand it in a day before or on the day.",
+                "Thursday",
+                "Friday",
+            ),
+            (
+                "She wants to be fetched at ten. One tram is there at a quarter to, one at ten sharp.",
+                "quarter",
+                "sharp",
+            ),
+        ),
+    ),
+    Maxim(
+        "trust what has been used for long over what is new",
+        (
+            ("The doctor offers me two remedies.", "camomile", "prototype"),
+            ("For the crossing there are two boats.", "steamer", "hydrofoil"),
+            ("I may write down the family recipes in two ways.", "paper", "app"),
+            ("There are two roads over the mountain.", "mule track", "test tunnel"),
+            ("For the roof I have two offers.", "slate", "nanofoil"),
+        ),
+    ),
+)
 PRINCIPLES = (
     (
         "[Here's|This is] [how I think|what I live by|what my father taught me|my motto][: | in a sentence: |, take it "
@@ -238,10 +343,17 @@ def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     maxim = rng.choice(MAXIMS)
     say = Say(worded(rng, PRINCIPLES, maxim=maxim.words))
     questions, expected, offered = [], [], []
-    for case, right, wrong in rng.sample(maxim.dilemmas, whole(parameters, "cases", 5, 1, len(maxim.dilemmas))):
+    for case, right, wrong in rng.sample(
+        maxim.dilemmas, whole(parameters, "cases", 5, 1, len(maxim.dilemmas))
+    ):
         one, other = rng.sample((right, wrong), 2)
         questions.append(
-            Ask(worded(rng, DILEMMAS, case=case, one=one, One=capital(one), other=other), about=(say.text,))
+            Ask(
+                worded(
+                    rng, DILEMMAS, case=case, one=one, One=capital(one), other=other
+                ),
+                about=(say.text,),
+            )
         )
         expected.append(right)
         offered.append([right, wrong])
@@ -255,22 +367,28 @@ def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `rules` (default 2) and `cases` (default 4) with `options` (default 5) things each.
 
-    All messages over the span; the cases take the rules in turn. Half of the rules have a name, which their
-    cases use; the others are for a kind of things. The towns of the right things are expected. `principle` is `rules`
-    (default) for that, or `maxim` for one maxim and five cases (at most) of two things each, which do not name it.
+    All messages over the span; the cases take the rules in turn. Half of the rules have
+    a name, which their cases use; the others are for a kind of things. The towns of the
+    right things are expected. `principle` is `rules` (default) for that, or `maxim` for
+    one maxim and five cases (at most) of two things each, which do not name it.
     """
     principle = parameters.get("principle", RULES)
     if principle == MAXIM:
         return _dilemmas(rng, parameters)
     if principle != RULES:
         raise ValueError(f"principle is {RULES!r} or {MAXIM!r}, not {principle!r}")
-    count, cases = whole(parameters, "rules", 2, 1, len(NAMES)), whole(parameters, "cases", 4, 1, 50)
+    count, cases = (
+        whole(parameters, "rules", 2, 1, len(NAMES)),
+        whole(parameters, "cases", 4, 1, 50),
+    )
     options = whole(parameters, "options", OPTIONS, 3, 15)
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
     names, goods = rng.sample(NAMES, count), rng.sample(list(GOODS), len(GOODS))
     kinds = [goods.pop() if goods and rng.random() < 1 / 2 else None for _ in rules]
     says = [
-        Say(f"{worded(rng, FOR_GOODS if kind else INTRODUCTIONS, name=name, goods=kind)} {rule.words(rng)}")
+        Say(
+            f"{worded(rng, FOR_GOODS if kind else INTRODUCTIONS, name=name, goods=kind)} {rule.words(rng)}"
+        )
         for name, kind, rule in zip(names, kinds, rules, strict=True)
     ]
     questions, expected, offered = [], [], []
@@ -280,10 +398,20 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
         things, right = _case(rng, rules[at], options)
         kind = kinds[at]
         thing = rng.choice(GOODS[kind] if kind else THINGS)
-        question = worded(rng, CASES_OF_GOODS if kind else CASES, thing=thing, name=names[at])
+        question = worded(
+            rng, CASES_OF_GOODS if kind else CASES, thing=thing, name=names[at]
+        )
         form, order = rng.choice(SHOWN), rng.sample(list(MEASURES), len(MEASURES))
-        lines = [capital(form.format(town=t, values=_shown(one, order))) for t, one in zip(towns, things, strict=True)]
-        questions.append(Ask("\n".join([f"{question} {worded(rng, (ONLY,))}", *lines]), about=(says[at].text,)))
+        lines = [
+            capital(form.format(town=t, values=_shown(one, order)))
+            for t, one in zip(towns, things, strict=True)
+        ]
+        questions.append(
+            Ask(
+                "\n".join([f"{question} {worded(rng, (ONLY,))}", *lines]),
+                about=(says[at].text,),
+            )
+        )
         expected.append(towns[right])
         offered.append(towns)
     return Definition(
@@ -305,8 +433,15 @@ def _kinds(rng: random.Random, count: int, options: int) -> list[str]:
 def _rule(rng: random.Random, kind: str) -> Rule:
     best, other, third = rng.sample(list(MEASURES), 3)
     limited = MEASURES[third]
-    bound = rng.randint(limited.least + (limited.most - limited.least) // 3, limited.most * 2 // 3)
-    return Rule(kind, (best, rng.choice((True, False))), (other, rng.choice((True, False))), (third, bound))
+    bound = rng.randint(
+        limited.least + (limited.most - limited.least) // 3, limited.most * 2 // 3
+    )
+    return Rule(
+        kind,
+        (best, rng.choice((True, False))),
+        (other, rng.choice((True, False))),
+        (third, bound),
+    )
 
 
 def _case(rng: random.Random, rule: Rule, options: int) -> tuple[list[Thing], int]:
@@ -315,15 +450,23 @@ def _case(rng: random.Random, rule: Rule, options: int) -> tuple[list[Thing], in
     No two things are equal in any measure, but for a rule about equals.
     """
     while True:
-        columns = {name: rng.sample(range(m.least, m.most + 1), options) for name, m in MEASURES.items()}
-        things = [{name: column[place] for name, column in columns.items()} for place in range(options)]
+        columns = {
+            name: rng.sample(range(m.least, m.most + 1), options)
+            for name, m in MEASURES.items()
+        }
+        things = [
+            {name: column[place] for name, column in columns.items()}
+            for place in range(options)
+        ]
         by = rule.best
         first = min(range(options), key=lambda place: _rank(by, things[place]))
         if rule.kind == TIE:
             for place in rng.sample(range(options), 2):
                 things[place][by[0]] = things[first][by[0]]
         right = rule.choice(things)
-        if right is not None and (right != first or (rule.kind == UNLESS and rng.randrange(5) == 0)):
+        if right is not None and (
+            right != first or (rule.kind == UNLESS and rng.randrange(5) == 0)
+        ):
             return list(things), right
 
 
@@ -351,5 +494,11 @@ def _superlative(end: tuple[str, bool]) -> str:
 def test_how_to_think(ltm: Ltm) -> None:
     """Applies the user's own rules for choosing to cases that come much later."""
     answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
-    offered = tuple(tuple(towns) for towns in ltm.definition.parameters.get("offered", ()))
-    ltm.score(AppliesRule(tuple(ltm.definition.expected), offered, scoring=ltm.scoring)(answers))
+    offered = tuple(
+        tuple(towns) for towns in ltm.definition.parameters.get("offered", ())
+    )
+    ltm.score(
+        AppliesRule(tuple(ltm.definition.expected), offered, scoring=ltm.scoring)(
+            answers
+        )
+    )

@@ -80,7 +80,10 @@ WITHOUT_THE_WORD = (
     "[heard|read|picked up] this one [on the bus|at lunch|on a cereal box|in the sauna|last night]: {joke}",
     "[here's|I have] a silly one[ for you| from the radio|]: {joke}",
 )
-JUST = ("{joke}", "{joke}[| Sorry.| Ha!| I'll get my coat.| Had to share that.| I can't stop giggling.]")
+JUST = (
+    "{joke}",
+    "{joke}[| Sorry.| Ha!| I'll get my coat.| Had to share that.| I can't stop giggling.]",
+)
 JUST_TOLD = "just_told"
 WAYS = {"introductions": INTRODUCTIONS, "unmarked": WITHOUT_THE_WORD, JUST_TOLD: JUST}
 """How jokes are told; half of them without any introduction, as in most company."""
@@ -99,24 +102,34 @@ QUESTIONS = (
 def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `jokes_told` (default 4) jokes, each with a wait: until i/jokes of the `last_wait`, and of 30-240 minutes.
 
-    One in four is told as a joke, two without any introduction. One is expected. The question is not a step: it is made
-    from the time that really passed.
+    One in four is told as a joke, two without any introduction. One is expected. The
+    question is not a step: it is made from the time that really passed.
     """
     number = whole(parameters, "jokes_told", 4, most=len(JOKES))
     telling, asking = parse_languages(parameters)
     agent = rng.sample(telling.find_text("jokes.jokes", JOKES), number)
     ways = [telling.find_text(f"jokes.{way}", WAYS[way]) for way in (*WAYS, JUST_TOLD)]
-    pairs = [(worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240)) for joke in agent]
+    pairs = [
+        (worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240))
+        for joke in agent
+    ]
     expected, question = (
         rng.choice(agent),
-        worded(rng, asking.find_text("jokes.questions", QUESTIONS), elapsed="{elapsed}"),
+        worded(
+            rng, asking.find_text("jokes.questions", QUESTIONS), elapsed="{elapsed}"
+        ),
     )
     last = last_wait(rng, parameters)
     steps: list[Step] = []
     for i, (text, minutes) in enumerate(pairs, start=1):
-        steps += [Say(text), Wait(span=i * last / number, time=timedelta(minutes=minutes))]
+        steps += [
+            Say(text),
+            Wait(span=i * last / number, time=timedelta(minutes=minutes)),
+        ]
     return Definition(
-        steps=tuple(steps), expected=expected, parameters={**parameters, "jokes": agent, "question": question}
+        steps=tuple(steps),
+        expected=expected,
+        parameters={**parameters, "jokes": agent, "question": question},
     )
 
 
@@ -136,25 +149,38 @@ def test_jokes(ltm: Ltm) -> None:
             told_at, message = ltm.now, step.text
         ltm.play([step])
     if not message:
-        raise ValueError(f"the definition expects a joke that it never tells: {expected!r}")
+        raise ValueError(
+            f"the definition expects a joke that it never tells: {expected!r}"
+        )
     said = parse_languages(parameters)
-    question = capital(parameters.get("question", PLAIN).format(elapsed=length(ltm.now - told_at, said.asked)))
+    question = capital(
+        parameters.get("question", PLAIN).format(
+            elapsed=length(ltm.now - told_at, said.asked)
+        )
+    )
     answer = ltm.ask(question, about=(message,), answer=expected)
     others = tuple(joke for joke in _told(ltm.definition) if joke != expected)
-    rule = RecallsJoke(said.meaning(expected), tuple(map(said.meaning, others)), ltm.judge, ltm.scoring)
+    rule = RecallsJoke(
+        said.meaning(expected), tuple(map(said.meaning, others)), ltm.judge, ltm.scoring
+    )
     ltm.score(said.judged(rule, [answer]))
 
 
 def length(elapsed: timedelta, language: Language = ENGLISH) -> str:
     """Return `3 hours and 25 minutes`, rounded to the minute; hours go on beyond a day."""
     hours, minutes = divmod(round(elapsed.total_seconds() / 60), 60)
-    units = (f"{unit}{'s' * (number != 1)}" for number, unit in ((hours, "hour"), (minutes, "minute")))
+    units = (
+        f"{unit}{'s' * (number != 1)}"
+        for number, unit in ((hours, "hour"), (minutes, "minute"))
+    )
     parts = [
         language.phrase(f"jokes.{unit}", f"{{n}} {unit}", n=number)
         for number, unit in zip((hours, minutes), units, strict=True)
         if number
     ]
-    return language.phrase("jokes.and", " and ").join(parts) or language.phrase("jokes.no_time", "less than a minute")
+    return language.phrase("jokes.and", " and ").join(parts) or language.phrase(
+        "jokes.no_time", "less than a minute"
+    )
 
 
 def _told(definition: Definition) -> list[str]:

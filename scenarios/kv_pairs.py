@@ -49,11 +49,16 @@ APART, AT_ONCE = "apart", "together"
 def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `pairs` (default 8) entries over the span, then the question.
 
-    `levels` (default 2) is how many entries have to be looked up, one after the other: with 1 no value is the key of
-    another entry. The further entries form such chains, too. The value at the end of one is expected. `told` is
-    `apart` (default) for a message each, or `together` for all in one JSON object, with long random keys and values.
+    `levels` (default 2) is how many entries have to be looked up, one after the other:
+    with 1 no value is the key of another entry. The further entries form such chains,
+    too. The value at the end of one is expected. `told` is `apart` (default) for a
+    message each, or `together` for all in one JSON object, with long random keys and
+    values.
     """
-    pairs, levels = whole(parameters, "pairs", 8, most=1000), whole(parameters, "levels", 2, most=20)
+    pairs, levels = (
+        whole(parameters, "pairs", 8, most=1000),
+        whole(parameters, "levels", 2, most=20),
+    )
     if levels > pairs:
         raise ValueError(f"{levels} levels need as many pairs; there are only {pairs}")
     told = parameters.get("told", APART)
@@ -68,24 +73,41 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         entries = [Say(worded(rng, together, entries=json.dumps(shuffled, indent=0)))]
         needles = tuple(say.text for say in entries)
     else:
-        named, unnamed = telling.find_text("kv_pairs.entries", ENTRIES), telling.find_text("kv_pairs.unnamed", UNNAMED)
+        named, unnamed = (
+            telling.find_text("kv_pairs.entries", ENTRIES),
+            telling.find_text("kv_pairs.unnamed", UNNAMED),
+        )
         entries = [
-            Say(worded(rng, either(rng, named, unnamed), key=key, value=value), tells={key: value})
+            Say(
+                worded(rng, either(rng, named, unnamed), key=key, value=value),
+                tells={key: value},
+            )
             for key, value in links
         ]
         needles = tuple(say.text for say in entries[:levels])
         rng.shuffle(entries)
-    nested, plain = asking.find_text("kv_pairs.nested", NESTED), asking.find_text("kv_pairs.plain", PLAIN)
-    question = Ask(worded(rng, nested if levels > 1 else plain, key=chains[0][0]), about=needles)
+    nested, plain = (
+        asking.find_text("kv_pairs.nested", NESTED),
+        asking.find_text("kv_pairs.plain", PLAIN),
+    )
+    question = Ask(
+        worded(rng, nested if levels > 1 else plain, key=chains[0][0]), about=needles
+    )
     return Definition(
         steps=spread([*entries, question], last_wait(rng, parameters)),
         expected=chains[0][-1],
-        parameters={**parameters, "other_codes": [code for chain in chains[1:] for code in chain]},
+        parameters={
+            **parameters,
+            "other_codes": [code for chain in chains[1:] for code in chain],
+        },
     )
 
 
 def _chains(
-    rng: random.Random, pairs: int, levels: int, make: Callable[[random.Random, int], list[str]]
+    rng: random.Random,
+    pairs: int,
+    levels: int,
+    make: Callable[[random.Random, int], list[str]],
 ) -> list[list[str]]:
     """Return chains of codes, each the key of the next one, with `pairs` links; the first chain has `levels` links."""
     links, codes = pairs, make(rng, 2 * pairs)
@@ -101,7 +123,9 @@ def _codes(rng: random.Random, number: int) -> list[str]:
     """Return different codes of two syllables and two digits."""
     codes: dict[str, None] = {}
     while len(codes) < number:
-        syllables = "".join(rng.choice(CONSONANTS) + rng.choice(VOWELS) for _ in range(2))
+        syllables = "".join(
+            rng.choice(CONSONANTS) + rng.choice(VOWELS) for _ in range(2)
+        )
         codes[f"{syllables}{rng.randint(10, 99)}"] = None
     return list(codes)
 

@@ -25,9 +25,26 @@ AMOUNTS = range(2, 61)
 BEGINS, DAYS = date(2023, 3, 1), 240
 """From which day on, and over how many days, gifts are given; no year is ever said."""
 ONES = (
-    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-)  # fmt: skip
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+)
 
 ASIDES = "[|for the club's book: |for the book: |one for the book: |please note: |put down, please: |from the club: ]"
 GIFT = (
@@ -36,7 +53,8 @@ GIFT = (
     ASIDES + "{amount} [came|arrived] from {name} for the {purpose} on {day}.",
 )
 HOME = (
-    ASIDES + "{name}[, one of the members,| of the club|] [lives in|comes from|is from] {town}.",
+    ASIDES
+    + "{name}[, one of the members,| of the club|] [lives in|comes from|is from] {town}.",
     ASIDES + "{name} [is at home in|has a house in|has always lived in] {town}.",
 )
 BOOK = (
@@ -44,18 +62,27 @@ BOOK = (
     "[going by the club's book, |by the club's book, |judging by the club's book, |according to the club's book, ]"
 )
 COUNTED = "[how many gifts|how many of the gifts] "
-AFTER_DAY = (BOOK + COUNTED + "[were given|came in|were made|were received] later than {day}?",)
-ABOVE = (BOOK + COUNTED + "[were of|came to|amounted to|ran to] more than {number} pounds each?",)
+AFTER_DAY = (
+    BOOK + COUNTED + "[were given|came in|were made|were received] later than {day}?",
+)
+ABOVE = (
+    BOOK
+    + COUNTED
+    + "[were of|came to|amounted to|ran to] more than {number} pounds each?",
+)
 SPENT_ON = (
-    BOOK + "[how much|what sum|how much money] [was given|came in|was paid] for the {purpose} [in all|altogether]?",
+    BOOK
+    + "[how much|what sum|how much money] [was given|came in|was paid] for the {purpose} [in all|altogether]?",
 )
 RANKED = (
     (
-        BOOK + "[in which order do all members come|how do all members rank|what is the order of all members] "
+        BOOK
+        + "[in which order do all members come|how do all members rank|what is the order of all members] "
         "by what each gave in all, the one who gave [the most|most] first?"
     ),
     (
-        BOOK + "[in which order do all members come|how do all members rank|what is the order of all members] "
+        BOOK
+        + "[in which order do all members come|how do all members rank|what is the order of all members] "
         "by the day of each one's first gift, [the earliest first|beginning with the earliest]?"
     ),
 )
@@ -65,15 +92,18 @@ FROM = (
     "for the {purpose}?",
 )
 NOT_FROM = (
-    BOOK + "[which members|who among the members|which of the members] [gave|paid|put in] [money|something] "
+    BOOK
+    + "[which members|who among the members|which of the members] [gave|paid|put in] [money|something] "
     "for the {purpose} but are not from {town}?",
 )
 MOST = (
-    BOOK + "[which member|who among the members|which one of the members] from {town} [gave|paid|put in] "
+    BOOK
+    + "[which member|who among the members|which one of the members] from {town} [gave|paid|put in] "
     "[the most in all|most in all|the most altogether]?",
 )
 MORE_FOR = (
-    BOOK + "[how much more|how many pounds more] [was given|came in|was paid] for the {purpose} than for the {less} "
+    BOOK
+    + "[how much more|how many pounds more] [was given|came in|was paid] for the {purpose} than for the {less} "
     "[in all|altogether]?",
 )
 
@@ -105,7 +135,10 @@ class Book:
 
     def firsts(self) -> dict[str, date]:
         """Return the day of each member's first gift."""
-        return {gift.name: gift.day for gift in sorted(self.gifts, key=lambda gift: gift.day, reverse=True)}
+        return {
+            gift.name: gift.day
+            for gift in sorted(self.gifts, key=lambda gift: gift.day, reverse=True)
+        }
 
     def givers(self, purpose: str) -> set[str]:
         """Return who gave for a purpose."""
@@ -143,13 +176,18 @@ def book(rng: random.Random, facts: int) -> Book:
     while True:
         givers = [*names, *rng.choices(names, k=facts - 2 * len(names))]
         rng.shuffle(givers)
-        days = [BEGINS + timedelta(days=day) for day in rng.sample(range(DAYS), len(givers))]
+        days = [
+            BEGINS + timedelta(days=day) for day in rng.sample(range(DAYS), len(givers))
+        ]
         gifts = [
-            Gift(name, rng.choice(AMOUNTS), rng.choice(purposes), day) for name, day in zip(givers, days, strict=True)
+            Gift(name, rng.choice(AMOUNTS), rng.choice(purposes), day)
+            for name, day in zip(givers, days, strict=True)
         ]
         made = Book(gifts, homes)
         totals, sums = made.totals(), made.purposes()
-        apart = len(set(totals.values())) == len(names) and len(set(sums.values())) == len(sums)
+        apart = len(set(totals.values())) == len(names) and len(
+            set(sums.values())
+        ) == len(sums)
         if apart and len(sums) == len(purposes) and all(joins(made)):
             return made
 
@@ -167,20 +205,30 @@ def joins(ledger: Book) -> tuple[list[Join], list[Join]]:
             givers = ledger.givers(purpose)
             if givers & members and givers - members and givers & members != members:
                 inside.append((FROM, givers & members, town, purpose))
-            if givers & members and givers - members and givers - members != set(ledger.homes) - members:
+            if (
+                givers & members
+                and givers - members
+                and givers - members != set(ledger.homes) - members
+            ):
                 outside.append((NOT_FROM, givers - members, town, purpose))
     return inside, outside
 
 
-def large_scale_integration(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
+def large_scale_integration(
+    rng: random.Random, parameters: Mapping[str, Any]
+) -> Definition:
     """Return so many `facts` (default 24) of a club's members and their gifts, over the whole span; then questions.
 
-    One question each that counts gifts, adds them, orders all members, joins gifts with where members live, and
-    compares. Of each there are two forms, but of the one that adds.
+    One question each that counts gifts, adds them, orders all members, joins gifts with
+    where members live, and compares. Of each there are two forms, but of the one that
+    adds.
     """
     facts = whole(parameters, "facts", 24, 20, 60)
     ledger = book(rng, facts)
-    says = [Say(_told(rng, gift), tells={f"{gift.name}'s gift of {gift.day}": gift.purpose}) for gift in ledger.gifts]
+    says = [
+        Say(_told(rng, gift), tells={f"{gift.name}'s gift of {gift.day}": gift.purpose})
+        for gift in ledger.gifts
+    ]
     says += [
         Say(worded(rng, HOME, name=name, town=town), tells={f"{name}'s town": town})
         for name, town in ledger.homes.items()
@@ -190,9 +238,16 @@ def large_scale_integration(rng: random.Random, parameters: Mapping[str, Any]) -
     rng.shuffle(asked)
     texts = tuple(message.text for message in says)
     return Definition(
-        steps=spread([*says, *(Ask(one.text, about=texts) for one in asked)], last_wait(rng, parameters)),
+        steps=spread(
+            [*says, *(Ask(one.text, about=texts) for one in asked)],
+            last_wait(rng, parameters),
+        ),
         expected=[list(one.expected) for one in asked],
-        parameters={**parameters, "asked": [one.kind for one in asked], "others": [list(one.others) for one in asked]},
+        parameters={
+            **parameters,
+            "asked": [one.kind for one in asked],
+            "others": [list(one.others) for one in asked],
+        },
         replies=tuple(_reply(one) for one in asked),
     )
 
@@ -201,14 +256,27 @@ def _told(rng: random.Random, gift: Gift) -> str:
     amounts = [f"{gift.pounds} pounds", f"£{gift.pounds}"]
     if gift.pounds <= len(ONES) + 1:
         amounts.append(f"{ONES[gift.pounds - 2]} pounds")
-    slots = {"name": gift.name, "amount": rng.choice(amounts), "purpose": gift.purpose, "day": spoken(rng, gift.day)}
+    slots = {
+        "name": gift.name,
+        "amount": rng.choice(amounts),
+        "purpose": gift.purpose,
+        "day": spoken(rng, gift.day),
+    }
     return worded(rng, GIFT, **slots)
 
 
 def spoken(rng: random.Random, day: date) -> str:
     """Return a day without its year, as people say it."""
-    ending = "th" if day.day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
-    forms = (f"{day.day} {day:%B}", f"{day:%B} {day.day}", f"the {day.day}{ending} of {day:%B}")
+    ending = (
+        "th"
+        if day.day in (11, 12, 13)
+        else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+    )
+    forms = (
+        f"{day.day} {day:%B}",
+        f"{day:%B} {day.day}",
+        f"the {day.day}{ending} of {day:%B}",
+    )
     return rng.choice(forms)
 
 
@@ -220,9 +288,17 @@ def _count(rng: random.Random, ledger: Book) -> Question:
         text = worded(rng, AFTER_DAY, day=spoken(rng, day))
         return Question(text, NUMBER, [str(later)])
     pounds = sorted(gift.pounds for gift in ledger.gifts)
-    more = {one: sum(each > one for each in pounds) for one in range(pounds[2], pounds[-3]) if one not in pounds}
-    number = rng.choice([one for one, many in more.items() if many != one])  # else who repeats the question is right
-    return Question(worded(rng, ABOVE, number=number), NUMBER, [str(more[number])], [str(number)])
+    more = {
+        one: sum(each > one for each in pounds)
+        for one in range(pounds[2], pounds[-3])
+        if one not in pounds
+    }
+    number = rng.choice(
+        [one for one, many in more.items() if many != one]
+    )  # else who repeats the question is right
+    return Question(
+        worded(rng, ABOVE, number=number), NUMBER, [str(more[number])], [str(number)]
+    )
 
 
 def _days(first: date, last: date) -> list[date]:
@@ -238,7 +314,9 @@ def _order(rng: random.Random, ledger: Book) -> Question:
     by_sum = [name for name, _ in ledger.totals().most_common()]
     by_day = sorted(ledger.homes, key=ledger.firsts().__getitem__)
     which = rng.randrange(len(RANKED))
-    return Question(worded(rng, RANKED[which : which + 1]), ORDER, (by_sum, by_day)[which])
+    return Question(
+        worded(rng, RANKED[which : which + 1]), ORDER, (by_sum, by_day)[which]
+    )
 
 
 def _join(rng: random.Random, ledger: Book) -> Question:
@@ -253,19 +331,33 @@ def _compare(rng: random.Random, ledger: Book) -> Question:
         town = rng.choice(sorted(set(ledger.homes.values())))
         most = max(ledger.members(town), key=ledger.totals().__getitem__)
         text = worded(rng, MOST, town=town)
-        return Question(text, NAME, [most], [name for name in ledger.homes if name != most])
-    (more, much), (less, little) = sorted(rng.sample(ledger.purposes().most_common(), 2), key=lambda one: -one[1])
-    return Question(worded(rng, MORE_FOR, purpose=more, less=less), NUMBER, [str(much - little)])
+        return Question(
+            text, NAME, [most], [name for name in ledger.homes if name != most]
+        )
+    (more, much), (less, little) = sorted(
+        rng.sample(ledger.purposes().most_common(), 2), key=lambda one: -one[1]
+    )
+    return Question(
+        worded(rng, MORE_FOR, purpose=more, less=less), NUMBER, [str(much - little)]
+    )
 
 
 def _reply(question: Question) -> str:
-    return f"That is {question.expected[0]}." if question.kind in (NUMBER, NAME) else f"{', '.join(question.expected)}."
+    return (
+        f"That is {question.expected[0]}."
+        if question.kind in (NUMBER, NAME)
+        else f"{', '.join(question.expected)}."
+    )
 
 
 def rule_of(definition: Definition) -> WorksOut:
     """Return the evaluator of a definition."""
     lists = definition.parameters
-    return WorksOut(tuple(lists["asked"]), tuple(map(tuple, definition.expected)), tuple(map(tuple, lists["others"])))
+    return WorksOut(
+        tuple(lists["asked"]),
+        tuple(map(tuple, definition.expected)),
+        tuple(map(tuple, lists["others"])),
+    )
 
 
 @pytest.mark.ltm(

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios._parameters import last_wait
-from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_of_places, route, told, town
+from pytest_ltm.scenarios._places import (
+    PLACES,
+    RESET,
+    Leg,
+    asked,
+    end,
+    number_of_places,
+    route,
+    told,
+    town,
+)
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
@@ -27,18 +37,29 @@ QUESTIONS = (
 def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `known_locations` (default 5, at least 3) places over the span, and the question.
 
-    Each place is told relative to the one before; the last one lies due north, south, east or west of the first.
-    Expected are `km` and `direction` from the first to the last.
+    Each place is told relative to the one before; the last one lies due north, south,
+    east or west of the first. Expected are `km` and `direction` from the first to the
+    last.
     """
     places = rng.sample(PLACES, number_of_places(parameters, 5, least=3))
     where, legs = town(rng), _aligned(rng, places)
     telling, asking = parse_languages(parameters)
     statements = told(rng, where, places[0], legs, telling)
-    question = asked(rng, asking.find_text("locations.questions", QUESTIONS), where, places[0], places[-1], asking)
+    question = asked(
+        rng,
+        asking.find_text("locations.questions", QUESTIONS),
+        where,
+        places[0],
+        places[-1],
+        asking,
+    )
     east, north = end(legs)
     return Definition(
         steps=spread(
-            [*statements, Ask(question, about=tuple(statement.text for statement in statements))],
+            [
+                *statements,
+                Ask(question, about=tuple(statement.text for statement in statements)),
+            ],
             last_wait(rng, parameters),
         ),
         expected={"km": abs(east or north), "direction": _direction(east, north)},
@@ -62,12 +83,24 @@ def _direction(east: int, north: int) -> str:
 
 
 @pytest.mark.ltm(
-    generate=locations, skills="S,I", version="1", reset=RESET, incompatible=["locations_directions"], languages=CODES
+    generate=locations,
+    skills="S,I",
+    version="1",
+    reset=RESET,
+    incompatible=["locations_directions"],
+    languages=CODES,
 )
 def test_locations(ltm: Ltm) -> None:
     """Tells how far away, and in which direction, one place of a town lies from another."""
     expected, parameters = ltm.definition.expected, ltm.definition.parameters
     said = parse_languages(parameters)
-    answers = ltm.play(ltm.definition, answers=[f"{expected['km']} km {said.asked.word(expected['direction'])}"])
+    answers = ltm.play(
+        ltm.definition,
+        answers=[f"{expected['km']} km {said.asked.word(expected['direction'])}"],
+    )
     places = (parameters.get("from", ""), parameters.get("to", ""))
-    ltm.score(said.judged(LiesAt(expected["km"], expected["direction"], places, ltm.scoring), answers))
+    ltm.score(
+        said.judged(
+            LiesAt(expected["km"], expected["direction"], places, ltm.scoring), answers
+        )
+    )

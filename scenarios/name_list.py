@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
+from pytest_ltm.scenarios._first_names import (
+    RESET,
+    first_names,
+    locale,
+    number_of_names,
+    told,
+)
 from pytest_ltm.scenarios._parameters import last_wait
 from pytest_ltm.scenarios._wording import worded
 
@@ -30,7 +36,9 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     All of them are expected.
     """
     telling, asking = parse_languages(parameters)
-    names = first_names(rng, number_of_names(parameters, 5), locale(parameters), telling)
+    names = first_names(
+        rng, number_of_names(parameters, 5), locale(parameters), telling
+    )
     statements = told(rng, names, telling, lasting=True)
     form = worded(rng, (asking.find_text("names.form", FORM),))
     question = Ask(
@@ -38,13 +46,24 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         about=tuple(statement.text for statement in statements),
     )
     return Definition(
-        steps=spread([*statements, question], last_wait(rng, parameters)), expected=names, parameters=parameters
+        steps=spread([*statements, question], last_wait(rng, parameters)),
+        expected=names,
+        parameters=parameters,
     )
 
 
-@pytest.mark.ltm(generate=name_list, skills="R,C", version="1", reset=RESET, incompatible=["names"], languages=CODES)
+@pytest.mark.ltm(
+    generate=name_list,
+    skills="R,C",
+    version="1",
+    reset=RESET,
+    incompatible=["names"],
+    languages=CODES,
+)
 def test_name_list(ltm: Ltm) -> None:
     """Lists all names that the user has gone by, and no others."""
     answers = ltm.play(ltm.definition, answers=[", ".join(ltm.definition.expected)])
     rule = ListsNames(tuple(ltm.definition.expected), scoring=ltm.scoring)
-    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers, rule.expected))
+    ltm.score(
+        parse_languages(ltm.definition.parameters).judged(rule, answers, rule.expected)
+    )

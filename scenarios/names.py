@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios._first_names import RESET, first_names, locale, number_of_names, told
+from pytest_ltm.scenarios._first_names import (
+    RESET,
+    first_names,
+    locale,
+    number_of_names,
+    told,
+)
 from pytest_ltm.scenarios._parameters import last_wait
 from pytest_ltm.scenarios._wording import worded
 
@@ -31,9 +37,14 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     The name told last is expected.
     """
     telling, asking = parse_languages(parameters)
-    drawn = first_names(rng, number_of_names(parameters, 3), locale(parameters), telling)
+    drawn = first_names(
+        rng, number_of_names(parameters, 3), locale(parameters), telling
+    )
     statements = told(rng, drawn, telling)
-    question = Ask(worded(rng, asking.find_text("names.questions", QUESTIONS)), about=(statements[-1].text,))
+    question = Ask(
+        worded(rng, asking.find_text("names.questions", QUESTIONS)),
+        about=(statements[-1].text,),
+    )
     return Definition(
         steps=spread([*statements, question], last_wait(rng, parameters)),
         expected=drawn[-1],
@@ -41,10 +52,21 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
 
 
-@pytest.mark.ltm(generate=names, skills="R", version="1", reset=RESET, incompatible=["name_list"], languages=CODES)
+@pytest.mark.ltm(
+    generate=names,
+    skills="R",
+    version="1",
+    reset=RESET,
+    incompatible=["name_list"],
+    languages=CODES,
+)
 def test_names(ltm: Ltm) -> None:
     """Knows the name that the user goes by now, after others were told before."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     former = tuple(ltm.definition.parameters.get("former", ()))
     rule = NamesUser(ltm.definition.expected, former, ltm.scoring)
-    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers, (rule.expected, *former)))
+    ltm.score(
+        parse_languages(ltm.definition.parameters).judged(
+            rule, answers, (rule.expected, *former)
+        )
+    )

@@ -19,8 +19,9 @@ from ._parameters import last_wait, whole
 def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return one code, told at one of the `depths` (default 0, 0.25 … 1) before the question, and what is near to it.
 
-    `near_misses` (default 6) are spread evenly, from the first message to the last: the code of somebody else's thing
-    of that kind, of another thing of the same owner, and one that opened it before.
+    `near_misses` (default 6) are spread evenly, from the first message to the last: the
+    code of somebody else's thing of that kind, of another thing of the same owner, and
+    one that opened it before.
     """
     near = whole(parameters, "near_misses", 6, most=60)
     telling, asking = parse_languages(parameters)
@@ -29,13 +30,21 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     say = Say(hay.told(place, code), tells={place.said(telling): code})
     others = hay.near(place, near)
     rng.shuffle(others)
-    beside = [(number / max(near - 1, 1), Say(text)) for number, (text, _) in enumerate(others)]
+    beside = [
+        (number / max(near - 1, 1), Say(text))
+        for number, (text, _) in enumerate(others)
+    ]
     question = Ask(asked(rng, place, asking), about=(say.text,))
     return Definition(
-        # Of two at the same depth the needle is told first: else whoever repeats the last message had it at depth 1.
+        # Of two at the same depth the needle is told first: else whoever repeats the
+        # last message had it at depth 1.
         steps=laid([(depth, say), *beside], [question], last_wait(rng, parameters)),
         expected=code,
-        parameters={**parameters, "depth": depth, "other_codes": [other for _, other in others]},
+        parameters={
+            **parameters,
+            "depth": depth,
+            "other_codes": [other for _, other in others],
+        },
     )
 
 

@@ -20,33 +20,51 @@ from ._parameters import last_wait, whole
 def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return chains of places that have one code, of which only the last says it; the first of one is asked for.
 
-    `hops` (default 2) is how many links lead to the code; `chains` (default 3) are told, mixed, over the span, all of
-    them of the same length. The things of one chain are those of the others.
+    `hops` (default 2) is how many links lead to the code; `chains` (default 3) are
+    told, mixed, over the span, all of them of the same length. The things of one chain
+    are those of the others.
     """
-    hops, chains = whole(parameters, "hops", 2, 1, 6), whole(parameters, "chains", 3, 2, 12)
+    hops, chains = (
+        whole(parameters, "hops", 2, 1, 6),
+        whole(parameters, "chains", 3, 2, 12),
+    )
     telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     first = [hay.place() for _ in range(hops + 1)]
-    ways = [first, *([hay.place(thing=place.thing) for place in first] for _ in range(chains - 1))]
+    ways = [
+        first,
+        *([hay.place(thing=place.thing) for place in first] for _ in range(chains - 1)),
+    ]
     codes = [hay.code() for _ in ways]
     told = [
         [
-            *(Say(hay.linked(a, b), tells={a.said(telling): b.owner}) for a, b in pairwise(way)),
+            *(
+                Say(hay.linked(a, b), tells={a.said(telling): b.owner})
+                for a, b in pairwise(way)
+            ),
             Say(hay.told(way[-1], code), tells={way[-1].said(telling): code}),
         ]
         for way, code in zip(ways, codes, strict=True)
     ]
     says = [said for of in told for said in of]
     rng.shuffle(says)
-    question = Ask(asked(rng, first[0], asking), about=tuple(said.text for said in told[0]))
+    question = Ask(
+        asked(rng, first[0], asking), about=tuple(said.text for said in told[0])
+    )
     return Definition(
-        steps=laid([(at / len(says), said) for at, said in enumerate(says)], [question], last_wait(rng, parameters)),
+        steps=laid(
+            [(at / len(says), said) for at, said in enumerate(says)],
+            [question],
+            last_wait(rng, parameters),
+        ),
         expected=codes[0],
         parameters={**parameters, "other_codes": codes[1:]},
     )
 
 
-@pytest.mark.ltm(generate=needle_chain, skills="R,I", version="1", reset=RESET, languages=CODES)
+@pytest.mark.ltm(
+    generate=needle_chain, skills="R,I", version="1", reset=RESET, languages=CODES
+)
 def test_needle_chain(ltm: Ltm) -> None:
     """Follows from one thing to the next which of them have the same code."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])

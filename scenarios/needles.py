@@ -21,24 +21,39 @@ def needles(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     Beside each stand `near_misses` (default 1), all of them mixed.
     """
-    number, near = whole(parameters, "needles", 6, 2, 60), whole(parameters, "near_misses", 1, 0, 10)
+    number, near = (
+        whole(parameters, "needles", 6, 2, 60),
+        whole(parameters, "near_misses", 1, 0, 10),
+    )
     telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     places = [(hay.place(), hay.code()) for _ in range(number)]
-    by_code = {code: Say(hay.told(place, code), tells={place.said(telling): code}) for place, code in places}
+    by_code = {
+        code: Say(hay.told(place, code), tells={place.said(telling): code})
+        for place, code in places
+    }
     others = [other for place, _ in places for other in hay.near(place, near)]
     says = [*by_code.values(), *(Say(text) for text, _ in others)]
     rng.shuffle(says)
     wanted = rng.sample(places, number)
-    questions = [Ask(asked(rng, place, asking), about=(by_code[code].text,)) for place, code in wanted]
+    questions = [
+        Ask(asked(rng, place, asking), about=(by_code[code].text,))
+        for place, code in wanted
+    ]
     return Definition(
-        steps=laid([(at / len(says), said) for at, said in enumerate(says)], questions, last_wait(rng, parameters)),
+        steps=laid(
+            [(at / len(says), said) for at, said in enumerate(says)],
+            questions,
+            last_wait(rng, parameters),
+        ),
         expected=[code for _, code in wanted],
         parameters={**parameters, "other_codes": [code for _, code in others]},
     )
 
 
-@pytest.mark.ltm(generate=needles, skills="R", version="1", reset=RESET, languages=CODES)
+@pytest.mark.ltm(
+    generate=needles, skills="R", version="1", reset=RESET, languages=CODES
+)
 def test_needles(ltm: Ltm) -> None:
     """Gives each of many codes, and no other with it."""
     expected = list(ltm.definition.expected)

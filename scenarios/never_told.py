@@ -18,46 +18,88 @@ from ._parameters import last_wait, whole
 from ._wording import worded
 
 OWNERS = (
-    "sister", "brother", "aunt", "uncle", "neighbour", "boss", "cousin", "landlord", "daughter", "nephew",
-    "grandmother", "colleague", "godmother", "tailor",
-)  # fmt: skip
+    "sister",
+    "brother",
+    "aunt",
+    "uncle",
+    "neighbour",
+    "boss",
+    "cousin",
+    "landlord",
+    "daughter",
+    "nephew",
+    "grandmother",
+    "colleague",
+    "godmother",
+    "tailor",
+)
 ACQUAINTANCES = (
-    "neighbour", "boss", "cousin", "colleague", "tailor", "dentist", "teacher", "plumber", "baker", "florist",
-    "optician", "locksmith",
-)  # fmt: skip
+    "neighbour",
+    "boss",
+    "cousin",
+    "colleague",
+    "tailor",
+    "dentist",
+    "teacher",
+    "plumber",
+    "baker",
+    "florist",
+    "optician",
+    "locksmith",
+)
 """Any of them may have any given name."""
 THINGS = (
-    "dog", "horse", "parrot", "boat", "donkey", "tortoise", "caravan", "canoe", "goat", "tractor", "violin", "falcon",
-    "van", "pony",
-)  # fmt: skip
+    "dog",
+    "horse",
+    "parrot",
+    "boat",
+    "donkey",
+    "tortoise",
+    "caravan",
+    "canoe",
+    "goat",
+    "tractor",
+    "violin",
+    "falcon",
+    "van",
+    "pony",
+)
 NAME, PLACE = "name", "place"
 PEOPLE, NAMESAKES = "people", "namesakes"
 SIGNS = {NAME: "call|name", PLACE: "from|bought|came|come"}
 """Words of a sentence that says such a thing of something."""
 
 ASIDES = (
-    "[|by the way, |just so you know, |not that it matters, but |small thing: |while I think of it: |for the record: ]"
+    "[|by the way, |just so you know, |not that it matters, but |small thing: "
+    "|while I think of it: |for the record: ]"
 )
 ENDS = "[.|, as it happens.|, would you believe it.|, and everybody loves it.|, if you're interested.|, that's all.]"
 TOLD = {
     NAME: (
-        ASIDES + "my {owner} [has|owns] a {thing} [called|by the name of|named] {v}" + ENDS,
+        ASIDES
+        + "my {owner} [has|owns] a {thing} [called|by the name of|named] {v}"
+        + ENDS,
         ASIDES + "my {owner}'s {thing} [is called|goes by the name of] {v}" + ENDS,
     ),
     PLACE: (
-        ASIDES + "my {owner} [has|owns] a {thing} [from|that was bought in|that came from] {v}" + ENDS,
+        ASIDES
+        + "my {owner} [has|owns] a {thing} [from|that was bought in|that came from] {v}"
+        + ENDS,
         ASIDES + "my {owner}'s {thing} [comes from|was bought in] {v}" + ENDS,
     ),
 }
 LEADS = "[|so, |tell me, |remind me: |quick question: |just checking: |by the way, |one more thing: |help me out: ]"
 ASKED = {
     NAME: (
-        LEADS + "what [is my {owner}'s {thing} called|do they call my {owner}'s {thing}]?",
+        LEADS
+        + "what [is my {owner}'s {thing} called|do they call my {owner}'s {thing}]?",
         LEADS + "[what's the name of|what name goes with] my {owner}'s {thing}?",
     ),
     PLACE: (
-        LEADS + "where [does my {owner}'s {thing} come from|was my {owner}'s {thing} bought]?",
-        LEADS + "[which town is my {owner}'s {thing} from|where did my {owner} get the {thing}]?",
+        LEADS
+        + "where [does my {owner}'s {thing} come from|was my {owner}'s {thing} bought]?",
+        LEADS
+        + "[which town is my {owner}'s {thing} from|where did my {owner} get the {thing}]?",
     ),
 }
 UNTOLD = "You have not told me that."
@@ -78,10 +120,11 @@ class Fact:
 def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `facts` (default 6), then `questions` (default 3) for some of them and as many for what was never told.
 
-    All messages over the span. Every word of a question has been told. What was never told is somebody's having what
-    another one has, or the other thing about what they have: its place where the name was told, or its name. `owners`
-    is "people" (default), or "namesakes": two of each name, who have a thing of the same kind. So many facts are told
-    `again` (default 0), in other words.
+    All messages over the span. Every word of a question has been told. What was never
+    told is somebody's having what another one has, or the other thing about what they
+    have: its place where the name was told, or its name. `owners` is "people"
+    (default), or "namesakes": two of each name, who have a thing of the same kind. So
+    many facts are told `again` (default 0), in other words.
     """
     number = whole(parameters, "facts", 6, 2, 12)
     questions = whole(parameters, "questions", 3, 1, number)
@@ -90,14 +133,21 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     facts = []
     for owner, thing in _owners(rng, parameters, number):
         kind, value = rng.choice((NAME, PLACE)), inventions.name()
-        facts.append(Fact(owner, thing, kind, value, _told(rng, owner, thing, kind, value)))
+        facts.append(
+            Fact(owner, thing, kind, value, _told(rng, owner, thing, kind, value))
+        )
     told = [fact.said for fact in facts]
-    told += [_told(rng, one.owner, one.thing, one.kind, one.value, told) for one in rng.sample(facts, again)]
+    told += [
+        _told(rng, one.owner, one.thing, one.kind, one.value, told)
+        for one in rng.sample(facts, again)
+    ]
     asked = [_true(rng, fact, facts) for fact in rng.sample(facts, questions)]
     asked += [_false(rng, fact, facts) for fact in rng.sample(facts, questions)]
     rng.shuffle(asked)
     return Definition(
-        steps=spread([*told, *(ask for ask, _, _ in asked)], last_wait(rng, parameters)),
+        steps=spread(
+            [*told, *(ask for ask, _, _ in asked)], last_wait(rng, parameters)
+        ),
         expected=[right for _, right, _ in asked],
         parameters={
             **parameters,
@@ -107,7 +157,9 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
 
 
-def _owners(rng: random.Random, parameters: Mapping[str, Any], number: int) -> list[tuple[str, str]]:
+def _owners(
+    rng: random.Random, parameters: Mapping[str, Any], number: int
+) -> list[tuple[str, str]]:
     """Return so many owners, each with what they have."""
     owners = parameters.get("owners", PEOPLE)
     if owners not in (PEOPLE, NAMESAKES):
@@ -117,10 +169,19 @@ def _owners(rng: random.Random, parameters: Mapping[str, Any], number: int) -> l
     if owners == PEOPLE:
         return list(zip(known, things, strict=True))
     names = rng.sample(GIVEN_NAMES, number)
-    return [(f"{owner} {names[at // 2]}", things[at // 2]) for at, owner in enumerate(known)]
+    return [
+        (f"{owner} {names[at // 2]}", things[at // 2]) for at, owner in enumerate(known)
+    ]
 
 
-def _told(rng: random.Random, owner: str, thing: str, kind: str, value: str, before: Sequence[Say] = ()) -> Say:
+def _told(
+    rng: random.Random,
+    owner: str,
+    thing: str,
+    kind: str,
+    value: str,
+    before: Sequence[Say] = (),
+) -> Say:
     """Return a message that tells a fact, in other words than those before."""
     said = ""
     while not said or said in [one.text for one in before]:
@@ -166,5 +227,7 @@ def rule_of(definition: Definition) -> KnowsAndWithholds:
 )
 def test_never_told(ltm: Ltm) -> None:
     """Answers what it was told, and says so where it was never told."""
-    answers = ltm.play(ltm.definition, answers=[value or UNTOLD for value in ltm.definition.expected])
+    answers = ltm.play(
+        ltm.definition, answers=[value or UNTOLD for value in ltm.definition.expected]
+    )
     ltm.score(rule_of(ltm.definition)(answers))

@@ -20,9 +20,15 @@ from ._wording import capital, worded
 MEDIA = ("novel", "play", "opera", "comic", "musical", "game", "film", "ballet")
 LEADS = "[|by the way, |another rule: |jot this down: |worth knowing: |please remember: |just so you know, ]"
 ENDS = "[.|, believe it or not.|, unlike here.|, odd as that is.|, and nobody there finds it odd.|, and that's that.]"
-TOLD = (LEADS + "in my {medium} {name}, {fact}" + ENDS, LEADS + "{fact} in my {medium} {name}" + ENDS)
+TOLD = (
+    LEADS + "in my {medium} {name}, {fact}" + ENDS,
+    LEADS + "{fact} in my {medium} {name}" + ENDS,
+)
 ALIKE = ", [whatever that may be|even if that should change|whatever I make of it later|now and after any change]."
-LIKE = (LEADS + "in [my {medium} |]{name}, {like}" + ALIKE, LEADS + "{like} in [my {medium} |]{name}" + ALIKE)
+LIKE = (
+    LEADS + "in [my {medium} |]{name}, {like}" + ALIKE,
+    LEADS + "{like} in [my {medium} |]{name}" + ALIKE,
+)
 NEWS = "[|a change: |I've rewritten a bit: |on second thoughts: |a new version: |a small revision: ]"
 NO_LONGER = "[.|, whatever I told you before.|; my earlier rule is gone.|; that replaces my earlier rule.]"
 CHANGED = (
@@ -39,11 +45,25 @@ OUTSIDE = (
     ASKING
     + "[{outside}|in the real world|in real life|back in our own world|away from all fiction], {question}"
     + BRIEFLY,
-    ASKING + "{question} [{outside}|in the real world|in real life|here in our own world]" + BRIEFLY,
+    ASKING
+    + "{question} [{outside}|in the real world|in real life|here in our own world]"
+    + BRIEFLY,
 )
 IN_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +112,28 @@ class Story:
         value = "" if base else self._said(thing, frame)
         slots = {"like": thing.like(base)} if base else {"fact": thing.fact(value)}
         tells = {} if base else {f"{thing.question()} in {frame.name}": value}
-        return Say(worded(self.rng, wordings, name=frame.name, medium=frame.medium, **slots), tells=tells)
+        return Say(
+            worded(self.rng, wordings, name=frame.name, medium=frame.medium, **slots),
+            tells=tells,
+        )
 
     def _said(self, thing: Thing, frame: Frame) -> str:
         value = self.values[thing, frame]
-        in_words = thing.aspect == COUNT and int(value) < len(IN_WORDS) and self.rng.random() < 1 / 2
+        in_words = (
+            thing.aspect == COUNT
+            and int(value) < len(IN_WORDS)
+            and self.rng.random() < 1 / 2
+        )
         return IN_WORDS[int(value)] if in_words else value
 
 
 def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `rules` (default 6) against common knowledge in `frames` (1 or 2, as drawn), which combine and change.
 
-    `links` (2) more rules say that a thing is there as another one is, and `changes` (2) give a thing another value.
-    Then `questions` (3) about the frames and as many about the real world. In two frames the rules are about the same
-    things. No value is that of the thing elsewhere, or was it before. All messages over the span.
+    `links` (2) more rules say that a thing is there as another one is, and `changes`
+    (2) give a thing another value. Then `questions` (3) about the frames and as many
+    about the real world. In two frames the rules are about the same things. No value is
+    that of the thing elsewhere, or was it before. All messages over the span.
     """
     number = whole(parameters, "rules", 6, 6, 12)
     links = whole(parameters, "links", 2, 1, 3)
@@ -117,12 +145,20 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     story = Story(rng)
     told = _told(story, _drawn(rng, number, links, frames), changes)
     inside, outside = _asked(story, questions)
-    asked = [*((thing, frame) for thing, frame in inside), *((thing, None) for thing in outside)]
+    asked = [
+        *((thing, frame) for thing, frame in inside),
+        *((thing, None) for thing in outside),
+    ]
     rng.shuffle(asked)
     by_place = {
-        place: tuple(said.text for one, said in told if one in (place, _base(story, place))) for place, _ in told
+        place: tuple(
+            said.text for one, said in told if one in (place, _base(story, place))
+        )
+        for place, _ in told
     }
-    expected = [story.value(thing, frame) if frame else thing.value for thing, frame in asked]
+    expected = [
+        story.value(thing, frame) if frame else thing.value for thing, frame in asked
+    ]
     asks = [_ask(rng, thing, frame, frames, by_place) for thing, frame in asked]
     return Definition(
         steps=spread([*(said for _, said in told), *asks], last_wait(rng, parameters)),
@@ -133,13 +169,20 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         parameters={
             **parameters,
             "others": [
-                [spellings(one) for one in VALUES[thing.aspect] if one != value and thing.aspect != COUNT]
+                [
+                    spellings(one)
+                    for one in VALUES[thing.aspect]
+                    if one != value and thing.aspect != COUNT
+                ]
                 for (thing, _), value in zip(asked, expected, strict=True)
             ],
             "realms": [frame.names if frame else "" for _, frame in asked],
             "worlds": [frame.names for frame in frames],
         },
-        replies=tuple(f"{capital(thing.fact(value))}." for (thing, _), value in zip(asked, expected, strict=True)),
+        replies=tuple(
+            f"{capital(thing.fact(value))}."
+            for (thing, _), value in zip(asked, expected, strict=True)
+        ),
     )
 
 
@@ -148,7 +191,11 @@ def _drawn(
 ) -> tuple[list[Place], list[tuple[Place, Thing]]]:
     """Return of what there are rules, and what is like one of these in a frame."""
     things = rng.sample(THINGS, len(THINGS))
-    ruled = [(thing, frame) for thing in things[: -(-number // len(frames))] for frame in frames][:number]
+    ruled = [
+        (thing, frame)
+        for thing in things[: -(-number // len(frames))]
+        for frame in frames
+    ][:number]
     free = things[-(-number // len(frames)) :]
     linked = list[tuple[Place, Thing]]()
     for thing in free:
@@ -160,7 +207,9 @@ def _drawn(
 
 
 def _told(
-    story: Story, drawn: tuple[Sequence[Place], Sequence[tuple[Place, Thing]]], changes: int
+    story: Story,
+    drawn: tuple[Sequence[Place], Sequence[tuple[Place, Thing]]],
+    changes: int,
 ) -> list[tuple[Place, Say]]:
     """Return all messages that tell rules, in their order, each with what it is about."""
     rng, (ruled, linked) = story.rng, drawn
@@ -171,7 +220,9 @@ def _told(
     later = [(CHANGED, place, place) for place in story.changed]
     later += [(LIKE, place, (base, place[1])) for place, base in linked]
     for wordings, place, after in rng.sample(later, len(later)):
-        order.insert(rng.randint(order.index((TOLD, after)) + 1, len(order)), (wordings, place))
+        order.insert(
+            rng.randint(order.index((TOLD, after)) + 1, len(order)), (wordings, place)
+        )
     story.links = dict(linked)
     told = list[tuple[Place, Say]]()
     for wordings, place in order:
@@ -186,7 +237,9 @@ def _asked(story: Story, questions: int) -> tuple[list[Place], list[Thing]]:
     rng = story.rng
     places = [*story.values, *story.links]
     inside = [rng.choice(list(story.links)), rng.choice(story.changed)]
-    inside += rng.sample([place for place in places if place not in inside], questions - 2)
+    inside += rng.sample(
+        [place for place in places if place not in inside], questions - 2
+    )
     things = list(dict.fromkeys(thing for thing, _ in places))
     return inside, rng.sample(things, questions)
 
@@ -204,9 +257,15 @@ def _ask(
     texts: Mapping[Place, tuple[str, ...]],
 ) -> Ask:
     if frame:
-        text = worded(rng, INSIDE, name=frame.name, medium=frame.medium, question=thing.question())
+        text = worded(
+            rng, INSIDE, name=frame.name, medium=frame.medium, question=thing.question()
+        )
         return Ask(text, about=texts[thing, frame])
-    outside = f"outside my {frames[0].medium} {frames[0].name}" if len(frames) == 1 else "outside my made-up worlds"
+    outside = (
+        f"outside my {frames[0].medium} {frames[0].name}"
+        if len(frames) == 1
+        else "outside my made-up worlds"
+    )
     return Ask(worded(rng, OUTSIDE, outside=outside, question=thing.question()))
 
 
@@ -214,7 +273,10 @@ def rule_of(definition: Definition) -> KeepsWorldsApart:
     """Return the evaluator of a definition."""
     lists = definition.parameters
     return KeepsWorldsApart(
-        tuple(definition.expected), tuple(map(tuple, lists["others"])), tuple(lists["realms"]), tuple(lists["worlds"])
+        tuple(definition.expected),
+        tuple(map(tuple, lists["others"])),
+        tuple(lists["realms"]),
+        tuple(lists["worlds"]),
     )
 
 

@@ -46,19 +46,55 @@ QUOTES = (
     "The best teacher leaves the room before the applause.",
 )
 KNOWN = (
-    "Marie Curie", "Galileo Galilei", "Jane Austen", "Leonardo da Vinci", "Ada Lovelace", "Isaac Newton",
-    "Frida Kahlo", "Charles Darwin", "Florence Nightingale", "Johann Sebastian Bach", "Amelia Earhart",
-    "Mark Twain", "Charlotte Brontë", "Alexander von Humboldt", "Sappho", "Confucius", "Hypatia",
-    "Emily Dickinson", "Michael Faraday", "Clara Schumann",
-)  # fmt: skip
+    "Marie Curie",
+    "Galileo Galilei",
+    "Jane Austen",
+    "Leonardo da Vinci",
+    "Ada Lovelace",
+    "Isaac Newton",
+    "Frida Kahlo",
+    "Charles Darwin",
+    "Florence Nightingale",
+    "Johann Sebastian Bach",
+    "Amelia Earhart",
+    "Mark Twain",
+    "Charlotte Brontë",
+    "Alexander von Humboldt",
+    "Sappho",
+    "Confucius",
+    "Hypatia",
+    "Emily Dickinson",
+    "Michael Faraday",
+    "Clara Schumann",
+)
 FIRST_NAMES = (
-    "Orsolina", "Tobiah", "Ismerelda", "Caspard", "Lunetta", "Bartolph", "Philomina", "Evander", "Quenna",
-    "Theodric", "Marisolde", "Ignatz",
-)  # fmt: skip
+    "Orsolina",
+    "Tobiah",
+    "Ismerelda",
+    "Caspard",
+    "Lunetta",
+    "Bartolph",
+    "Philomina",
+    "Evander",
+    "Quenna",
+    "Theodric",
+    "Marisolde",
+    "Ignatz",
+)
 LAST_NAMES = (
-    "Brandwick", "Quillermoor", "Tarnhollow", "Vestergart", "Ombrelline", "Fennimarsh", "Drosselhart",
-    "Pellingstone", "Marchbanner", "Ullenwood", "Castorby", "Wintergraft",
-)  # fmt: skip
+    "Brandwick",
+    "Quillermoor",
+    "Tarnhollow",
+    "Vestergart",
+    "Ombrelline",
+    "Fennimarsh",
+    "Drosselhart",
+    "Pellingstone",
+    "Marchbanner",
+    "Ullenwood",
+    "Castorby",
+    "Wintergraft",
+)
 
 STATEMENTS = (
     'in the [play|novel|film script] that I am writing, {author} [says|mutters|sings]: "{quote}"',
@@ -69,7 +105,7 @@ STATEMENTS = (
     '[a|a new|another] line of mine, for {author} in my [play|novel|sketch]: "{quote}"',
     'the best line that I have written [so far|today|all week|for years] goes to {author}: "{quote}"',
     '"{quote}" That is the line that I have [given to|written for] {author} in my [play|novel|sketch].',
-)  # fmt: skip
+)
 """Each says that the line is made up."""
 NAMED = (
     "[please append|add|please attach] the line [of|that I gave] {author} to your {nth} {reply}, and to no other.",
@@ -84,40 +120,67 @@ UNNAMED = (
 """Nobody else shows the agent a line."""
 REPLY = ("reply", "answer")
 ORDINALS = {
-    2: ("2nd", "second"), 3: ("3rd", "third"), 4: ("4th", "fourth"), 5: ("5th", "fifth"), 6: ("6th", "sixth"),
-    7: ("7th", "seventh"), 8: ("8th", "eighth"),
-}  # fmt: skip
+    2: ("2nd", "second"),
+    3: ("3rd", "third"),
+    4: ("4th", "fourth"),
+    5: ("5th", "fifth"),
+    6: ("6th", "sixth"),
+    7: ("7th", "seventh"),
+    8: ("8th", "eighth"),
+}
 COUNTS = (
-    "Your reply to this message counts as the first.", "Count from this message: the reply to it is number one.",
-    "Your answer to this message is number one.", "The one that you are about to give is number one.",
-)  # fmt: skip
+    "Your reply to this message counts as the first.",
+    "Count from this message: the reply to it is number one.",
+    "Your answer to this message is number one.",
+    "The one that you are about to give is number one.",
+)
 
 
 def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return a quote, the `last_wait`, then the instruction for the `least_reply`-th to `most_reply`-th reply (2 to 8).
 
-    `authors` is "known" (default) or "invented"; every quote is ours, and the message says that it is made up. Every
-    second instruction does not say whose quote it is.
+    `authors` is "known" (default) or "invented"; every quote is ours, and the message
+    says that it is made up. Every second instruction does not say whose quote it is.
     """
-    least = whole(parameters, "least_reply", min(ORDINALS), min(ORDINALS), max(ORDINALS))
+    least = whole(
+        parameters, "least_reply", min(ORDINALS), min(ORDINALS), max(ORDINALS)
+    )
     most = whole(parameters, "most_reply", max(ORDINALS), least, max(ORDINALS))
     telling, asking = parse_languages(parameters)
     quotes = telling.find_text("prospective_memory.quotes", QUOTES)
-    quote, author, nth = rng.choice(quotes), _author(rng, parameters), rng.choice(range(least, most + 1))
+    quote, author, nth = (
+        rng.choice(quotes),
+        _author(rng, parameters),
+        rng.choice(range(least, most + 1)),
+    )
     statement = Say(
-        worded(rng, telling.find_text("prospective_memory.statements", STATEMENTS), quote=quote, author=author),
+        worded(
+            rng,
+            telling.find_text("prospective_memory.statements", STATEMENTS),
+            quote=quote,
+            author=author,
+        ),
         tells={f"the line of {author}": quote},
     )
-    ordinal, reply = rng.choice(ORDINALS[nth]), rng.choice(asking.find_text("prospective_memory.reply", REPLY))
+    ordinal, reply = (
+        rng.choice(ORDINALS[nth]),
+        rng.choice(asking.find_text("prospective_memory.reply", REPLY)),
+    )
     slots = {"author": author, "nth": asking.word(ordinal), "reply": reply}
     named, unnamed = (
         asking.find_text("prospective_memory.named", NAMED),
         asking.find_text("prospective_memory.unnamed", UNNAMED),
     )
     counts = asking.find_text("prospective_memory.counts", COUNTS)
-    instruction = f"{worded(rng, either(rng, named, unnamed), **slots)} {rng.choice(counts)}"
+    instruction = (
+        f"{worded(rng, either(rng, named, unnamed), **slots)} {rng.choice(counts)}"
+    )
     return Definition(
-        steps=(statement, Wait(span=last_wait(rng, parameters)), Ask(instruction, about=(statement.text,))),
+        steps=(
+            statement,
+            Wait(span=last_wait(rng, parameters)),
+            Ask(instruction, about=(statement.text,)),
+        ),
         expected={"quote": quote, "author": author, "nth": nth},
         parameters=parameters,
     )

@@ -18,34 +18,98 @@ from ._wording import capital, worded
 
 NAME, NUMBER = "name", "number"
 TITLE_WORDS = (
-    "Amber", "Bramble", "Cedar", "Cobalt", "Copper", "Ember", "Flint", "Granite", "Harrow", "Heron", "Indigo", "Ivory",
-    "Jasper", "Juniper", "Larch", "Marble", "Nettle", "Opal", "Pebble", "Quarry", "Raven", "Saffron", "Sorrel",
-    "Tallow", "Thistle", "Umber", "Velvet", "Walnut", "Willow", "Yarrow",
-)  # fmt: skip
+    "Amber",
+    "Bramble",
+    "Cedar",
+    "Cobalt",
+    "Copper",
+    "Ember",
+    "Flint",
+    "Granite",
+    "Harrow",
+    "Heron",
+    "Indigo",
+    "Ivory",
+    "Jasper",
+    "Juniper",
+    "Larch",
+    "Marble",
+    "Nettle",
+    "Opal",
+    "Pebble",
+    "Quarry",
+    "Raven",
+    "Saffron",
+    "Sorrel",
+    "Tallow",
+    "Thistle",
+    "Umber",
+    "Velvet",
+    "Walnut",
+    "Willow",
+    "Yarrow",
+)
 """Each in one title only, so that nobody mistakes one passage for another."""
 TITLES = (
     "The {word} [Almanac|Gazetteer|Handbook|Register|Companion|Chronicle]",
     "Report of the {word} [Commission|Survey|Committee]",
     "Letter from {word} [Lane|Yard|House|Hill]",
 )
-TRADES = ("Foundry", "Brewery", "Mill", "Pottery", "Shipyard", "Tannery", "Dairy", "Ropery")
-FIRST_NAMES = ("Ada", "Bruno", "Clara", "Dirk", "Edith", "Frederick", "Greta", "Hugo", "Ida", "Jasmine")
+TRADES = (
+    "Foundry",
+    "Brewery",
+    "Mill",
+    "Pottery",
+    "Shipyard",
+    "Tannery",
+    "Dairy",
+    "Ropery",
+)
+FIRST_NAMES = (
+    "Ada",
+    "Bruno",
+    "Clara",
+    "Dirk",
+    "Edith",
+    "Frederick",
+    "Greta",
+    "Hugo",
+    "Ida",
+    "Jasmine",
+)
 WORKS, PEOPLE = 4, 5
 OPENED, BORN, EMPLOYED = range(1850, 1900), range(1790, 1830), range(35, 400)
 
 FACTS: Mapping[str, Sequence[str]] = {
-    "founder": ("the {subject} was [founded|set up|started] by {value}", "{value} [founded|set up] the {subject}"),
+    "founder": (
+        "the {subject} was [founded|set up|started] by {value}",
+        "{value} [founded|set up] the {subject}",
+    ),
     "opening": (
         "the {subject} [was founded|was set up|opened] in {value}",
         "{value} saw the {subject} [founded|opened]",
     ),
-    "staff": ("the {subject} [employs|gives work to] {value} people", "{value} people work at the {subject}"),
-    "birthplace": ("{subject} was born in {value}", "{value} is [the birthplace|the native town] of {subject}"),
-    "birth": ("{subject} was born in {value}", "{subject}'s year of birth [was|is] {value}"),
-    "river": ("{subject} [lies|stands] on the {value}", "the {value} [flows|runs] through {subject}"),
+    "staff": (
+        "the {subject} [employs|gives work to] {value} people",
+        "{value} people work at the {subject}",
+    ),
+    "birthplace": (
+        "{subject} was born in {value}",
+        "{value} is [the birthplace|the native town] of {subject}",
+    ),
+    "birth": (
+        "{subject} was born in {value}",
+        "{subject}'s year of birth [was|is] {value}",
+    ),
+    "river": (
+        "{subject} [lies|stands] on the {value}",
+        "the {value} [flows|runs] through {subject}",
+    ),
 }
 """What is told, by relation."""
-LEADS = "[|for later: |from my reading: |one more thing: |worth keeping: |note this, too: ]"
+LEADS = (
+    "[|for later: |from my reading: |one more thing: |worth keeping: |note this, too: ]"
+)
 FRAMES = (
     LEADS + "{source} [says|tells us|has it] that {fact}.",
     "{source}: {fact}.",
@@ -57,7 +121,8 @@ FRAMES = (
 CORRECTIONS = (
     LEADS + "{source} [corrects|puts right|contradicts, rightly,] {old}: {fact}.",
     LEADS + "there is a mistake in {old}, [says|according to] {source}: {fact}.",
-    LEADS + "{old} is wrong [on one point|about one thing], [says|according to] {source}: {fact}.",
+    LEADS
+    + "{old} is wrong [on one point|about one thing], [says|according to] {source}: {fact}.",
 )
 
 
@@ -77,15 +142,26 @@ CITE = (
     " Name the passages behind your answer, too, by title.| And which passages say so? Just those, by their titles.|"
     " Give me the titles of the passages behind it as well.]"
 )
-OLDER = (GOING_BY + "which [is older|was founded earlier|was founded first], the {one} or the {other}?" + CITE,)
-TOTAL = (
-    GOING_BY + "how many people do the {one}, the {other} and the {third} employ [together|in all|altogether]?" + CITE,
-)
-WATER = (GOING_BY + "which river [flows|runs] through the birthplace of the founder of the {one}?" + CITE,)
-ELDER = (
-    GOING_BY + "who was born [earlier|first], the founder of the {one} or the founder of the {other}? The name, please."
+OLDER = (
+    GOING_BY
+    + "which [is older|was founded earlier|was founded first], the {one} or the {other}?"
     + CITE,
-)  # fmt: skip
+)
+TOTAL = (
+    GOING_BY
+    + "how many people do the {one}, the {other} and the {third} employ [together|in all|altogether]?"
+    + CITE,
+)
+WATER = (
+    GOING_BY
+    + "which river [flows|runs] through the birthplace of the founder of the {one}?"
+    + CITE,
+)
+ELDER = (
+    GOING_BY
+    + "who was born [earlier|first], the founder of the {one} or the founder of the {other}? The name, please."
+    + CITE,
+)
 TOWN = (GOING_BY + "in which town was the founder of the {one} born?" + CITE,)
 
 Key = tuple[str, str]
@@ -142,21 +218,36 @@ def _river(shelf: Shelf, works: Sequence[str]) -> str:
 
 
 def _elder(shelf: Shelf, works: Sequence[str]) -> str:
-    return min((shelf("founder", work) for work in works), key=lambda person: int(shelf("birth", person)))
+    return min(
+        (shelf("founder", work) for work in works),
+        key=lambda person: int(shelf("birth", person)),
+    )
 
 
 def _every(relation: str) -> Callable[[Shelf, Sequence[str]], list[str]]:
-    return lambda shelf, _: [value for (told, _), value in shelf.facts.items() if told == relation]
+    return lambda shelf, _: [
+        value for (told, _), value in shelf.facts.items() if told == relation
+    ]
 
 
 Kind = tuple[
-    Sequence[str], int, str, Callable[[Shelf, Sequence[str]], str], Callable[[Shelf, Sequence[str]], list[str]]
+    Sequence[str],
+    int,
+    str,
+    Callable[[Shelf, Sequence[str]], str],
+    Callable[[Shelf, Sequence[str]], list[str]],
 ]
 KINDS: Sequence[Kind] = (
     (OLDER, 2, NAME, _older, lambda _, works: list(works)),
     (WATER, 1, NAME, _river, _every("river")),
     (TOTAL, 3, NUMBER, _total, lambda *_: []),
-    (ELDER, 2, NAME, _elder, lambda shelf, works: [shelf("founder", work) for work in works]),
+    (
+        ELDER,
+        2,
+        NAME,
+        _elder,
+        lambda shelf, works: [shelf("founder", work) for work in works],
+    ),
     (TOWN, 1, NAME, _town, _every("birthplace")),
 )
 """Wordings, works, kind of answer, the answer, its rivals."""
@@ -166,13 +257,28 @@ def world(rng: random.Random) -> tuple[list[str], dict[Key, str]]:
     """Return works and all that holds of them, their founders, and the towns where these were born."""
     inventions = Inventions(rng)
     works = [f"{inventions.name()} {trade}" for trade in rng.sample(TRADES, WORKS)]
-    people = [f"{first} {inventions.name()}" for first in rng.sample(FIRST_NAMES, PEOPLE)]
+    people = [
+        f"{first} {inventions.name()}" for first in rng.sample(FIRST_NAMES, PEOPLE)
+    ]
     towns = [inventions.name() for _ in people]
-    facts = {("founder", work): person for work, person in zip(works, people, strict=False)}
-    facts |= {("opening", work): str(year) for work, year in zip(works, rng.sample(OPENED, WORKS), strict=True)}
-    facts |= {("staff", work): str(number) for work, number in zip(works, rng.sample(EMPLOYED, WORKS), strict=True)}
-    facts |= {("birthplace", person): town for person, town in zip(people, towns, strict=True)}
-    facts |= {("birth", person): str(year) for person, year in zip(people, rng.sample(BORN, PEOPLE), strict=True)}
+    facts = {
+        ("founder", work): person for work, person in zip(works, people, strict=False)
+    }
+    facts |= {
+        ("opening", work): str(year)
+        for work, year in zip(works, rng.sample(OPENED, WORKS), strict=True)
+    }
+    facts |= {
+        ("staff", work): str(number)
+        for work, number in zip(works, rng.sample(EMPLOYED, WORKS), strict=True)
+    }
+    facts |= {
+        ("birthplace", person): town for person, town in zip(people, towns, strict=True)
+    }
+    facts |= {
+        ("birth", person): str(year)
+        for person, year in zip(people, rng.sample(BORN, PEOPLE), strict=True)
+    }
     facts |= {("river", town): inventions.name() for town in towns}
     return works, facts
 
@@ -180,8 +286,9 @@ def world(rng: random.Random) -> tuple[list[str], dict[Key, str]]:
 def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return so many `passages` (default 20), each of one fact, over the whole span; then `questions` (default 4).
 
-    Each question needs two to four passages and asks for their titles. So many `corrections` (default 2) among the
-    passages put another right that was read before; no question then needs that one.
+    Each question needs two to four passages and asks for their titles. So many
+    `corrections` (default 2) among the passages put another right that was read before;
+    no question then needs that one.
     """
     number = whole(parameters, "passages", 20, 18, 26)
     asked = whole(parameters, "questions", 4, 2, len(KINDS))
@@ -193,11 +300,20 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     ]
     passages = _passages(rng, questions, facts, (number, corrected))
     entries = {
-        passage.title: Say(_said(rng, passage), tells={" of ".join(passage.key): passage.value}) for passage in passages
+        passage.title: Say(
+            _said(rng, passage), tells={" of ".join(passage.key): passage.value}
+        )
+        for passage in passages
     }
     current = {passage.key: passage for passage in passages}
     before = {passage.key: passage.corrects for passage in passages if passage.corrects}
-    asks, expected, others, sources, superseded = [], list[list[str]](), list[list[str]](), [], []
+    asks, expected, others, sources, superseded = (
+        [],
+        list[list[str]](),
+        list[list[str]](),
+        [],
+        [],
+    )
     for question in questions:
         shelf = Shelf(facts)
         answer = question.answer(shelf, question.works)
@@ -206,9 +322,16 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         expected.append([_short(answer)])
         others.append(sorted(rivals - {_short(answer)}))
         sources.append(needed)
-        superseded.append([before[key] for key in dict.fromkeys(shelf.used) if key in before])
+        superseded.append(
+            [before[key] for key in dict.fromkeys(shelf.used) if key in before]
+        )
         slots = dict(zip(("one", "other", "third"), question.works, strict=False))
-        asks.append(Ask(worded(rng, question.wordings, **slots), about=tuple(entries[title].text for title in needed)))
+        asks.append(
+            Ask(
+                worded(rng, question.wordings, **slots),
+                about=tuple(entries[title].text for title in needed),
+            )
+        )
     return Definition(
         steps=spread([*entries.values(), *asks], last_wait(rng, parameters)),
         expected=expected,
@@ -234,11 +357,15 @@ def _short(value: str) -> str:
 
 
 def _passages(
-    rng: random.Random, questions: Sequence[Question], facts: dict[Key, str], numbers: tuple[int, int]
+    rng: random.Random,
+    questions: Sequence[Question],
+    facts: dict[Key, str],
+    numbers: tuple[int, int],
 ) -> list[Passage]:
     """Return the passages in the order in which they are read, with all that the questions need.
 
-    What is wrong in a corrected passage would change an answer: who misses the correction answers wrongly.
+    What is wrong in a corrected passage would change an answer: who misses the
+    correction answers wrongly.
     """
     number, corrected = numbers
     shelf = Shelf(facts)
@@ -253,10 +380,14 @@ def _passages(
         if options:
             wrong[key] = rng.choice(options)
     more = [key for key in facts if key not in needed]
-    # Of a founder who was none one is told as much as of the others, so that the mistake leads somewhere.
+    # Of a founder who was none one is told as much as of the others, so that the
+    # mistake leads somewhere.
     more.sort(key=lambda key: (key[1] not in wrong.values(), rng.random()))
     keys = [*needed, *more[: number - len(needed) - len(wrong)]]
-    titles = [worded(rng, (rng.choice(TITLES),), word=word) for word in rng.sample(TITLE_WORDS, len(keys) + len(wrong))]
+    titles = [
+        worded(rng, (rng.choice(TITLES),), word=word)
+        for word in rng.sample(TITLE_WORDS, len(keys) + len(wrong))
+    ]
     read = [Passage(titles.pop(), key, wrong.get(key, facts[key])) for key in keys]
     rng.shuffle(read)
     for key in wrong:
@@ -266,19 +397,35 @@ def _passages(
     return read
 
 
-def _misleading(rng: random.Random, questions: Sequence[Question], facts: Mapping[Key, str], key: Key) -> list[str]:
+def _misleading(
+    rng: random.Random,
+    questions: Sequence[Question],
+    facts: Mapping[Key, str],
+    key: Key,
+) -> list[str]:
     """Return other values, told of others, by which all questions that need this one would be answered otherwise."""
     relation = key[0]
-    options = sorted({value for (other, _), value in facts.items() if other == relation} - {facts[key]})
+    options = sorted(
+        {value for (other, _), value in facts.items() if other == relation}
+        - {facts[key]}
+    )
     if relation == "founder":
-        options = sorted({person for told, person in facts if told == "birth"} - {facts[key]})
+        options = sorted(
+            {person for told, person in facts if told == "birth"} - {facts[key]}
+        )
     elif relation in ("opening", "staff", "birth"):
         numbers = {"opening": OPENED, "staff": EMPLOYED, "birth": BORN}[relation]
-        options = [str(one) for one in rng.sample(numbers, len(numbers)) if str(one) not in [*options, facts[key]]]
+        options = [
+            str(one)
+            for one in rng.sample(numbers, len(numbers))
+            if str(one) not in [*options, facts[key]]
+        ]
     return [one for one in options if _misleads(questions, facts, key, one)]
 
 
-def _misleads(questions: Sequence[Question], facts: Mapping[Key, str], key: Key, value: str) -> bool:
+def _misleads(
+    questions: Sequence[Question], facts: Mapping[Key, str], key: Key, value: str
+) -> bool:
     for question in questions:
         right, wrong = Shelf(facts), Shelf({**facts, key: value})
         answer = question.answer(right, question.works)
@@ -291,7 +438,9 @@ def _said(rng: random.Random, passage: Passage) -> str:
     relation, subject = passage.key
     wordings = (CORRECTED if passage.corrects else READ)[relation]
     source, old = map(_named, (passage.title, passage.corrects))
-    return worded(rng, wordings, subject=subject, value=passage.value, source=source, old=old)
+    return worded(
+        rng, wordings, subject=subject, value=passage.value, source=source, old=old
+    )
 
 
 def _named(title: str) -> str:
@@ -302,9 +451,18 @@ def _named(title: str) -> str:
 def rule_of(definition: Definition) -> AnswersWithSources:
     """Return the evaluator of a definition."""
     lists = definition.parameters
-    others, sources, superseded = (tuple(map(tuple, lists[name])) for name in ("others", "sources", "superseded"))
+    others, sources, superseded = (
+        tuple(map(tuple, lists[name])) for name in ("others", "sources", "superseded")
+    )
     expected = tuple(map(tuple, definition.expected))
-    return AnswersWithSources(tuple(lists["asked"]), expected, others, sources, superseded, tuple(lists["titles"]))
+    return AnswersWithSources(
+        tuple(lists["asked"]),
+        expected,
+        others,
+        sources,
+        superseded,
+        tuple(lists["titles"]),
+    )
 
 
 @pytest.mark.ltm(

@@ -19,44 +19,132 @@ from ._wording import worded
 
 DISHES: Mapping[str, tuple[str, ...]] = {
     "Starters": (
-        "Leek soup with croutons", "Smoked trout with horseradish", "Stuffed mushrooms with walnuts",
-        "Marinated beetroot with goat cheese", "Pumpkin fritters with yoghurt", "Baked aubergine with sesame",
-        "Herring salad with capers", "Onion tart with thyme", "Lentil dip with flatbread",
+        "Leek soup with croutons",
+        "Smoked trout with horseradish",
+        "Stuffed mushrooms with walnuts",
+        "Marinated beetroot with goat cheese",
+        "Pumpkin fritters with yoghurt",
+        "Baked aubergine with sesame",
+        "Herring salad with capers",
+        "Onion tart with thyme",
+        "Lentil dip with flatbread",
     ),
     "Main courses": (
-        "Roast duck with dumplings", "Braised lamb with apricots", "Fried plaice with parsley potatoes",
-        "Venison stew with cranberries", "Spinach lasagne with ricotta", "Chickpea curry with rice",
-        "Veal meatballs with paprika sauce", "Cauliflower gratin with almonds", "Rabbit pie with mustard",
-        "Squid risotto with fennel", "Buckwheat pancakes with sauerkraut",
+        "Roast duck with dumplings",
+        "Braised lamb with apricots",
+        "Fried plaice with parsley potatoes",
+        "Venison stew with cranberries",
+        "Spinach lasagne with ricotta",
+        "Chickpea curry with rice",
+        "Veal meatballs with paprika sauce",
+        "Cauliflower gratin with almonds",
+        "Rabbit pie with mustard",
+        "Squid risotto with fennel",
+        "Buckwheat pancakes with sauerkraut",
     ),
     "Sweet things": (
-        "Plum crumble with custard", "Poppy seed cake with vanilla sugar", "Cherry strudel with cinnamon",
-        "Hazelnut parfait with honey", "Quince jelly with biscuits", "Gooseberry trifle with meringue",
+        "Plum crumble with custard",
+        "Poppy seed cake with vanilla sugar",
+        "Cherry strudel with cinnamon",
+        "Hazelnut parfait with honey",
+        "Quince jelly with biscuits",
+        "Gooseberry trifle with meringue",
     ),
-}  # fmt: skip
+}
 DRINKS = (
-    "Mineral water", "Elderflower lemonade", "Pear juice", "Peppermint tea", "Ginger ale", "Rhubarb spritzer",
-    "Currant cordial", "Barley coffee", "Grape juice", "Malt beer",
-)  # fmt: skip
-SERVED = {"Starters": ("starters", 4), "Main courses": ("main_courses", 6), "Sweet things": ("sweet_things", 3)}
+    "Mineral water",
+    "Elderflower lemonade",
+    "Pear juice",
+    "Peppermint tea",
+    "Ginger ale",
+    "Rhubarb spritzer",
+    "Currant cordial",
+    "Barley coffee",
+    "Grape juice",
+    "Malt beer",
+)
+SERVED = {
+    "Starters": ("starters", 4),
+    "Main courses": ("main_courses", 6),
+    "Sweet things": ("sweet_things", 3),
+}
 """By section: the parameter that says how many of its dishes are on one menu, and its default."""
 HEADS = (
-    "Leek soup", "Smoked trout", "Marinated beetroot", "Pumpkin fritters", "Baked aubergine", "Herring salad",
-    "Lentil dip", "Celery terrine", "Fennel slaw", "Asparagus rolls", "Artichoke hearts", "Parsnip mash",
-    "Roast duck", "Braised lamb", "Fried plaice", "Venison stew", "Spinach lasagne", "Chickpea curry",
-    "Veal meatballs", "Cauliflower gratin", "Rabbit pie", "Squid risotto", "Buckwheat pancakes", "Turkey escalope",
-    "Pheasant breast", "Halibut steak", "Mussel broth", "Barley pilaf", "Gnocchi bake", "Polenta wedges",
-    "Goose leg", "Carp fillet", "Quail ragout", "Semolina dumplings", "Kidney beans", "Tofu skewers",
-    "Plum crumble", "Poppy seed cake", "Apricot strudel", "Hazelnut parfait", "Quince jelly", "Gooseberry trifle",
-    "Rice pudding", "Nougat mousse", "Walnut tart", "Cheese platter", "Yoghurt sorbet", "Waffle tower",
-)  # fmt: skip
+    "Leek soup",
+    "Smoked trout",
+    "Marinated beetroot",
+    "Pumpkin fritters",
+    "Baked aubergine",
+    "Herring salad",
+    "Lentil dip",
+    "Celery terrine",
+    "Fennel slaw",
+    "Asparagus rolls",
+    "Artichoke hearts",
+    "Parsnip mash",
+    "Roast duck",
+    "Braised lamb",
+    "Fried plaice",
+    "Venison stew",
+    "Spinach lasagne",
+    "Chickpea curry",
+    "Veal meatballs",
+    "Cauliflower gratin",
+    "Rabbit pie",
+    "Squid risotto",
+    "Buckwheat pancakes",
+    "Turkey escalope",
+    "Pheasant breast",
+    "Halibut steak",
+    "Mussel broth",
+    "Barley pilaf",
+    "Gnocchi bake",
+    "Polenta wedges",
+    "Goose leg",
+    "Carp fillet",
+    "Quail ragout",
+    "Semolina dumplings",
+    "Kidney beans",
+    "Tofu skewers",
+    "Plum crumble",
+    "Poppy seed cake",
+    "Apricot strudel",
+    "Hazelnut parfait",
+    "Quince jelly",
+    "Gooseberry trifle",
+    "Rice pudding",
+    "Nougat mousse",
+    "Walnut tart",
+    "Cheese platter",
+    "Yoghurt sorbet",
+    "Waffle tower",
+)
 """Dishes by their short names: so many that a guess is rarely on the menu."""
-BESIDE = ("raisins", "almonds", "sesame", "chestnuts", "coconut", "figs", "pistachios", "capers")
+BESIDE = (
+    "raisins",
+    "almonds",
+    "sesame",
+    "chestnuts",
+    "coconut",
+    "figs",
+    "pistachios",
+    "capers",
+)
 """What comes with a dish: some guest must not eat it."""
 FLAVOURS = (
-    "pear", "elderflower", "rhubarb", "currant", "grape", "peppermint", "nettle", "melon", "hibiscus", "cranberry",
-    "lingonberry", "sloe",
-)  # fmt: skip
+    "pear",
+    "elderflower",
+    "rhubarb",
+    "currant",
+    "grape",
+    "peppermint",
+    "nettle",
+    "melon",
+    "hibiscus",
+    "cranberry",
+    "lingonberry",
+    "sloe",
+)
 KINDS = ("juice", "lemonade", "tea", "spritzer", "cordial", "smoothie", "cider", "soda")
 _AT_ONCE = 4
 """Things that come with the dishes of one menu."""
@@ -162,34 +250,50 @@ WAITS = (0.2, 0.4, 0.6, 0.8, 0.9)
 def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return the beginning of the evening: the roles with two wishes, a wait until 20 % of the span, the menu.
 
-    The menu has `dishes` (default 12) and drinks of `flavours` (6), two of each. With one of PUBLISHED it is the
-    published course instead: `starters` (default 4), `main_courses` (6), `sweet_things` (3) and `drinks` (5), or
-    `menu`: dishes by section, the drinks under Drinks or Beverages. The rest depends on what the guest says;
-    `last_wait` is that before the waiter's last question.
+    The menu has `dishes` (default 12) and drinks of `flavours` (6), two of each. With
+    one of PUBLISHED it is the published course instead: `starters` (default 4),
+    `main_courses` (6), `sweet_things` (3) and `drinks` (5), or `menu`: dishes by
+    section, the drinks under Drinks or Beverages. The rest depends on what the guest
+    says; `last_wait` is that before the waiter's last question.
     """
     told = {} if parameters.keys() & PUBLISHED else _wishes(rng, parameters)
     role, _, welcome = _beginning(rng, told or parameters, told)
     last = last_wait(rng, parameters)
     return Definition(
         steps=(role, Wait(span=_waits(last)[0]), welcome),
-        parameters={**parameters, **{name: told[name] for name in told if name != "menu"}, "last_wait": last},
+        parameters={
+            **parameters,
+            **{name: told[name] for name in told if name != "menu"},
+            "last_wait": last,
+        },
     )
 
 
 def _wishes(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return a menu, what the guest fancies and must not eat, and what the waiter will bring."""
-    heads = rng.sample(HEADS, whole(parameters, "dishes", 12, least=LEAST, most=len(HEADS)))
-    flavours = rng.sample(FLAVOURS, whole(parameters, "flavours", 6, most=len(FLAVOURS)))
+    heads = rng.sample(
+        HEADS, whole(parameters, "dishes", 12, least=LEAST, most=len(HEADS))
+    )
+    flavours = rng.sample(
+        FLAVOURS, whole(parameters, "flavours", 6, most=len(FLAVOURS))
+    )
     beside = rng.sample(BESIDE, _AT_ONCE)
     dishes = [f"{head} with {beside[n % _AT_ONCE]}" for n, head in enumerate(heads)]
-    drinks = [f"{flavour.capitalize()} {kind}" for flavour in flavours for kind in rng.sample(KINDS, 2)]
+    drinks = [
+        f"{flavour.capitalize()} {kind}"
+        for flavour in flavours
+        for kind in rng.sample(KINDS, 2)
+    ]
     rng.shuffle(dishes)
     rng.shuffle(drinks)
     avoids, extra = rng.sample(beside, 2)
     return {
-        "menu": {"Dishes": dishes, "Drinks": drinks}, "fancies": rng.choice(flavours), "avoids": avoids,
-        "brings": rng.choice(BRINGS), "extra": extra,
-    }  # fmt: skip
+        "menu": {"Dishes": dishes, "Drinks": drinks},
+        "fancies": rng.choice(flavours),
+        "avoids": avoids,
+        "brings": rng.choice(BRINGS),
+        "extra": extra,
+    }
 
 
 def _waits(last: float) -> list[float]:
@@ -198,16 +302,24 @@ def _waits(last: float) -> list[float]:
 
 
 def _beginning(
-    rng: random.Random, parameters: Mapping[str, Any], wishes: Mapping[str, Any] = MappingProxyType({})
+    rng: random.Random,
+    parameters: Mapping[str, Any],
+    wishes: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Say, Wait, Ask]:
     menu = parameters.get("menu") or _menu(rng, parameters)
     numbers = count(1)
     lines = [
         line
         for section, dishes in menu.items()
-        for line in (f"\n{section}:", *(f"- {dish}" if wishes else f"{next(numbers)}. {dish}" for dish in dishes))
+        for line in (
+            f"\n{section}:",
+            *(f"- {dish}" if wishes else f"{next(numbers)}. {dish}" for dish in dishes),
+        )
     ]
-    role, welcome = worded(rng, ROLES), _waiter(rng, WELCOME, menu="\n".join(lines).strip())
+    role, welcome = (
+        worded(rng, ROLES),
+        _waiter(rng, WELCOME, menu="\n".join(lines).strip()),
+    )
     role = " ".join([role, worded(rng, WISHES, **wishes)] if wishes else [role])
     tells = {what: wishes[what] for what in wishes if what in ("fancies", "avoids")}
     return Say(role, tells=tells), Wait(span=WAITS[0]), Ask(welcome, about=(role,))
@@ -219,10 +331,15 @@ def _waiter(rng: random.Random, wordings: Sequence[str], **slots: str) -> str:
 
 def _menu(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
     menu = {
-        section: rng.sample(dishes, whole(parameters, *SERVED[section], most=len(dishes)))
+        section: rng.sample(
+            dishes, whole(parameters, *SERVED[section], most=len(dishes))
+        )
         for section, dishes in DISHES.items()
     }
-    return {**menu, "Drinks": rng.sample(DRINKS, whole(parameters, "drinks", 5, most=len(DRINKS)))}
+    return {
+        **menu,
+        "Drinks": rng.sample(DRINKS, whole(parameters, "drinks", 5, most=len(DRINKS))),
+    }
 
 
 @pytest.mark.ltm(
@@ -235,7 +352,9 @@ def _menu(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, list[s
 def test_restaurant(ltm: Ltm) -> None:
     """Orders, orders anew, complains only with a reason and recalls the drink; ends where it first fails."""
     # A published definition has no steps, only the menu.
-    visit = Visit(ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters))
+    visit = Visit(
+        ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters)
+    )
     for message in _evening(ltm, visit):
         visit.hear(message)
         if visit.stages[-1].ends_visit:
@@ -256,8 +375,14 @@ class Visit:
         self.welcome = welcome.text if isinstance(welcome, Ask) else ""
         """The message with the menu."""
         self.roles = tuple(step.text for step in self.before if isinstance(step, Say))
-        wishes = {name: ltm.definition.parameters[name] for name in _TOLD if name in ltm.definition.parameters}
-        self.guest = PlaysGuest(Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring, **wishes)
+        wishes = {
+            name: ltm.definition.parameters[name]
+            for name in _TOLD
+            if name in ltm.definition.parameters
+        }
+        self.guest = PlaysGuest(
+            Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring, **wishes
+        )
         if len(self.guest.menu.dishes) < LEAST or not self.guest.menu.drinks:
             raise ValueError(
                 f"the last step before the guest's first reply is to hold a menu of {LEAST} or more dishes, and drinks "
@@ -271,8 +396,16 @@ class Visit:
         heard = self.guest.waiter
         wishes = self.roles if self.guest.avoids else ()
         menu = (self.welcome,)
-        about = (self.roles, (*wishes, *menu), (*wishes, *menu), (*wishes, *heard[2:3]), menu)[len(heard)]
-        self.replies.append(self.ltm.ask(message, about=about, answer=self._guest(message)))
+        about = (
+            self.roles,
+            (*wishes, *menu),
+            (*wishes, *menu),
+            (*wishes, *heard[2:3]),
+            menu,
+        )[len(heard)]
+        self.replies.append(
+            self.ltm.ask(message, about=about, answer=self._guest(message))
+        )
         self.guest = replace(self.guest, waiter=(*heard, message))
         self.stages.append(self.guest.stage(len(heard), self.replies[-1], self.stages))
 
@@ -285,7 +418,11 @@ class Visit:
             case 0:
                 return f"I would like the {drink}, please."
             case 1 | 2:
-                suits = (dish for dish in menu.dishes if dish not in message and not (avoids and avoids in dish))
+                suits = (
+                    dish
+                    for dish in menu.dishes
+                    if dish not in message and not (avoids and avoids in dish)
+                )
                 return f"I will have the {next(suits)}, please."
             case 3 if self.guest.brings == "right":
                 return "Thank you very much."
@@ -301,7 +438,11 @@ class Visit:
         guest = self.guest
         if not guest.avoids:
             return wrong
-        on_top = guest.avoids if guest.brings == "extra" else self.ltm.definition.parameters["extra"]
+        on_top = (
+            guest.avoids
+            if guest.brings == "extra"
+            else self.ltm.definition.parameters["extra"]
+        )
         return f"{wrong if guest.brings == 'dish' else right}, finished with {on_top} as the chef always does"
 
     @property
@@ -312,7 +453,10 @@ class Visit:
 
 def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     """Yield what the waiter asks, as long as each reply is what a guest would say."""
-    rng, waits = ltm.random, _waits(ltm.definition.parameters.get("last_wait", WAITS[-1]))
+    rng, waits = (
+        ltm.random,
+        _waits(ltm.definition.parameters.get("last_wait", WAITS[-1])),
+    )
     ltm.play(visit.before)
     yield visit.welcome
     ltm.wait(span=waits[1])
@@ -324,13 +468,27 @@ def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     right = visit.ordered
     ltm.say(_waiter(rng, INSTEAD, dish=" and ".join(right)))
     ltm.wait(span=waits[3])
-    strange = [dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)] or [gone]
+    strange = [
+        dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)
+    ] or [gone]
     if avoids := visit.guest.avoids:
         strange = [dish for dish in strange if avoids not in dish] or strange
-        if any(avoids in dish for dish in right):  # ordered without it, which would have to be brought as well
+        if any(
+            avoids in dish for dish in right
+        ):  # ordered without it, which would have to be brought as well
             visit.guest = replace(visit.guest, brings="dish")
-    yield _waiter(rng, WRONG, dish=visit.served(" and ".join(right), " and ".join([*kept, rng.choice(strange)])))
+    yield _waiter(
+        rng,
+        WRONG,
+        dish=visit.served(
+            " and ".join(right), " and ".join([*kept, rng.choice(strange)])
+        ),
+    )
     if visit.guest.brings != "right":
         ltm.say(_waiter(rng, SORRY))
     ltm.wait(span=waits[4])
-    yield _waiter(rng, CONTENT if visit.guest.brings == "right" else ANOTHER, dish=" and ".join(right))
+    yield _waiter(
+        rng,
+        CONTENT if visit.guest.brings == "right" else ANOTHER,
+        dish=" and ".join(right),
+    )

@@ -17,15 +17,55 @@ from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 PUPPETS = (
-    "Apollonia", "Crispin", "Fanchette", "Grimbold", "Hildegund", "Isidor", "Kunigunde", "Melchior", "Odila",
-    "Pankraz", "Rosamund", "Wendelin",
-)  # fmt: skip
-ROOMS = ("ballroom", "cloakroom", "dungeon", "pantry", "scullery", "stable", "turret", "washhouse")
+    "Apollonia",
+    "Crispin",
+    "Fanchette",
+    "Grimbold",
+    "Hildegund",
+    "Isidor",
+    "Kunigunde",
+    "Melchior",
+    "Odila",
+    "Pankraz",
+    "Rosamund",
+    "Wendelin",
+)
+ROOMS = (
+    "ballroom",
+    "cloakroom",
+    "dungeon",
+    "pantry",
+    "scullery",
+    "stable",
+    "turret",
+    "washhouse",
+)
 CONTAINERS = (
-    "barrel", "casket", "cauldron", "cupboard", "drawer", "hamper", "hatbox", "pouch", "sack", "satchel", "trunk",
+    "barrel",
+    "casket",
+    "cauldron",
+    "cupboard",
+    "drawer",
+    "hamper",
+    "hatbox",
+    "pouch",
+    "sack",
+    "satchel",
+    "trunk",
     "urn",
-)  # fmt: skip
-THINGS = ("crown", "feather", "horseshoe", "marble", "medal", "puzzle", "slipper", "thimble", "trumpet", "wig")
+)
+THINGS = (
+    "crown",
+    "feather",
+    "horseshoe",
+    "marble",
+    "medal",
+    "puzzle",
+    "slipper",
+    "thimble",
+    "trumpet",
+    "wig",
+)
 
 OPENINGS = (
     "I am [watching|at] a puppet play, with {cast}, and I will tell you what happens in it.",
@@ -38,7 +78,12 @@ RULE = (
     "Mind you: a puppet sees what is or happens in its own room, and nothing else.",
 )
 """How puppets see; every second opening says it."""
-NAMED = ("Puppet play: ", "In the puppet play, ", "On the puppet stage, ", "The puppets again: ")
+NAMED = (
+    "Puppet play: ",
+    "In the puppet play, ",
+    "On the puppet stage, ",
+    "The puppets again: ",
+)
 UNNAMED = ("", "Now ", "Meanwhile, ", "And then ", "A little later, ", "Next, ")
 """How lines begin: those of one list name the play, those of the other do not."""
 ENTERS = (
@@ -58,29 +103,51 @@ MOVES = (
     "into the {box} goes the {thing}, and it is {who} who [puts|moves|drops] it there[.|, with a grin.]",
 )
 REMARKS = (
-    "{who} [sneezes|yawns|hiccups|claps] [twice|loudly|for joy].", "{who} sings about a {thing}.",
+    "{who} [sneezes|yawns|hiccups|claps] [twice|loudly|for joy].",
+    "{who} sings about a {thing}.",
     "{who} has dreamt of a {thing}[.|, in summer.|, long ago.]",
     "{who} [wishes for|would love|hates the thought of] a {thing}.",
     "{who} is proud of a new pair of [boots|gloves].",
     "{who} laughs at [nothing in particular|the audience|a child in the front row].",
     "{who} says that a {thing} is [worth nothing|worth a fortune|never where it should be].",
     "{who} [trips over|quarrels with] [a string|the scenery|the stage hand].",
-)  # fmt: skip
-LINES = {"enters": ENTERS, "leaves": LEAVES, "lies": LIES, "moves": MOVES, "remarks": REMARKS}
+)
+LINES = {
+    "enters": ENTERS,
+    "leaves": LEAVES,
+    "lies": LIES,
+    "moves": MOVES,
+    "remarks": REMARKS,
+}
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "first": (
-        "Where will {who} look for the {thing}?", "Where will {who} go to find the {thing}?",
+        "Where will {who} look for the {thing}?",
+        "Where will {who} go to find the {thing}?",
         "Where does {who} think that the {thing} is?",
     ),
     "second": (
         "Where does {who} believe that {whom} will look for the {thing}?",
         "Where does {who} think that {whom} will look for the {thing}?",
     ),
-    "start": ("Where was the {thing} at the very beginning?", "Where was the {thing} at first?"),
-    "end": ("Where is the {thing} really, now at the end?", "Where is the {thing} in truth by now?"),
-}  # fmt: skip
-OVER = ("The puppet play is over.", "The puppets have taken their bows.", "End of the puppet play!")
-DONE = ("That was it.", "Applause, and everybody is going home.", "The curtain is down, and I am on my way home.")
+    "start": (
+        "Where was the {thing} at the very beginning?",
+        "Where was the {thing} at first?",
+    ),
+    "end": (
+        "Where is the {thing} really, now at the end?",
+        "Where is the {thing} in truth by now?",
+    ),
+}
+OVER = (
+    "The puppet play is over.",
+    "The puppets have taken their bows.",
+    "End of the puppet play!",
+)
+DONE = (
+    "That was it.",
+    "Applause, and everybody is going home.",
+    "The curtain is down, and I am on my way home.",
+)
 """How the end is told, with the play by its name or without."""
 CLOSINGS = (
     'Reply as JSON with the one place it is kept in, like {{"answer": "place"}}.',
@@ -101,7 +168,8 @@ LEAST, MOST = 6, 40
 class Stage:
     """Who is where, where the things are, and who has come to believe what: a puppet sees the room it is in.
 
-    People who are in one room with a thing know where it is, and know of each other that they do.
+    People who are in one room with a thing know where it is, and know of each other
+    that they do.
     """
 
     def __init__(self) -> None:
@@ -130,7 +198,11 @@ class Stage:
 
     def present(self, room: str | None) -> list[str]:
         """Return who is in a room, in the order of their first appearance."""
-        return [who for who, place in self.rooms.items() if place == room and place is not None]
+        return [
+            who
+            for who, place in self.rooms.items()
+            if place == room and place is not None
+        ]
 
     def _look(self, room: str | None) -> None:
         people = self.present(room)
@@ -138,7 +210,9 @@ class Stage:
             place, box = places[-1]
             if place == room:
                 self.beliefs.update({(who, thing): box for who in people})
-                self.second.update({(who, other, thing): box for who in people for other in people})
+                self.second.update(
+                    {(who, other, thing): box for who in people for other in people}
+                )
 
 
 @dataclass
@@ -163,21 +237,37 @@ class Story:
         wordings = self.language.find_text(f"sally_anne.{kind}", LINES[kind])
         words = {slot: self.language.word(name) for slot, name in names.items()}
         # Of the places a question may need any: none replaces another.
-        where = {f"the {names['thing']}, line {len(self.lines) + 1}": str(words["box"])} if "box" in names else {}
-        self.lines.append(Say(worded(self.rng, [beginning + wording for wording in wordings], **words), tells=where))
+        where = (
+            {f"the {names['thing']}, line {len(self.lines) + 1}": str(words["box"])}
+            if "box" in names
+            else {}
+        )
+        self.lines.append(
+            Say(
+                worded(
+                    self.rng, [beginning + wording for wording in wordings], **words
+                ),
+                tells=where,
+            )
+        )
 
 
 def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return a play of `least_lines` (default 9) to `most_lines` (12) over the span, then a question.
 
-    `question_type` is "theory_of_mind" (default: where somebody will look, or is believed to look), "world" (where the
-    thing was or is) or "any". Two of three answers about beliefs are false beliefs. Expected is the container.
+    `question_type` is "theory_of_mind" (default: where somebody will look, or is
+    believed to look), "world" (where the thing was or is) or "any". Two of three
+    answers about beliefs are false beliefs. Expected is the container.
     """
     kind = parameters.get("question_type", "theory_of_mind")
     if kind not in KINDS:
-        raise ValueError(f"question_type is one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+        raise ValueError(
+            f"question_type is one of {', '.join(map(repr, KINDS))}, not {kind!r}"
+        )
     shortest = whole(parameters, "least_lines", SHORTEST, LEAST, MOST - 3)
-    longest = whole(parameters, "most_lines", max(LONGEST, shortest + 3), shortest + 3, MOST)
+    longest = whole(
+        parameters, "most_lines", max(LONGEST, shortest + 3), shortest + 3, MOST
+    )
     asked, false = rng.choice(KINDS[kind]), rng.random() < 2 / 3
     telling, asking = parse_languages(parameters)
     fitting: list[_Candidate] = []
@@ -185,14 +275,20 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         thing, *others = rng.sample(THINGS, 4)
         story = _story(rng, thing, others, shortest, telling)
         if len(story.lines) <= longest:
-            fitting = [c for c in _candidates(story, thing, asked) if asked in KINDS["world"] or c.false == false]
+            fitting = [
+                c
+                for c in _candidates(story, thing, asked)
+                if asked in KINDS["world"] or c.false == false
+            ]
     chosen = rng.choice(fitting)
     over, done, closings = (
         asking.find_text(f"sally_anne.{part}", texts)
         for part, texts in (("over", OVER), ("done", DONE), ("closings", CLOSINGS))
     )
     question = rng.choice(asking.find_text(f"sally_anne.{asked}", QUESTIONS[asked]))
-    question = question.format(who=chosen.who, whom=chosen.whom, thing=asking.word(thing))
+    question = question.format(
+        who=chosen.who, whom=chosen.whom, thing=asking.word(thing)
+    )
     question = f"{rng.choice(either(rng, over, done))} {question} {rng.choice(closings).format()}"
     first, *rest = rng.sample(story.puppets, len(story.puppets))
     cast = telling.phrase(
@@ -202,11 +298,24 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         first=first,
     )
     opening = worded(rng, telling.find_text("sally_anne.openings", OPENINGS), cast=cast)
-    opening += f" {rng.choice(telling.find_text('sally_anne.rule', RULE))}" if rng.random() < 1 / 2 else ""
-    steps = spread([Say(opening), *story.lines, Ask(question)], last_wait(rng, parameters))
+    opening += (
+        f" {rng.choice(telling.find_text('sally_anne.rule', RULE))}"
+        if rng.random() < 1 / 2
+        else ""
+    )
+    steps = spread(
+        [Say(opening), *story.lines, Ask(question)], last_wait(rng, parameters)
+    )
     boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
-    extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}
-    return Definition(steps=steps, expected=str(asking.word(chosen.answer)), parameters={**parameters, **extra})
+    extra = {
+        "question": asked,
+        "other_places": [box for box in boxes if box != chosen.answer],
+    }
+    return Definition(
+        steps=steps,
+        expected=str(asking.word(chosen.answer)),
+        parameters={**parameters, **extra},
+    )
 
 
 @dataclass(frozen=True)
@@ -221,8 +330,8 @@ class _Candidate:
 def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
     """Yield the questions of one kind that the story answers beyond doubt.
 
-    Second-order questions are about puppets that entered the room only once: one that comes back and finds the thing
-    elsewhere may wonder who was there meanwhile.
+    Second-order questions are about puppets that entered the room only once: one that
+    comes back and finds the thing elsewhere may wonder who was there meanwhile.
     """
     stage, places = story.stage, [box for _, box in story.stage.things[thing]]
     if asked in ("start", "end"):
@@ -236,7 +345,9 @@ def _candidates(story: Story, thing: str, asked: str) -> Iterator[_Candidate]:
                 yield _Candidate(box, box != places[-1], who, whom)
 
 
-def _story(rng: random.Random, thing: str, others: list[str], shortest: int, language: Language) -> Story:
+def _story(
+    rng: random.Random, thing: str, others: list[str], shortest: int, language: Language
+) -> Story:
     """Return a play of so many lines or more.
 
     The thing is moved two or three times, and so has been in three or more places.
@@ -256,7 +367,11 @@ def _story(rng: random.Random, thing: str, others: list[str], shortest: int, lan
             _move(story, rng.choice(inside), thing, boxes.pop())
             moves -= 1
         elif act == "enter" and len(inside) < len(puppets):
-            _enter(story, rng.choice([who for who in puppets if who not in inside]), rng.choice((room, room, side)))
+            _enter(
+                story,
+                rng.choice([who for who in puppets if who not in inside]),
+                rng.choice((room, room, side)),
+            )
         elif act == "leave" and inside:
             _leave(story, rng.choice(inside))
         elif act == "remark":
@@ -297,4 +412,11 @@ def test_sally_anne(ltm: Ltm) -> None:
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters.get("other_places", ()))
     said = parse_languages(ltm.definition.parameters)
-    ltm.score(said.judged(AnswersWord(said.meaning(ltm.definition.expected), others, scoring=ltm.scoring), answers))
+    ltm.score(
+        said.judged(
+            AnswersWord(
+                said.meaning(ltm.definition.expected), others, scoring=ltm.scoring
+            ),
+            answers,
+        )
+    )

@@ -17,11 +17,35 @@ from ._parameters import last_wait, whole
 from ._wording import either, worded
 
 ITEMS = (
-    "aubergine", "bin bag", "bread roll", "candle", "clothes peg", "coat hook", "coconut", "corkscrew", "cucumber",
-    "doormat", "envelope", "flowerpot", "lampshade", "light bulb", "napkin", "notebook", "parsnip", "pillowcase",
-    "pineapple", "rubber band", "scouring pad", "shoelace", "shower cap", "tea towel", "toothpick", "turnip",
-    "watering can", "yoghurt",
-)  # fmt: skip
+    "aubergine",
+    "bin bag",
+    "bread roll",
+    "candle",
+    "clothes peg",
+    "coat hook",
+    "coconut",
+    "corkscrew",
+    "cucumber",
+    "doormat",
+    "envelope",
+    "flowerpot",
+    "lampshade",
+    "light bulb",
+    "napkin",
+    "notebook",
+    "parsnip",
+    "pillowcase",
+    "pineapple",
+    "rubber band",
+    "scouring pad",
+    "shoelace",
+    "shower cap",
+    "tea towel",
+    "toothpick",
+    "turnip",
+    "watering can",
+    "yoghurt",
+)
 """Each makes its plural with an s, and shares no word with another."""
 COUNTED = {
     "count": {"one": "{n} {item}", "several": "{n} {item}s"},
@@ -148,8 +172,8 @@ FORMS = (
 def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `item_changes` (default 6) changes of the list over the span, and the question.
 
-    The list as the changes leave it is expected: `[[item, quantity], ...]` in the order in which the items came
-    on it, never empty.
+    The list as the changes leave it is expected: `[[item, quantity], ...]` in the order
+    in which the items came on it, never empty.
     """
     number = whole(parameters, "item_changes", 6)
     telling, asking = parse_languages(parameters)
@@ -160,24 +184,35 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
         said, last = _change(rng, shopping, last, telling)
         changes.append(said)
     form = worded(rng, asking.find_text("shopping_list.forms", FORMS))
-    asked = worded(rng, asking.find_text("shopping_list.questions", QUESTIONS), form=form)
+    asked = worded(
+        rng, asking.find_text("shopping_list.questions", QUESTIONS), form=form
+    )
     question = Ask(asked, about=tuple(change.text for change in changes))
-    expected = [[str(asking.word(item)), quantity] for item, quantity in shopping.items()]
+    expected = [
+        [str(asking.word(item)), quantity] for item, quantity in shopping.items()
+    ]
     return Definition(
-        steps=spread([*changes, question], last_wait(rng, parameters)), expected=expected, parameters=parameters
+        steps=spread([*changes, question], last_wait(rng, parameters)),
+        expected=expected,
+        parameters=parameters,
     )
 
 
-def _change(rng: random.Random, shopping: dict[str, int], last: str, language: Language) -> tuple[Say, str]:
+def _change(
+    rng: random.Random, shopping: dict[str, int], last: str, language: Language
+) -> tuple[Say, str]:
     """Change the list in one of the ways that it allows; return the message that says so, and the thing.
 
-    The first change speaks of the list. Of the others half do not, and some of what was named `last` do not name it.
+    The first change speaks of the list. Of the others half do not, and some of what was
+    named `last` do not name it.
     """
     kind, item, quantity = rng.choice(list(_possible(rng, shopping, last)))
     before = shopping.get(item, 0)
     named, unnamed, of_it = (
         language.find_text(f"shopping_list.{kind}{which}", wordings) if wordings else ()
-        for which, wordings in zip(("", "_unnamed", "_of_it"), WORDINGS[kind], strict=True)
+        for which, wordings in zip(
+            ("", "_unnamed", "_of_it"), WORDINGS[kind], strict=True
+        )
     )
     after = {
         "put": quantity,
@@ -191,25 +226,43 @@ def _change(rng: random.Random, shopping: dict[str, int], last: str, language: L
     if not after:
         del shopping[item]
     wordings = (
-        named if first else either(rng, named, either(rng, unnamed, of_it) if of_it and item == last else unnamed)
+        named
+        if first
+        else either(
+            rng,
+            named,
+            either(rng, unnamed, of_it) if of_it and item == last else unnamed,
+        )
     )
     n, word = language.word(NUMBERS[quantity - 1]), language.word(item)
     which = "one" if quantity == 1 else "several"
     slots = {
-        slot: language.phrase(f"shopping_list.{slot}_{which}", COUNTED[slot][which], n=n, item=word)
+        slot: language.phrase(
+            f"shopping_list.{slot}_{which}", COUNTED[slot][which], n=n, item=word
+        )
         for slot in ("count", "more")
     }
     items = language.phrase("shopping_list.items", "{item}s", item=word)
     text = worded(rng, wordings, item=word, items=items, n=n, **slots)
-    return Say(text, tells={slots["count"]: items if items in text else str(word)} if kind == "put" else {}), item
+    return Say(
+        text,
+        tells={slots["count"]: items if items in text else str(word)}
+        if kind == "put"
+        else {},
+    ), item
 
 
-def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterator[tuple[str, str, int]]:
+def _possible(
+    rng: random.Random, shopping: dict[str, int], last: str
+) -> Iterator[tuple[str, str, int]]:
     """Yield one change of each kind that makes sense now; new items most often, and a list that is never emptied.
 
     What changes again is as often as not what was named `last`.
     """
-    for item in rng.sample([item for item in ITEMS if item not in shopping], k=min(2, len(ITEMS) - len(shopping))):
+    for item in rng.sample(
+        [item for item in ITEMS if item not in shopping],
+        k=min(2, len(ITEMS) - len(shopping)),
+    ):
         yield "put", item, rng.randint(1, FEW)
     if len(shopping) < 2:
         return
@@ -222,7 +275,11 @@ def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterat
         yield "less", item, rng.randint(1, shopping[item] - 1)
     yield "none", rng.choice(list(shopping)), 0
     item = _again(rng, list(shopping), last)
-    yield "corrected", item, rng.choice([n for n in range(1, MANY + 1) if n != shopping[item]])
+    yield (
+        "corrected",
+        item,
+        rng.choice([n for n in range(1, MANY + 1) if n != shopping[item]]),
+    )
 
 
 def _again(rng: random.Random, items: Sequence[str], last: str) -> str:
@@ -239,7 +296,11 @@ def _again(rng: random.Random, items: Sequence[str], last: str) -> str:
 def test_shopping_list(ltm: Ltm) -> None:
     """Knows what is on the list, and how many, after all changes."""
     expected = tuple((item, quantity) for item, quantity in ltm.definition.expected)
-    answers = ltm.play(ltm.definition, answers=[json.dumps(dict(expected), ensure_ascii=False)])
+    answers = ltm.play(
+        ltm.definition, answers=[json.dumps(dict(expected), ensure_ascii=False)]
+    )
     said = parse_languages(ltm.definition.parameters)
-    rule = ListsItems(tuple((said.meaning(item), n) for item, n in expected), scoring=ltm.scoring)
+    rule = ListsItems(
+        tuple((said.meaning(item), n) for item, n in expected), scoring=ltm.scoring
+    )
     ltm.score(said.judged(rule, answers))

@@ -35,37 +35,87 @@ class Topic:
 
 
 TOPICS = (
-    Topic("my dentist", "my dentist is Dr {v}", "Dr {v} [drills my teeth|looks after my teeth]",
-          "who [is my dentist|do I see about my teeth]", "who was my dentist before the present one",
-          "on which day did I last change dentists"),
-    Topic("my bakery", "my bakery is {v}", "I [get|fetch] my bread from {v}",
-          "[what is my bakery called|where do I get my bread]", "which bakery did I go to before the present one",
-          "on which day did I last change bakeries"),
-    Topic("my gym", "my gym is {v}", "I [lift weights|work out] at {v}",
-          "[which gym do I go to|where do I work out]", "which gym did I go to before the present one",
-          "on which day did I last change gyms"),
-    Topic("my bank", "my bank is {v}", "I [keep my money|have my account] with {v}",
-          "[which bank am I with|what is my bank called]", "which bank was I with before the present one",
-          "on which day did I last change banks"),
-    Topic("my hairdresser", "my hairdresser is {v}", "{v} [cuts|does] my hair",
-          "who [is my hairdresser|cuts my hair]", "who was my hairdresser before the present one",
-          "on which day did I last change hairdressers"),
-    Topic("my vet", "my vet is Dr {v}", "I take the dog to Dr {v} when it is ill",
-          "who [is my vet|looks after my dog's health]", "who was my vet before the present one",
-          "on which day did I last change vets"),
-    Topic("my choir", "my choir is called {v}", "I sing [bass|the low notes] with {v}",
-          "[which choir do I sing in|what is my choir called]", "which choir did I sing in before the present one",
-          "on which day did I last change choirs"),
-    Topic("my garage", "my garage is {v}", "{v} [repairs my car|changes my tyres]",
-          "[which garage do I use|who repairs my car]", "which garage did I use before the present one",
-          "on which day did I last change garages"),
-    Topic("my accountant", "my accountant is {v}", "{v} does my taxes",
-          "who [is my accountant|does my taxes]", "who was my accountant before the present one",
-          "on which day did I last change accountants"),
-    Topic("my piano teacher", "my piano teacher is {v}", "I have my lessons on the keys with {v}",
-          "who [is my piano teacher|teaches me the piano]", "who was my piano teacher before the present one",
-          "on which day did I last change piano teachers"),
-)  # fmt: skip
+    Topic(
+        "my dentist",
+        "my dentist is Dr {v}",
+        "Dr {v} [drills my teeth|looks after my teeth]",
+        "who [is my dentist|do I see about my teeth]",
+        "who was my dentist before the present one",
+        "on which day did I last change dentists",
+    ),
+    Topic(
+        "my bakery",
+        "my bakery is {v}",
+        "I [get|fetch] my bread from {v}",
+        "[what is my bakery called|where do I get my bread]",
+        "which bakery did I go to before the present one",
+        "on which day did I last change bakeries",
+    ),
+    Topic(
+        "my gym",
+        "my gym is {v}",
+        "I [lift weights|work out] at {v}",
+        "[which gym do I go to|where do I work out]",
+        "which gym did I go to before the present one",
+        "on which day did I last change gyms",
+    ),
+    Topic(
+        "my bank",
+        "my bank is {v}",
+        "I [keep my money|have my account] with {v}",
+        "[which bank am I with|what is my bank called]",
+        "which bank was I with before the present one",
+        "on which day did I last change banks",
+    ),
+    Topic(
+        "my hairdresser",
+        "my hairdresser is {v}",
+        "{v} [cuts|does] my hair",
+        "who [is my hairdresser|cuts my hair]",
+        "who was my hairdresser before the present one",
+        "on which day did I last change hairdressers",
+    ),
+    Topic(
+        "my vet",
+        "my vet is Dr {v}",
+        "I take the dog to Dr {v} when it is ill",
+        "who [is my vet|looks after my dog's health]",
+        "who was my vet before the present one",
+        "on which day did I last change vets",
+    ),
+    Topic(
+        "my choir",
+        "my choir is called {v}",
+        "I sing [bass|the low notes] with {v}",
+        "[which choir do I sing in|what is my choir called]",
+        "which choir did I sing in before the present one",
+        "on which day did I last change choirs",
+    ),
+    Topic(
+        "my garage",
+        "my garage is {v}",
+        "{v} [repairs my car|changes my tyres]",
+        "[which garage do I use|who repairs my car]",
+        "which garage did I use before the present one",
+        "on which day did I last change garages",
+    ),
+    Topic(
+        "my accountant",
+        "my accountant is {v}",
+        "{v} does my taxes",
+        "who [is my accountant|does my taxes]",
+        "who was my accountant before the present one",
+        "on which day did I last change accountants",
+    ),
+    Topic(
+        "my piano teacher",
+        "my piano teacher is {v}",
+        "I have my lessons on the keys with {v}",
+        "who [is my piano teacher|teaches me the piano]",
+        "who was my piano teacher before the present one",
+        "on which day did I last change piano teachers",
+    ),
+)
 
 FIRST = (
     (
@@ -134,15 +184,20 @@ class Story:
     @property
     def others(self) -> list[str]:
         """All names that were told."""
-        return list(dict.fromkeys([*self.values, self.never])) if self.never else list(dict.fromkeys(self.values))
+        return (
+            list(dict.fromkeys([*self.values, self.never]))
+            if self.never
+            else list(dict.fromkeys(self.values))
+        )
 
 
 def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `topics` (default 2) with `changes` (default 3) each, mixed, then three questions for each topic.
 
-    As much is told of `unasked` (default 1) further topics. All messages over the span. One of the topics, and half of
-    those that are alone, changes only with moves, by a rule that was told before them. A change may go back to an
-    earlier value, and a plan be called off.
+    As much is told of `unasked` (default 1) further topics. All messages over the span.
+    One of the topics, and half of those that are alone, changes only with moves, by a
+    rule that was told before them. A change may go back to an earlier value, and a plan
+    be called off.
     """
     topics = whole(parameters, "topics", 2, 1, 4)
     changes = whole(parameters, "changes", 3, 1, 5)
@@ -153,13 +208,23 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     calendar = _days(rng, told * (changes + 1))
     stories = []
     for number, topic in enumerate(chosen):
-        stories.append(Story(topic, INDIRECT if number == moving else DIRECT, _values(rng, inventions, changes)))
+        stories.append(
+            Story(
+                topic,
+                INDIRECT if number == moving else DIRECT,
+                _values(rng, inventions, changes),
+            )
+        )
     turns = [number for number in range(told) for _ in range(changes)]
     rng.shuffle(turns)
     says: list[Say] = []
     homes: dict[str, str] = {}
     for story in stories:
-        opening = _rule(rng, inventions, story, homes) if story.form == INDIRECT else [_first(rng, story)]
+        opening = (
+            _rule(rng, inventions, story, homes)
+            if story.form == INDIRECT
+            else [_first(rng, story)]
+        )
         story.says += opening
         says += opening
     for turn in turns:
@@ -168,20 +233,43 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         story.days.append(day)
         value = story.values[len(story.days)]
         if story.form == INDIRECT:
-            said = Say(worded(rng, MOVED, place=homes[value], day=day), tells={f"home since {day}": homes[value]})
+            said = Say(
+                worded(rng, MOVED, place=homes[value], day=day),
+                tells={f"home since {day}": homes[value]},
+            )
         else:
-            clause = filled(rng, rng.choice((story.topic.named, story.topic.unnamed))).format(v=value)
-            said = Say(worded(rng, CHANGED, clause=clause, day=day), tells={story.topic.label: value})
+            clause = filled(
+                rng, rng.choice((story.topic.named, story.topic.unnamed))
+            ).format(v=value)
+            said = Say(
+                worded(rng, CHANGED, clause=clause, day=day),
+                tells={story.topic.label: value},
+            )
         story.says.append(said)
         says.append(said)
         if story.form == DIRECT and not story.never and rng.random() < 1 / 2:
             story.never = inventions.name()
-            said = Say(worded(rng, CALLED_OFF, other=f"{story.never} as {story.topic.label}", day=calendar.pop(0)))
+            said = Say(
+                worded(
+                    rng,
+                    CALLED_OFF,
+                    other=f"{story.never} as {story.topic.label}",
+                    day=calendar.pop(0),
+                )
+            )
             story.says.append(said)
             says.append(said)
-    pairs = [(story, kind) for story in rng.sample(stories, topics) for kind in (NOW, BEFORE, WHEN)]
+    pairs = [
+        (story, kind)
+        for story in rng.sample(stories, topics)
+        for kind in (NOW, BEFORE, WHEN)
+    ]
     questions = [
-        Ask(worded(rng, asked(story.topic, kind)), about=tuple(say.text for say in story.says)) for story, kind in pairs
+        Ask(
+            worded(rng, asked(story.topic, kind)),
+            about=tuple(say.text for say in story.says),
+        )
+        for story, kind in pairs
     ]
     expected = [_answer(story, kind) for story, kind in pairs]
     return Definition(
@@ -191,10 +279,16 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             **parameters,
             "asked": [kind for _, kind in pairs],
             "others": [
-                [one for one in (story.days if kind == WHEN else story.others) if one != right]
+                [
+                    one
+                    for one in (story.days if kind == WHEN else story.others)
+                    if one != right
+                ]
                 for (story, kind), right in zip(pairs, expected, strict=True)
             ],
-            "present": ["" if kind == WHEN else story.values[-1] for story, kind in pairs],
+            "present": [
+                "" if kind == WHEN else story.values[-1] for story, kind in pairs
+            ],
         },
     )
 
@@ -212,15 +306,23 @@ def _days(rng: random.Random, number: int) -> list[str]:
     """Return days of one year, in their order."""
     first = date(2023, 1, 3)
     result = sorted(rng.sample(range(360), number))
-    return [f"{day.day} {day:%B}" for day in (first + timedelta(days) for days in result)]
+    return [
+        f"{day.day} {day:%B}" for day in (first + timedelta(days) for days in result)
+    ]
 
 
 def _first(rng: random.Random, story: Story) -> Say:
-    clause = filled(rng, rng.choice((story.topic.named, story.topic.unnamed))).format(v=story.values[0])
-    return Say(worded(rng, FIRST, clause=clause), tells={story.topic.label: story.values[0]})
+    clause = filled(rng, rng.choice((story.topic.named, story.topic.unnamed))).format(
+        v=story.values[0]
+    )
+    return Say(
+        worded(rng, FIRST, clause=clause), tells={story.topic.label: story.values[0]}
+    )
 
 
-def _rule(rng: random.Random, inventions: Inventions, story: Story, homes: dict[str, str]) -> list[Say]:
+def _rule(
+    rng: random.Random, inventions: Inventions, story: Story, homes: dict[str, str]
+) -> list[Say]:
     """Return which value each place means, and which place is home at first."""
     for value in dict.fromkeys(story.values):
         homes[value] = inventions.name()
@@ -230,7 +332,9 @@ def _rule(rng: random.Random, inventions: Inventions, story: Story, homes: dict[
         for value in rng.sample(list(homes), len(homes))
     ]
     tells = {f"{story.topic.label} in {homes[value]}": value for value in story.values}
-    rule = Say(worded(rng, RULES, label=story.topic.label, cases="; ".join(cases)), tells=tells)
+    rule = Say(
+        worded(rng, RULES, label=story.topic.label, cases="; ".join(cases)), tells=tells
+    )
     first = homes[story.values[0]]
     home = Say(worded(rng, HOMES, place=first), tells={"home at first": first})
     return rng.sample([rule, home], 2)
@@ -242,7 +346,9 @@ def asked(topic: Topic, kind: str) -> list[str]:
         return [f"{LEADS}{AS_OF_NOW}{topic.now}?"]
     if kind == BEFORE:
         return [f"{LEADS}{topic.before}[?|, do you remember?|, again?|, by the way?]"]
-    return [f"{LEADS}{topic.when}[?|, day and month?|, I mean the date?|, do you remember?]"]
+    return [
+        f"{LEADS}{topic.when}[?|, day and month?|, I mean the date?|, do you remember?]"
+    ]
 
 
 def _answer(story: Story, kind: str) -> str:

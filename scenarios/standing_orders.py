@@ -38,11 +38,51 @@ LABELS = {
     STARS: "the word between asterisks",
 }
 THINGS = {
-    "animals": ("herons", "otters", "badgers", "moles", "swallows", "toads", "foxes", "ducks", "owls", "hedgehogs"),
-    "food": ("leeks", "plums", "pancakes", "pears", "soup", "honey", "biscuits", "turnips", "carrots", "cheese"),
-    "tools": ("spanners", "hammers", "chisels", "rakes", "ladders", "saws", "pliers", "shovels", "drills", "spades"),
+    "animals": (
+        "herons",
+        "otters",
+        "badgers",
+        "moles",
+        "swallows",
+        "toads",
+        "foxes",
+        "ducks",
+        "owls",
+        "hedgehogs",
+    ),
+    "food": (
+        "leeks",
+        "plums",
+        "pancakes",
+        "pears",
+        "soup",
+        "honey",
+        "biscuits",
+        "turnips",
+        "carrots",
+        "cheese",
+    ),
+    "tools": (
+        "spanners",
+        "hammers",
+        "chisels",
+        "rakes",
+        "ladders",
+        "saws",
+        "pliers",
+        "shovels",
+        "drills",
+        "spades",
+    ),
 }
-PLACES = ("the church door", "the village hall", "the bus shelter", "the bakery window", "the library", "the tea room")
+PLACES = (
+    "the church door",
+    "the village hall",
+    "the bus shelter",
+    "the bakery window",
+    "the library",
+    "the tea room",
+)
 
 EVERY = "every"
 """The condition of an order that holds in every line."""
@@ -62,21 +102,28 @@ ENDS = "[.|, please.|, without exception.|, and I mean it.|, if you'd be so kind
 TOLD = (ASIDES + "{holds}, {clause}" + ENDS, ASIDES + "{clause} {holds}" + ENDS)
 NEWS = "[|news: |a change: |small change: |on second thoughts: |about your lines: |while I think of it: ]"
 NEW_WORD = (
-    NEWS + "[make|let] {label} {be}{w}[ from now on| from here on|][.|, please.|, all else being the same.]",
-    NEWS + "[take|use|put] {w} instead of {old}[ from now on| from here on|][.|, please.|, all else being the same.]",
+    NEWS
+    + "[make|let] {label} {be}{w}[ from now on| from here on|][.|, please.|, all else being the same.]",
+    NEWS
+    + "[take|use|put] {w} instead of {old}[ from now on| from here on|][.|, please.|, all else being the same.]",
 )
 NEW_CONDITION = (
-    NEWS + "[I want|give me|let me have] {label} {holds}[.|, please.|: that is enough.|, if you'd be so kind.]",
-    NEWS + "[I want|give me|let me have] {old} {holds}[.|, please.|: that is enough.|, if you'd be so kind.]",
+    NEWS
+    + "[I want|give me|let me have] {label} {holds}[.|, please.|: that is enough.|, if you'd be so kind.]",
+    NEWS
+    + "[I want|give me|let me have] {old} {holds}[.|, please.|: that is enough.|, if you'd be so kind.]",
 )
 REVOKED = (
     NEWS
     + "[drop|scrap|do without|leave out] {label}[ altogether|][.|, please.|: I'm tired of it.|: it's had its day.]",
-    NEWS + "[drop|scrap|do without|leave out|no more] {old}[.|, please.|: I'm tired of it.|: it's had its day.]",
+    NEWS
+    + "[drop|scrap|do without|leave out|no more] {old}[.|, please.|: I'm tired of it.|: it's had its day.]",
 )
 RESTORED = (
-    NEWS + "[bring back|reinstate] {label}[, just as it was|, on the same terms|][.|, please.|: I've come to miss it.]",
-    NEWS + "[bring back|reinstate] {old}[, just as it was|, on the same terms|][.|, please.|: I've come to miss it.]",
+    NEWS
+    + "[bring back|reinstate] {label}[, just as it was|, on the same terms|][.|, please.|: I've come to miss it.]",
+    NEWS
+    + "[bring back|reinstate] {old}[, just as it was|, on the same terms|][.|, please.|: I've come to miss it.]",
 )
 STAYS = (
     (
@@ -137,7 +184,9 @@ class Story:
     def condition(self, order: Order | None = None) -> str:
         """Return a condition, not the one that the order has."""
         choices = [EVERY, *self.abouts, *self.places]
-        return self.rng.choice([one for one in choices if order is None or one != order.holds])
+        return self.rng.choice(
+            [one for one in choices if order is None or one != order.holds]
+        )
 
     def word(self) -> str:
         """Return a new word."""
@@ -175,51 +224,79 @@ class Story:
 
     def stay(self) -> None:
         """Say of an order that it holds on."""
-        self._say(STAYS, self.rng.choice([one for one in self.orders if not one.revoked]), NOW_HOLDS)
+        self._say(
+            STAYS,
+            self.rng.choice([one for one in self.orders if not one.revoked]),
+            NOW_HOLDS,
+        )
 
     def lapses(self, about: str, place: str) -> bool:
         """Return whether a line would have words to leave out."""
-        return len(self.told) > sum(order.applies(about, place) for order in self.orders)
+        return len(self.told) > sum(
+            order.applies(about, place) for order in self.orders
+        )
 
     def ask(self, about: str, place: str) -> None:
         """Ask for a line."""
         thing = self.rng.choice(THINGS[about])
         text = worded(self.rng, TASKS, thing=thing, place=place)
-        texts = tuple(message.text for message in self.messages if isinstance(message, Say))
+        texts = tuple(
+            message.text for message in self.messages if isinstance(message, Say)
+        )
         self.messages.append(Ask(text, about=texts))
-        holding = {order.kind: order.word for order in self.orders if order.applies(about, place)}
+        holding = {
+            order.kind: order.word
+            for order in self.orders
+            if order.applies(about, place)
+        }
         self.holding.append([[kind, word] for kind, word in holding.items()])
         self.lapsed.append([word for word in self.told if word not in holding.values()])
         self.things.append(thing)
         self.replies.append(line(thing, holding))
 
-    def _say(self, wordings: Sequence[str], order: Order, holds: Mapping[str, str], **slots: str) -> None:
+    def _say(
+        self,
+        wordings: Sequence[str],
+        order: Order,
+        holds: Mapping[str, str],
+        **slots: str,
+    ) -> None:
         wording = self.rng.choice(wordings)
         when = filled(self.rng, holds[order.condition]).format(what=order.holds)
         slots = {"old": order.word, "label": LABELS[order.kind], "holds": when, **slots}
         chosen = filled(self.rng, wording)
         tells = {slots["label"]: order.word} if wordings in (TOLD, NEW_WORD) else {}
-        text = worded(self.rng, [chosen], be="be " if "et {label}" in chosen else "", **slots)
+        text = worded(
+            self.rng, [chosen], be="be " if "et {label}" in chosen else "", **slots
+        )
         self.messages.append(Say(text, tells=tells))
 
 
 def standing_orders(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `orders` (default 5); `changes` (2), `revoked` (2) and `restored` (1); and `tasks` (3) that ask for lines.
 
-    All messages over the span. The first task comes amid the changes, the others in the end. Of one order it is said
-    that it stays. In each line some orders hold, and others do not: revoked, changed, or for other lines.
+    All messages over the span. The first task comes amid the changes, the others in the
+    end. Of one order it is said that it stays. In each line some orders hold, and
+    others do not: revoked, changed, or for other lines.
     """
     number = whole(parameters, "orders", 5, 2, len(CLAUSES))
     changes = whole(parameters, "changes", 2, 0, 6)
     revoked = whole(parameters, "revoked", 2, 1, number - 1)
     restored = whole(parameters, "restored", min(1, revoked - 1), 0, revoked - 1)
     tasks = whole(parameters, "tasks", 3, 1, 5)
-    story = Story(rng, Inventions(rng), rng.sample(list(THINGS), 2), rng.sample(PLACES, 2))
+    story = Story(
+        rng, Inventions(rng), rng.sample(list(THINGS), 2), rng.sample(PLACES, 2)
+    )
     for place, kind in enumerate(rng.sample(list(CLAUSES), number)):
         story.give(kind, always=place == 0)
-    later = rng.sample([story.change] * changes + [story.revoke] * revoked + [story.stay], changes + revoked + 1)
+    later = rng.sample(
+        [story.change] * changes + [story.revoke] * revoked + [story.stay],
+        changes + revoked + 1,
+    )
     for _ in range(restored):
-        later.insert(rng.randint(_nth(later, story.revoke, restored), len(later)), story.restore)
+        later.insert(
+            rng.randint(_nth(later, story.revoke, restored), len(later)), story.restore
+        )
     lines = [(about, place) for about in story.abouts for place in story.places]
     asked = [*rng.sample(lines, 4), *rng.sample(lines, 1)][:tasks]
     middle = rng.randint(1, len(later) - 1) if tasks > 1 else len(later)
@@ -246,18 +323,34 @@ def _nth(happens: Sequence[object], wanted: object, number: int) -> int:
 def line(thing: str, orders: Mapping[str, str]) -> str:
     """Return a line that obeys the orders and no others."""
     ways = {
-        OPENS: "{w}:", MENTIONS: "{w}", BRACKETS: "[{w}]", CAPITALS: "{W}", STARS: "*{w}*", TAG: "#{w}", CLOSES: "{w}",
-    }  # fmt: skip
-    parts = {kind: way.format(w=orders[kind], W=orders[kind].upper()) for kind, way in ways.items() if kind in orders}
+        OPENS: "{w}:",
+        MENTIONS: "{w}",
+        BRACKETS: "[{w}]",
+        CAPITALS: "{W}",
+        STARS: "*{w}*",
+        TAG: "#{w}",
+        CLOSES: "{w}",
+    }
+    parts = {
+        kind: way.format(w=orders[kind], W=orders[kind].upper())
+        for kind, way in ways.items()
+        if kind in orders
+    }
     first, last = parts.pop(OPENS, ""), parts.pop(CLOSES, "")
-    return " ".join(part for part in (first, f"good news of {thing}", *parts.values(), last) if part)
+    return " ".join(
+        part for part in (first, f"good news of {thing}", *parts.values(), last) if part
+    )
 
 
 def rule_of(definition: Definition) -> ObeysOrders:
     """Return the evaluator of a definition."""
-    holding = tuple(tuple((kind, word) for kind, word in task) for task in definition.expected)
+    holding = tuple(
+        tuple((kind, word) for kind, word in task) for task in definition.expected
+    )
     lists = definition.parameters
-    return ObeysOrders(holding, tuple(map(tuple, lists["lapsed"])), tuple(lists["about"]))
+    return ObeysOrders(
+        holding, tuple(map(tuple, lists["lapsed"])), tuple(lists["about"])
+    )
 
 
 @pytest.mark.ltm(

@@ -16,18 +16,43 @@ from ._parameters import last_wait, whole
 from ._wording import worded
 
 TASKS = (
-    "descale the samovar", "oil the weathervane", "tune the theremin", "prune the bonsai", "feed the axolotl",
-    "air the terrarium", "inflate the kayak", "tap the altimeter", "wax the toboggan", "polish the sundial",
-    "scrub the birdbath", "mend the pergola", "restring the sitar", "stir the kombucha", "patch the tarpaulin",
+    "descale the samovar",
+    "oil the weathervane",
+    "tune the theremin",
+    "prune the bonsai",
+    "feed the axolotl",
+    "air the terrarium",
+    "inflate the kayak",
+    "tap the altimeter",
+    "wax the toboggan",
+    "polish the sundial",
+    "scrub the birdbath",
+    "mend the pergola",
+    "restring the sitar",
+    "stir the kombucha",
+    "patch the tarpaulin",
     "rewind the gramophone",
-)  # fmt: skip
+)
 """Each ends in a word of its own, by which it is known again."""
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WEEKDAYS = (
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+)
 AMOUNTS = {
-    45: ("45 minutes", "three quarters of an hour"), 90: ("90 minutes", "an hour and a half"),
-    150: ("150 minutes", "two and a half hours"), 180: ("three hours", "3 hours"), 300: ("five hours", "5 hours"),
-    420: ("seven hours", "7 hours"), 660: ("eleven hours", "11 hours"), 1560: ("26 hours", "a day and two hours"),
-}  # fmt: skip
+    45: ("45 minutes", "three quarters of an hour"),
+    90: ("90 minutes", "an hour and a half"),
+    150: ("150 minutes", "two and a half hours"),
+    180: ("three hours", "3 hours"),
+    300: ("five hours", "5 hours"),
+    420: ("seven hours", "7 hours"),
+    660: ("eleven hours", "11 hours"),
+    1560: ("26 hours", "a day and two hours"),
+}
 """What minutes are called."""
 HOURS = {7: "seven", 8: "eight", 9: "nine", 10: "ten", 11: "eleven"}
 
@@ -80,55 +105,92 @@ BEGINS = 9
 def time_of_need(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `reminders` (default 3) for one moment each, one that recurs, and one that is called off; then small talk.
 
-    One of the first is moved. All are asked for within the first half of the span. In the small talk of the second half
-    time passes to each due moment, `rounds` (default 2) of the recurring one among them, and to moments between them.
-    `pace`: "days" (default), with times of day and weeks; or "minutes", in which all is over in about half an hour, for
-    clocks that cannot be moved. No moment is known before it is played: all depend on the time then.
+    One of the first is moved. All are asked for within the first half of the span. In
+    the small talk of the second half time passes to each due moment, `rounds` (default
+    2) of the recurring one among them, and to moments between them. `pace`: "days"
+    (default), with times of day and weeks; or "minutes", in which all is over in about
+    half an hour, for clocks that cannot be moved. No moment is known before it is
+    played: all depend on the time then.
     """
-    number, rounds = whole(parameters, "reminders", 3, 1, 8), whole(parameters, "rounds", 2, 1, 5)
+    number, rounds = (
+        whole(parameters, "reminders", 3, 1, 8),
+        whole(parameters, "rounds", 2, 1, 5),
+    )
     pace = parameters.get("pace", DAYS)
     if pace not in (DAYS, MINUTES):
         raise ValueError(f"pace is 'days' or 'minutes', not {pace!r}")
     once, again = (_once, _weekly) if pace == DAYS else (_soon, _often)
     tasks = rng.sample(TASKS, number + 2)
     orders = [_order(rng, ONCE, task, once(rng)) for task in tasks[:number]]
-    orders += [_order(rng, AGAIN, tasks[number], again(rng)), _order(rng, ONCE, tasks[number + 1], once(rng))]
+    orders += [
+        _order(rng, AGAIN, tasks[number], again(rng)),
+        _order(rng, ONCE, tasks[number + 1], once(rng)),
+    ]
     rng.shuffle(orders)
-    ends = [_order(rng, CANCELLED, tasks[number + 1], None), _order(rng, MOVED, tasks[0], once(rng))]
+    ends = [
+        _order(rng, CANCELLED, tasks[number + 1], None),
+        _order(rng, MOVED, tasks[0], once(rng)),
+    ]
     orders += rng.sample(ends, 2)
     quiet = [rng.choice((0, 0, 1, 2, 3)) for _ in range(number + rounds)]
-    quiet[rng.randrange(len(quiet))] += 1  # who reminds at every message is wrong at least once
-    moments = [kind for breaks in quiet for kind in [*["quiet"] * breaks, "due"]] + ["quiet"]
+    quiet[rng.randrange(len(quiet))] += (
+        1  # who reminds at every message is wrong at least once
+    )
+    moments = [kind for breaks in quiet for kind in [*["quiet"] * breaks, "due"]] + [
+        "quiet"
+    ]
     talk: dict[str, None] = {}
     while len(talk) < len(moments):
         talk[worded(rng, CHAT)] = None
     last = last_wait(rng, parameters)
-    things = [{task: task.rpartition(" ")[2]} for task in (order["task"] for order in orders[: number + 2])]
-    says = tuple(Say(order.pop("text"), tells=tells) for order, tells in zip(orders, [*things, {}, {}], strict=True))
+    things = [
+        {task: task.rpartition(" ")[2]}
+        for task in (order["task"] for order in orders[: number + 2])
+    ]
+    says = tuple(
+        Say(order.pop("text"), tells=tells)
+        for order, tells in zip(orders, [*things, {}, {}], strict=True)
+    )
     asks = [Ask(text, about=tuple(say.text for say in says)) for text in talk]
     steps: list[Say | Ask | Wait] = []
     messages: list[Say | Ask] = [*says, *asks]
     for place, message in enumerate(messages):
         told = place < len(says)
-        share = place / len(says) / 2 if told else (1 + (place - len(says) + 1) / len(asks)) / 2
+        share = (
+            place / len(says) / 2
+            if told
+            else (1 + (place - len(says) + 1) / len(asks)) / 2
+        )
         if place:
             steps.append(Wait(span=last * share))
         steps.append(message)
     return Definition(
         steps=tuple(steps),
         expected=orders,
-        parameters={**parameters, "moments": moments, "late": [_late(rng, pace) for _ in moments],
-                    "shares": [round(rng.uniform(0.2, 0.8), 3) for _ in moments]},
-    )  # fmt: skip
+        parameters={
+            **parameters,
+            "moments": moments,
+            "late": [_late(rng, pace) for _ in moments],
+            "shares": [round(rng.uniform(0.2, 0.8), 3) for _ in moments],
+        },
+    )
 
 
 When = Mapping[str, Any]
 """`in` so many minutes; or `at` hour and minute, next or `tomorrow` or on a `weekday` each week; or `every` so many."""
 
 
-def _order(rng: random.Random, wordings: Sequence[str], task: str, when: When | None) -> dict[str, Any]:
+def _order(
+    rng: random.Random, wordings: Sequence[str], task: str, when: When | None
+) -> dict[str, Any]:
     thing = task.rpartition(" ")[2]
-    text = worded(rng, wordings, when="" if when is None else when["said"], task=task, object=thing)
+    text = worded(
+        rng,
+        wordings,
+        when="" if when is None else when["said"],
+        task=task,
+        object=thing,
+    )
     return {"text": text, "task": task, "when": when}
 
 
@@ -136,10 +198,19 @@ def _once(rng: random.Random) -> When:
     if rng.random() < 1 / 2:
         minutes = rng.choice(list(AMOUNTS))
         amount = rng.choice(AMOUNTS[minutes])
-        return {"in": minutes, "said": rng.choice((f"in {amount}", f"{amount} from now", f"in exactly {amount}"))}
+        return {
+            "in": minutes,
+            "said": rng.choice(
+                (f"in {amount}", f"{amount} from now", f"in exactly {amount}")
+            ),
+        }
     clock, said = _clock(rng)
     if rng.random() < 1 / 2:
-        return {"at": clock, "tomorrow": True, "said": rng.choice((f"tomorrow at {said}", f"at {said} tomorrow"))}
+        return {
+            "at": clock,
+            "tomorrow": True,
+            "said": rng.choice((f"tomorrow at {said}", f"at {said} tomorrow")),
+        }
     return {"at": clock, "said": rng.choice((f"at {said}", f"when it is {said}"))}
 
 
@@ -148,26 +219,37 @@ def _weekly(rng: random.Random) -> When:
     clock, said = _clock(rng)
     each = rng.choice(("every", "each"))
     day = WEEKDAYS[weekday]
-    return {"at": clock, "weekday": weekday, "said": rng.choice((f"{each} {day} at {said}", f"at {said} {each} {day}"))}
+    return {
+        "at": clock,
+        "weekday": weekday,
+        "said": rng.choice((f"{each} {day} at {said}", f"at {said} {each} {day}")),
+    }
 
 
 def _soon(rng: random.Random) -> When:
     minutes = rng.randint(3, 9)
-    return {"in": minutes, "said": rng.choice((f"in {minutes} minutes", f"{minutes} minutes from now"))}
+    return {
+        "in": minutes,
+        "said": rng.choice((f"in {minutes} minutes", f"{minutes} minutes from now")),
+    }
 
 
 def _often(rng: random.Random) -> When:
     minutes = rng.randint(4, 6)
     return {
         "every": minutes,
-        "said": rng.choice((f"every {minutes} minutes", f"each time {minutes} minutes have passed")),
+        "said": rng.choice(
+            (f"every {minutes} minutes", f"each time {minutes} minutes have passed")
+        ),
     }
 
 
 def _clock(rng: random.Random) -> tuple[list[int], str]:
     """Return an hour and a minute, and how people say it, with the zone that all agents are told."""
     hour = rng.choice(list(HOURS)) + rng.choice((0, 12))
-    minute = rng.choice((15, 30, 45) if hour == BEGINS else (0, 15, 30, 45))  # "at nine" is not said at nine sharp
+    minute = rng.choice(
+        (15, 30, 45) if hour == BEGINS else (0, 15, 30, 45)
+    )  # "at nine" is not said at nine sharp
     late, spoken = hour > 12, HOURS[hour % 12]
     of_day = "in the morning" if not late else "in the evening"
     forms = [f"{hour}:{minute:02}", f"{hour % 12}:{minute:02} {'pm' if late else 'am'}"]
@@ -192,7 +274,9 @@ def due_after(when: When, asked: datetime, now: datetime) -> datetime | None:
         asked = asked.astimezone(timezone.utc)
         first = asked.replace(hour=hour, minute=minute, second=0, microsecond=0)
         first += timedelta(
-            days=(when["weekday"] - first.weekday()) % 7 if "weekday" in when else when.get("tomorrow", 0)
+            days=(when["weekday"] - first.weekday()) % 7
+            if "weekday" in when
+            else when.get("tomorrow", 0)
         )
         every = timedelta(days=7) if "weekday" in when else None
         if first <= asked:
@@ -207,7 +291,9 @@ class Diary:
 
     def __init__(self, definition: Definition) -> None:
         says = [step.text for step in definition.steps if isinstance(step, Say)]
-        self._orders: Mapping[str, Mapping[str, Any]] = dict(zip(says, definition.expected, strict=True))
+        self._orders: Mapping[str, Mapping[str, Any]] = dict(
+            zip(says, definition.expected, strict=True)
+        )
         self._last = definition.questions[-1].text
         self._heard: Sequence[Exchange] = ()
 
@@ -226,18 +312,31 @@ class Diary:
         tasks = tuple(dict.fromkeys(order["task"] for order in self._orders.values()))
         return RemindsInTime(
             tasks,
-            tuple(tuple(_minutes(due - began) for due in self._due(task)) for task in tasks),
-            tuple(_minutes(one.now - began) for one in self._heard),
             tuple(
-                tuple(n for n, one in enumerate(self._heard) if self._orders.get(one.message, {}).get("task") == task)
+                tuple(_minutes(due - began) for due in self._due(task))
                 for task in tasks
             ),
-            tuple(n for n, one in enumerate(self._heard) if one.by != self._heard[0].by),
-        )  # fmt: skip
+            tuple(_minutes(one.now - began) for one in self._heard),
+            tuple(
+                tuple(
+                    n
+                    for n, one in enumerate(self._heard)
+                    if self._orders.get(one.message, {}).get("task") == task
+                )
+                for task in tasks
+            ),
+            tuple(
+                n for n, one in enumerate(self._heard) if one.by != self._heard[0].by
+            ),
+        )
 
     def next_due(self, now: datetime) -> datetime | None:
         """Return the first moment after `now` at which anything is due."""
-        moments = [due_after(when, asked, now) for when, asked, _ in self._valid() if when is not None]
+        moments = [
+            due_after(when, asked, now)
+            for when, asked, _ in self._valid()
+            if when is not None
+        ]
         return min(filter(None, moments), default=None)
 
     def owed(self, now: datetime) -> str:
@@ -246,19 +345,30 @@ class Diary:
         if self._over:
             return ""
         tasks = {order["task"] for order in self._orders.values()}
-        late = [task for task in sorted(tasks) if any(before < due <= now for due in self._due(task, now))]
+        late = [
+            task
+            for task in sorted(tasks)
+            if any(before < due <= now for due in self._due(task, now))
+        ]
         return " ".join(f"It is time to {task}." for task in late)
 
-    def _valid(self, task: str = "") -> list[tuple[When | None, datetime, datetime | None]]:
+    def _valid(
+        self, task: str = ""
+    ) -> list[tuple[When | None, datetime, datetime | None]]:
         """Return what was asked for, when, and until when it held."""
         asked = [
             (self._orders[one.message], one.now)
             for one in self._heard
-            if one.message in self._orders and task in ("", self._orders[one.message]["task"])
+            if one.message in self._orders
+            and task in ("", self._orders[one.message]["task"])
         ]
         result: list[tuple[When | None, datetime, datetime | None]] = []
         for place, (order, now) in enumerate(asked):
-            later = [then for other, then in asked[place + 1 :] if other["task"] == order["task"]]
+            later = [
+                then
+                for other, then in asked[place + 1 :]
+                if other["task"] == order["task"]
+            ]
             if task or not later:
                 result.append((order["when"], now, later[0] if later else None))
         return result
@@ -298,5 +408,7 @@ def test_time_of_need(ltm: Ltm) -> None:
             kind, late, share = next(moments)
             due = diary.next_due(ltm.now)
             until = timedelta() if due is None else due - ltm.now
-            ltm.wait(time=until + timedelta(minutes=late) if kind == "due" else until * share)
+            ltm.wait(
+                time=until + timedelta(minutes=late) if kind == "due" else until * share
+            )
         ltm.play([step], answers=[OPEN])

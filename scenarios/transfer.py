@@ -95,24 +95,47 @@ class Asked:
 def transfer(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return lessons in two pairs of languages, and then `questions` (default 2) of each kind about each pair.
 
-    All messages over the span: the first language of both pairs, the second of both, and the questions, mixed. The
-    second shows what the first does not, and the other way round; the user says that one pair is built alike, and the
-    other is not. The pairs have as many words and examples, and chance says which one is which.
+    All messages over the span: the first language of both pairs, the second of both,
+    and the questions, mixed. The second shows what the first does not, and the other
+    way round; the user says that one pair is built alike, and the other is not. The
+    pairs have as many words and examples, and chance says which one is which.
     """
     each = whole(parameters, "questions", 2, 1, 3)
     morphemes, inventions = Morphemes(rng), Inventions(rng)
     kinds = rng.sample((OWNER, QUALITY, PLACE), 3)
     sides = rng.sample((PREFIX, SUFFIX, rng.choice((PREFIX, SUFFIX))), 3)
-    nouns, words = rng.sample(NOUNS, 2 * WORDS_EACH), {kind: rng.sample(WORDS[kind], 2) for kind in kinds}
+    nouns, words = (
+        rng.sample(NOUNS, 2 * WORDS_EACH),
+        {kind: rng.sample(WORDS[kind], 2) for kind in kinds},
+    )
     pairs = []
     for number, alike in enumerate(rng.sample((True, False), 2)):
         features = [Feature(kind, words[kind][number]) for kind in kinds]
         things = nouns[number * WORDS_EACH :][:WORDS_EACH]
-        pairs.append((alike, features, _pair(rng, morphemes, inventions, features, sides, things, alike=alike)))
-    asked = [one for alike, features, pair in pairs for one in _questions(rng, *pair, features, each, alike=alike)]
+        pairs.append(
+            (
+                alike,
+                features,
+                _pair(rng, morphemes, inventions, features, sides, things, alike=alike),
+            )
+        )
+    asked = [
+        one
+        for alike, features, pair in pairs
+        for one in _questions(rng, *pair, features, each, alike=alike)
+    ]
     rng.shuffle(asked)
-    says = [tongues[place].lesson for place in (0, 1) for _, _, tongues in rng.sample(pairs, 2)]
-    told = {tongue.form(phrase) for _, _, tongues in pairs for tongue in tongues for phrase in tongue.shown}
+    says = [
+        tongues[place].lesson
+        for place in (0, 1)
+        for _, _, tongues in rng.sample(pairs, 2)
+    ]
+    told = {
+        tongue.form(phrase)
+        for _, _, tongues in pairs
+        for tongue in tongues
+        for phrase in tongue.shown
+    }
     return Definition(
         steps=spread([*says, *(one.ask for one in asked)], last_wait(rng, parameters)),
         expected=[one.expected for one in asked],
@@ -144,30 +167,67 @@ def _pair(
     tongues = []
     for place, taught in enumerate((features[:2], features[2:])):
         roots = {noun: morphemes.root() for noun in nouns}
-        shown = [Phrase(noun) for noun in nouns] + [Phrase(rng.choice(nouns), frozenset((one,))) for one in taught]
-        examples = [(one.gloss, structure.form(roots[one.noun], one.features)) for one in shown]
+        shown = [Phrase(noun) for noun in nouns] + [
+            Phrase(rng.choice(nouns), frozenset((one,))) for one in taught
+        ]
+        examples = [
+            (one.gloss, structure.form(roots[one.noun], one.features)) for one in shown
+        ]
         wordings = (ALIKE if alike else UNLIKE) if place else FIRST_LESSONS
-        text = worded(rng, wordings, language=names[place], other=names[0], pairs=paired(rng, examples))
+        text = worded(
+            rng,
+            wordings,
+            language=names[place],
+            other=names[0],
+            pairs=paired(rng, examples),
+        )
         lesson = Say(text, tells=told_forms(names[place], examples))
         tongues.append(Tongue(names[place], roots, structure, lesson, frozenset(shown)))
     return tongues[0], tongues[1]
 
 
 def _questions(
-    rng: random.Random, first: Tongue, second: Tongue, features: Sequence[Feature], each: int, *, alike: bool
+    rng: random.Random,
+    first: Tongue,
+    second: Tongue,
+    features: Sequence[Feature],
+    each: int,
+    *,
+    alike: bool,
 ) -> Iterator[Asked]:
     """Yield as many questions of each kind about a pair: of its own lessons about both languages in turn."""
     for kind in (OWN, FORWARD, BACKWARD):
         tongues = {OWN: (first, second), FORWARD: (second,), BACKWARD: (first,)}[kind]
-        taught = {OWN: (features[:2], features[2:]), FORWARD: (features[:2],), BACKWARD: (features[2:],)}[kind]
+        taught = {
+            OWN: (features[:2], features[2:]),
+            FORWARD: (features[:2],),
+            BACKWARD: (features[2:],),
+        }[kind]
         used: set[tuple[str, Phrase]] = set()
         for number in range(each * len(tongues)):
             tongue, of = tongues[number % len(tongues)], taught[number % len(tongues)]
-            phrases = [Phrase(noun, frozenset((one,))) for noun in tongue.roots for one in of]
-            phrase = rng.choice([one for one in phrases if one not in tongue.shown and (tongue.name, one) not in used])
+            phrases = [
+                Phrase(noun, frozenset((one,))) for noun in tongue.roots for one in of
+            ]
+            phrase = rng.choice(
+                [
+                    one
+                    for one in phrases
+                    if one not in tongue.shown and (tongue.name, one) not in used
+                ]
+            )
             used.add((tongue.name, phrase))
-            about = (tongue.lesson.text,) if kind == OWN else (first.lesson.text, second.lesson.text)
-            yield Asked(Ask(question(rng, phrase.gloss, tongue.name), about=about), kind, alike, tongue.form(phrase))
+            about = (
+                (tongue.lesson.text,)
+                if kind == OWN
+                else (first.lesson.text, second.lesson.text)
+            )
+            yield Asked(
+                Ask(question(rng, phrase.gloss, tongue.name), about=about),
+                kind,
+                alike,
+                tongue.form(phrase),
+            )
 
 
 def rule_of(definition: Definition) -> SpeaksLanguage:
@@ -183,7 +243,9 @@ def shares(definition: Definition, answers: Sequence[str]) -> dict[str, float]:
     for answer, form, kind, alike in zip(
         answers, *(parameters[one] for one in ("forms", "kinds", "alike")), strict=True
     ):
-        flags.setdefault(kind if alike else f"{kind}_control", []).append(rule.settles_on(answer, form) is True)
+        flags.setdefault(kind if alike else f"{kind}_control", []).append(
+            rule.settles_on(answer, form) is True
+        )
     return {name: sum(flags[name]) / len(flags[name]) for name in sorted(flags)}
 
 
@@ -195,7 +257,9 @@ def shares(definition: Definition, answers: Sequence[str]) -> dict[str, float]:
 )
 def test_transfer(ltm: Ltm) -> None:
     """Uses in one language what another one taught, where they are built alike, and nowhere else."""
-    answers = ltm.play(ltm.definition, answers=[form or UNTOLD for form in ltm.definition.expected])
+    answers = ltm.play(
+        ltm.definition, answers=[form or UNTOLD for form in ltm.definition.expected]
+    )
     ltm.score(rule_of(ltm.definition)(answers))
     for name, share in shares(ltm.definition, answers).items():
         ltm.metric(name, share)

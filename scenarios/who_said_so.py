@@ -21,49 +21,85 @@ PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
 USER, AGENT = "user", "agent"
 CERTAIN, GUESS, TAKEN_BACK = LEVELS = ("certain", "guess", "taken back")
 CONTESTS = (
-    "regatta", "marathon", "bake-off", "derby", "spelling bee", "quiz", "tombola", "joust", "triathlon", "rodeo",
-    "sandcastle contest", "poetry slam", "hurdle race", "pumpkin show",
-)  # fmt: skip
+    "regatta",
+    "marathon",
+    "bake-off",
+    "derby",
+    "spelling bee",
+    "quiz",
+    "tombola",
+    "joust",
+    "triathlon",
+    "rodeo",
+    "sandcastle contest",
+    "poetry slam",
+    "hurdle race",
+    "pumpkin show",
+)
 SOURCES = (
-    "barber", "vicar", "florist", "butcher", "plumber", "tailor", "gardener", "postwoman", "newspaper", "almanac",
-    "landlady", "greengrocer", "optician", "horoscope",
-)  # fmt: skip
+    "barber",
+    "vicar",
+    "florist",
+    "butcher",
+    "plumber",
+    "tailor",
+    "gardener",
+    "postwoman",
+    "newspaper",
+    "almanac",
+    "landlady",
+    "greengrocer",
+    "optician",
+    "horoscope",
+)
 
 DAYS = "[|so, |well, |for your notes: |as you may know, ][it's {day}, and|it's {day} today, and|today is {day}, and] "
 SAID = {
     CERTAIN: (
-        DAYS + "I [am quite certain|have no doubt|know for certain] that {v} will win the {contest}.",
-        DAYS + "my own tip for the {contest} is {v}, and [it's a certain one|I'm certain of it|there's no doubt].",
+        DAYS
+        + "I [am quite certain|have no doubt|know for certain] that {v} will win the {contest}.",
+        DAYS
+        + "my own tip for the {contest} is {v}, and [it's a certain one|I'm certain of it|there's no doubt].",
     ),
     GUESS: (
-        DAYS + "I [am only guessing|have no more than a hunch|merely guess] that {v} will win the {contest}.",
+        DAYS
+        + "I [am only guessing|have no more than a hunch|merely guess] that {v} will win the {contest}.",
         DAYS
         + "my own tip for the {contest} is {v}, [though it's a mere guess|but just a guess|but it's only a hunch].",
     ),
 }
-HEARD = DAYS + "I [hear|have it|know] from my {source} that {v} will win the {contest}, "
+HEARD = (
+    DAYS + "I [hear|have it|know] from my {source} that {v} will win the {contest}, "
+)
 QUOTED = {
     CERTAIN: (
-        DAYS + "my {source} [is quite certain|has no doubt|leaves no doubt] that {v} will win the {contest}.",
+        DAYS
+        + "my {source} [is quite certain|has no doubt|leaves no doubt] that {v} will win the {contest}.",
         HEARD + "[and that's for certain|and without any doubt|and it's certain].",
     ),
     GUESS: (
         DAYS
         + "my {source} [is only guessing|has no more than a hunch|merely guesses] that {v} will win the {contest}.",
-        HEARD + "[but only as a rumour|though it's a mere guess|but it's only a guess].",
+        HEARD
+        + "[but only as a rumour|though it's a mere guess|but it's only a guess].",
     ),
 }
 ASKS_FOR_TIP = (
-    DAYS + "[I want your tip|it's your turn|it's time for a tip of yours]: who will win the {contest}, {a} or {b}? "
+    DAYS
+    + "[I want your tip|it's your turn|it's time for a tip of yours]: who will win the {contest}, {a} or {b}? "
 )
 PICKS = {
     CERTAIN: (
-        ASKS_FOR_TIP + "[Pick|Choose|Name] one[, please|]; [I'll take it as certain|it counts as certain].",
-        ASKS_FOR_TIP + "Just say which, and [be certain of it|let it be a certain one].",
+        ASKS_FOR_TIP
+        + "[Pick|Choose|Name] one[, please|]; [I'll take it as certain|it counts as certain].",
+        ASKS_FOR_TIP
+        + "Just say which, and [be certain of it|let it be a certain one].",
     ),
     GUESS: (
-        ASKS_FOR_TIP + "[Pick|Choose|Name] one[, please|]; [a mere guess will do|I'll take it as a guess].",
-        ASKS_FOR_TIP + "Just say which; [it is only a guess|nobody takes it for more than a guess].",
+        ASKS_FOR_TIP
+        + "[Pick|Choose|Name] one[, please|]; [a mere guess will do|I'll take it as a guess].",
+        ASKS_FOR_TIP
+        + "Just say which; [it is only a guess|nobody takes it for more than a guess].",
     ),
 }
 WITHDRAWN = (
@@ -75,27 +111,38 @@ WITHDRAWN = (
 LEADS = "[|so, |tell me, |remind me: |quick question: |just checking: |by the way, |test question: ]"
 QUESTIONS = {
     WHO: (
-        LEADS + "who gave the tip for the {contest}: [was it me, was it you|me, you], or somebody else, and who?",
-        LEADS + "whose was the tip for the {contest}: mine, yours, or somebody else's, [and|namely] whose?",
-        LEADS + "did I tell you who would win the {contest}, did you tell me, or did I quote somebody, and whom?",
+        LEADS
+        + "who gave the tip for the {contest}: [was it me, was it you|me, you], or somebody else, and who?",
+        LEADS
+        + "whose was the tip for the {contest}: mine, yours, or somebody else's, [and|namely] whose?",
+        LEADS
+        + "did I tell you who would win the {contest}, did you tell me, or did I quote somebody, and whom?",
     ),
     SURE: (
-        LEADS + "[as things stand|after all that], is the tip for the {contest} certain, a mere guess, or taken back?",
-        LEADS + "how sure is the tip for the {contest} [by now|as things stand]: certain, a mere guess, or taken back?",
+        LEADS
+        + "[as things stand|after all that], is the tip for the {contest} certain, a mere guess, or taken back?",
+        LEADS
+        + "how sure is the tip for the {contest} [by now|as things stand]: certain, a mere guess, or taken back?",
     ),
     WHEN: (
-        LEADS + "[on which day did we have|what is the day of] the tip for the {contest}[|, day and month]?",
-        LEADS + "[what|which] day was it when the tip for the {contest} was given[|, day and month]?",
+        LEADS
+        + "[on which day did we have|what is the day of] the tip for the {contest}[|, day and month]?",
+        LEADS
+        + "[what|which] day was it when the tip for the {contest} was given[|, day and month]?",
     ),
     NEXT: (
-        LEADS + "for which contest did we have the next tip [right |]after the one for the {contest}?",
-        LEADS + "which contest was the next to be tipped[|, right] after the {contest}[|, do you remember]?",
+        LEADS
+        + "for which contest did we have the next tip [right |]after the one for the {contest}?",
+        LEADS
+        + "which contest was the next to be tipped[|, right] after the {contest}[|, do you remember]?",
     ),
     OWN: (
-        LEADS + "whom did you [yourself |]pick for the {contest} [back then|when I asked you|at the time]?",
-        LEADS + "what was your own tip for the {contest}[|, the name that you picked|, do you remember]?",
+        LEADS
+        + "whom did you [yourself |]pick for the {contest} [back then|when I asked you|at the time]?",
+        LEADS
+        + "what was your own tip for the {contest}[|, the name that you picked|, do you remember]?",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +164,10 @@ class Tip:
 def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `each` (default 2) tips by the user, by the agent, which picks one of two, and by people that are quoted.
 
-    Then nine questions. All messages over the span. One in three tips is certain, one a guess, one is taken back
-    later. Asked are: whose it was, of one tip of each kind of source; how sure it is, of one on each level; the day of
-    one; which came next after another; and which the agent picked itself.
+    Then nine questions. All messages over the span. One in three tips is certain, one a
+    guess, one is taken back later. Asked are: whose it was, of one tip of each kind of
+    source; how sure it is, of one on each level; the day of one; which came next after
+    another; and which the agent picked itself.
     """
     each = whole(parameters, "each", 2, 2, 4)
     inventions, number = Inventions(rng), 3 * each
@@ -127,10 +175,15 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     sources = [*[USER] * each, *[AGENT] * each, *quoted]
     rng.shuffle(sources)
     if sources[0] == AGENT:  # who is asked first has been told nothing
-        other = rng.choice([place for place, source in enumerate(sources) if source != AGENT])
+        other = rng.choice(
+            [place for place, source in enumerate(sources) if source != AGENT]
+        )
         sources[0], sources[other] = sources[other], sources[0]
     levels = rng.sample([*LEVELS] * each, number)
-    tips = [_tip(rng, inventions, *one) for one in zip(contests, sources, levels, _days(rng, number), strict=True)]
+    tips = [
+        _tip(rng, inventions, *one)
+        for one in zip(contests, sources, levels, _days(rng, number), strict=True)
+    ]
     told: list[Say | Ask] = [
         Ask(tip.text, about=(tips[0].text,), tells={tip.contest: tip.names})
         if tip.source == AGENT
@@ -145,10 +198,15 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     mine = rng.choice([tip for tip in tips if tip.source == USER])
     heard = rng.choice([tip for tip in tips if tip.source in quoted])
     asked = [(WHO, tip) for tip in (mine, own[0], heard)]
-    asked += [(SURE, rng.choice([tip for tip in tips if tip.level == level])) for level in LEVELS]
+    asked += [
+        (SURE, rng.choice([tip for tip in tips if tip.level == level]))
+        for level in LEVELS
+    ]
     asked += [(WHEN, rng.choice(tips)), (OWN, own[1])]
     rng.shuffle(asked)
-    asked.insert(0, (NEXT, rng.choice(tips[:-1])))  # before any other question names contests
+    asked.insert(
+        0, (NEXT, rng.choice(tips[:-1]))
+    )  # before any other question names contests
     questions = [_ask(rng, kind, tip, tips) for kind, tip in asked]
     picks = [(PICK, tip) for tip in tips if tip.source == AGENT]
     places = {tip.contest: place for place, (_, tip) in enumerate(picks)}
@@ -160,13 +218,23 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             **parameters,
             "asked": [kind for kind, _ in pairs],
             "others": [_others(kind, tip, tips) for kind, tip in pairs],
-            "picks": [places.get(tip.contest, -1) if kind != PICK else -1 for kind, tip in pairs],
+            "picks": [
+                places.get(tip.contest, -1) if kind != PICK else -1
+                for kind, tip in pairs
+            ],
         },
         replies=tuple(_reply(kind, tip, tips) for kind, tip in pairs),
     )
 
 
-def _tip(rng: random.Random, inventions: Inventions, contest: str, source: str, level: str, day: str) -> Tip:
+def _tip(
+    rng: random.Random,
+    inventions: Inventions,
+    contest: str,
+    source: str,
+    level: str,
+    day: str,
+) -> Tip:
     number = rng.choice((CERTAIN, GUESS)) if level == TAKEN_BACK else level
     withdrawn = worded(rng, WITHDRAWN, contest=contest) if level == TAKEN_BACK else ""
     one, other = inventions.name(), inventions.name()
@@ -180,7 +248,10 @@ def _tip(rng: random.Random, inventions: Inventions, contest: str, source: str, 
 
 def _days(rng: random.Random, number: int) -> list[str]:
     """Return days of one year, in their order."""
-    result = [date(2023, 1, 3) + timedelta(days) for days in sorted(rng.sample(range(360), number))]
+    result = [
+        date(2023, 1, 3) + timedelta(days)
+        for days in sorted(rng.sample(range(360), number))
+    ]
     return [f"{day.day} {day:%B}" for day in result]
 
 
@@ -209,9 +280,15 @@ def _others(kind: str, tip: Tip, tips: Sequence[Tip]) -> list[str]:
     if kind == PICK:
         return list(tip.names)
     if kind == WHO:
-        return [one.source for one in tips if one.source not in (USER, AGENT, tip.source)]
+        return [
+            one.source for one in tips if one.source not in (USER, AGENT, tip.source)
+        ]
     if kind == NEXT:
-        return [one.contest for one in tips if one.contest not in (tip.contest, _next(tip, tips).contest)]
+        return [
+            one.contest
+            for one in tips
+            if one.contest not in (tip.contest, _next(tip, tips).contest)
+        ]
     return [one.day for one in tips if one.day != tip.day] if kind == WHEN else []
 
 
@@ -227,7 +304,9 @@ def _reply(kind: str, tip: Tip, tips: Sequence[Tip]) -> str:
 def rule_of(definition: Definition) -> KnowsSources:
     """Return the evaluator of a definition."""
     lists = definition.parameters
-    texts = tuple(step.text for step in definition.steps if isinstance(step, (Say, Ask)))
+    texts = tuple(
+        step.text for step in definition.steps if isinstance(step, (Say, Ask))
+    )
     return KnowsSources(
         tuple(definition.expected),
         tuple(lists["asked"]),

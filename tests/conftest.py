@@ -23,43 +23,64 @@ from selection import Rules, Selection
 if TYPE_CHECKING:  # some tests run a copy of this file, without the servers beside it
     from chat_server import ChatServer
 
-# Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
+# Where these are set pytest prints whole summary lines; what the runs inside the tests
+# print must not depend on it.
 for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
     os.environ.pop(name, None)
 
-# A plain install has no Hypothesis, and pytest loads this file for `--ltm-suite` in this folder, too.
+# A plain install has no Hypothesis, and pytest loads this file for `--ltm-suite` in
+# this folder, too.
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import HealthCheck, settings
     from hypothesis.database import DirectoryBasedExampleDatabase
 
-    # Nearly the same examples each time (Hypothesis takes some from the modules that are loaded), and no time limit for
-    # one: machines that run several jobs are slow at times. `--hypothesis-profile=random` has others each time.
-    settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-    settings.register_profile("random", settings.get_profile("steady"), derandomize=False, database=None)
+    # Nearly the same examples each time (Hypothesis takes some from the modules that
+    # are loaded), and no time limit for one: machines that run several jobs are slow at
+    # times. `--hypothesis-profile=random` has others each time.
+    settings.register_profile(
+        "steady",
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.register_profile(
+        "random", settings.get_profile("steady"), derandomize=False, database=None
+    )
     settings.register_profile(  # .ci/fuzz: what failed is kept
         "fuzz",
         settings.get_profile("random"),
         database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
         max_examples=2_000,
     )
-    settings.register_profile("merge", settings.get_profile("steady"), max_examples=10)  # a tenth
+    settings.register_profile(
+        "merge", settings.get_profile("steady"), max_examples=10
+    )  # a tenth
     settings.load_profile("steady")
 
 RUNS = ("tests/plugin/*", "tests/unit/test_init.py*")
 VERDICTS = (
-    "tests/unit/test_recorded_verdicts.py*", "tests/unit/test_scenario_*", "tests/plugin/test_cheats_run.py*",
-    "tests/plugin/test_calibrate_run.py*", "tests/plugin/test_languages_run.py*", "tests/plugin/test_rescore.py*",
-    "tests/properties/*",
-)  # fmt: skip
-GENERATORS = (
-    "tests/unit/test_generated_files.py*", "tests/unit/test_longmemeval_generate.py*",
+    "tests/unit/test_recorded_verdicts.py*",
+    "tests/unit/test_scenario_*",
+    "tests/plugin/test_cheats_run.py*",
     "tests/plugin/test_calibrate_run.py*",
-)  # fmt: skip
+    "tests/plugin/test_languages_run.py*",
+    "tests/plugin/test_rescore.py*",
+    "tests/properties/*",
+)
+GENERATORS = (
+    "tests/unit/test_generated_files.py*",
+    "tests/unit/test_longmemeval_generate.py*",
+    "tests/plugin/test_calibrate_run.py*",
+)
 PAGES = ("tests/examples/*",)
 RESULTS = (
-    *PAGES, "tests/unit/test_statistics_*", "tests/plugin/test_gate.py*", "tests/plugin/test_verify.py*",
-    "tests/plugin/test_re*", "tests/browser/*",
-)  # fmt: skip
+    *PAGES,
+    "tests/unit/test_statistics_*",
+    "tests/plugin/test_gate.py*",
+    "tests/plugin/test_verify.py*",
+    "tests/plugin/test_re*",
+    "tests/browser/*",
+)
 TOUCHED_BY: Rules = {
     "tests/*/test_*.py": ("PATH*",),
     "tests/golden/*": ("tests/unit/test_recorded_verdicts.py*",),
@@ -82,18 +103,36 @@ TOUCHED_BY: Rules = {
     "pytest_ltm/_language/*": VERDICTS,
     "pytest_ltm/evaluators/*": VERDICTS,
     "pytest_ltm/locales/*": VERDICTS,
-    "pytest_ltm/datasets/*": (*VERDICTS, *GENERATORS, "tests/plugin/test_questions_alone.py*", "tests/plugin/test_lo*"),
+    "pytest_ltm/datasets/*": (
+        *VERDICTS,
+        *GENERATORS,
+        "tests/plugin/test_questions_alone.py*",
+        "tests/plugin/test_lo*",
+    ),
     "pytest_ltm/agents/reader/*": VERDICTS,
-    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("_calls", "_engine", "_journal", "_model", "_storage")), RUNS),
+    **dict.fromkeys(
+        (
+            f"pytest_ltm/{room}/*"
+            for room in ("_calls", "_engine", "_journal", "_model", "_storage")
+        ),
+        RUNS,
+    ),
     **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents", "plugin")), RUNS),
-    "pytest_ltm/_cli/*": (*PAGES, "tests/unit/test_init.py*", "tests/unit/test_mcp_server.py*"),
+    "pytest_ltm/_cli/*": (
+        *PAGES,
+        "tests/unit/test_init.py*",
+        "tests/unit/test_mcp_server.py*",
+    ),
     "pytest_ltm/_results/*": RESULTS,
     "pytest_ltm/reporting/*": RESULTS,
     "pytest_ltm/judges/*": ("tests/plugin/test_judge_run.py*",),
     "pytest_ltm/users/*": ("tests/plugin/test_user_run.py*",),
     "pytest_ltm/web/*": ("tests/browser/*", "tests/plugin/test_human*"),
     "pytest_ltm/fillers/*": ("tests/plugin/test_calibrate_run.py*",),
-    **{f"pytest_ltm/{module}": () for module in ("__init__.py", "__main__.py", "testing.py", "py.typed")},
+    **{
+        f"pytest_ltm/{module}": ()
+        for module in ("__init__.py", "__main__.py", "testing.py", "py.typed")
+    },
     "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
     "docs/_*": (),
     "docs/changes/*": (),
@@ -102,7 +141,17 @@ TOUCHED_BY: Rules = {
     "README.md": ("tests/examples/test_docs.py*[PATH]",),
     ".ci/package": ("tests/plugin/test_installs.py*",),
     "MANIFEST.in": ("tests/plugin/test_installs.py*",),
-    **dict.fromkeys((".ci/*", ".git*", ".pre-commit-config.yaml", "*.md", "CITATION.cff", "LICENSE"), ()),
+    **dict.fromkeys(
+        (
+            ".ci/*",
+            ".git*",
+            ".pre-commit-config.yaml",
+            "*.md",
+            "CITATION.cff",
+            "LICENSE",
+        ),
+        (),
+    ),
 }
 """By what is changed: the nightly tests that are run before the merge. What is not listed, such as pyproject.toml and
 what several folders of tests share, has all of them run."""
@@ -117,11 +166,19 @@ STAYING = {"tqdm_monitor"}
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Fail a test that leaves a thread, a child process or a listening port to those after it."""
-    threads, processes, sockets = set(threading.enumerate()), child_processes(), open_sockets()
+    threads, processes, sockets = (
+        set(threading.enumerate()),
+        child_processes(),
+        open_sockets(),
+    )
     yield
     until = time.monotonic() + PATIENCE
     while left := [
-        *(f"thread {one.name}" for one in threading.enumerate() if one not in threads and one.name not in STAYING),
+        *(
+            f"thread {one.name}"
+            for one in threading.enumerate()
+            if one not in threads and one.name not in STAYING
+        ),
         *(f"process {pid}" for pid in child_processes() - processes),
         *(f"port {port}" for port in ports(open_sockets() - sockets)),
     ]:
@@ -160,27 +217,37 @@ def listed(folder: Path) -> list[str]:
 def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
     """Yield the ports on which some of the sockets listen."""
     for file, _ in sockets:
-        with suppress(OSError), socket.socket(fileno=os.dup(file)) as one:  # another thread may have closed it
+        with (
+            suppress(OSError),
+            socket.socket(fileno=os.dup(file)) as one,
+        ):  # another thread may have closed it
             if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 yield one.getsockname()[1]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what `.ci/run` says."""
-    parser.addoption("--merge", action="store_true", help="leave tests marked `nightly` out, but for what is touched")
+    parser.addoption(
+        "--merge",
+        action="store_true",
+        help="leave tests marked `nightly` out, but for what is touched",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose tests, and let the runs inside them compile each module once: many would spend a second or more on all.
 
-    Where no bytecode may stand beside the sources, it stands in a folder of this session, which our workers share.
+    Where no bytecode may stand beside the sources, it stands in a folder of this
+    session, which our workers share.
     """
     selection = Selection(config, TOUCHED_BY, Path(__file__).with_name("watched.txt"))
     config.pluginmanager.register(selection, "selection")
     if selection.leaves_out("tests/properties"):
         settings.load_profile("merge")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        folder = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="ltm-bytecode-")
+        folder = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(
+            prefix="ltm-bytecode-"
+        )
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
@@ -206,7 +273,9 @@ def pytest_pyfunc_call() -> Iterator[None]:
     before = random.getstate()
     result = yield
     if random.getstate() != before:
-        pytest.fail("something drew from the module-level `random`, or seeded it: pass a `random.Random` instead")
+        pytest.fail(
+            "something drew from the module-level `random`, or seeded it: pass a `random.Random` instead"
+        )
     return result
 
 

@@ -19,13 +19,38 @@ TAME = {"LTM_FAULTS_TAME": "1"}
 LIMITS = ("--ltm-reply-timeout=2", "--ltm-retries=1")
 ENDS_PROCESS = frozenset(
     {
-        "exits", "aborts", "segfaults", "kills_itself", "hangs", "eats_memory", "closes_stdout", "closes_descriptors",
-        "terminates_itself", "awaits", "returns_nothing_known", "forgets_modules", "made_hangs", "made_exits",
-        "made_segfaults", "closed_hangs", "closed_exits", "ends_session", "exits_in_thread",
+        "exits",
+        "aborts",
+        "segfaults",
+        "kills_itself",
+        "hangs",
+        "eats_memory",
+        "closes_stdout",
+        "closes_descriptors",
+        "terminates_itself",
+        "awaits",
+        "returns_nothing_known",
+        "forgets_modules",
+        "made_hangs",
+        "made_exits",
+        "made_segfaults",
+        "closed_hangs",
+        "closed_exits",
+        "ends_session",
+        "exits_in_thread",
     }
-)  # fmt: skip
+)
 """Agents in our own process that may end it, or leave nothing of it that works: it is resumed with the agent tamed."""
-NEVER_GREEN = frozenset({"ends_session", "exits", "made_exits", "closed_exits", "exits_in_thread", "deletes_records"})
+NEVER_GREEN = frozenset(
+    {
+        "ends_session",
+        "exits",
+        "made_exits",
+        "closed_exits",
+        "exits_in_thread",
+        "deletes_records",
+    }
+)
 """Those that would end a run as if all had been played."""
 DELETES = "deletes_records"
 NOT_HERE = frozenset({"stops_itself", "has_offspring", "waits_in_c", "ignores_alarm"})
@@ -54,7 +79,9 @@ def hostile(setting: Setting) -> Iterator[Case]:
         *((COMMAND, name) for name in hostile_agents.LINES),
         *((SERVED, name) for name in hostile_agents.SERVERS if find_spec("mcp")),
     ]
-    calm = runs.undisturbed(prepared(setting.folder / "calm", HERE, "raises"), _words(), TAME)
+    calm = runs.undisturbed(
+        prepared(setting.folder / "calm", HERE, "raises"), _words(), TAME
+    )
     for kind, name in setting.some(all_of):
         yield Case(f"{kind.name}-{name}", _beside, (kind, name, calm))
 
@@ -68,23 +95,39 @@ def prepared(folder: Path, kind: Kind, name: str) -> Path:
 
 
 def _words() -> list[str]:
-    return [*runs.words("before=drilled:Told,bad=bad.yml,after=drilled:Stateless"), *LIMITS]
+    return [
+        *runs.words("before=drilled:Told,bad=bad.yml,after=drilled:Stateless"),
+        *LIMITS,
+    ]
 
 
 def _beside(folder: Path, kind: Kind, name: str, calm: Run) -> Outcome:
     prepared(folder, kind, name)
     ended = runs.run(folder, _words())
     if name == DELETES:  # a process of its own does not keep an agent from the disk
-        return one(ended.trouble or (None if ended.status == UNMEASURABLE else f"the exit status is {ended.status}"))
+        return one(
+            ended.trouble
+            or (
+                None
+                if ended.status == UNMEASURABLE
+                else f"the exit status is {ended.status}"
+            )
+        )
     if kind is HERE and name in ENDS_PROCESS:
         if ended.status is None:
             return one(ended.trouble)
         if name in NEVER_GREEN and ended.status != UNMEASURABLE:
-            return one(f"it is not told that examples are missing: the exit status is {ended.status}")
+            return one(
+                f"it is not told that examples are missing: the exit status is {ended.status}"
+            )
         if harm := runs.changed(runs.left(folder), calm, only="before"):
             return one(f"the conversation before it was harmed: {harm}")
         ended = runs.resumed(folder, TAME)
     if ended.trouble or ended.status not in {*runs.FINE, UNMEASURABLE}:
-        return one(ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}")
+        return one(
+            ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}"
+        )
     now = runs.left(folder)
-    return one(runs.changed(now, calm, only="before") or runs.changed(now, calm, only="after"))
+    return one(
+        runs.changed(now, calm, only="before") or runs.changed(now, calm, only="after")
+    )

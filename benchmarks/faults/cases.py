@@ -46,7 +46,12 @@ class Setting:
         """Return as many as are to be tried, in order; all where there are no more."""
         if len(all_of) <= self.size:
             return list(all_of)
-        return [all_of[place] for place in sorted(self.chance("some").sample(range(len(all_of)), self.size))]
+        return [
+            all_of[place]
+            for place in sorted(
+                self.chance("some").sample(range(len(all_of)), self.size)
+            )
+        ]
 
 
 Cases = Callable[[Setting], Iterator[Case]]

@@ -33,7 +33,12 @@ def interrupted(setting: Setting) -> Iterator[Case]:
         made = runs.prepared(setting.folder / f"made-{name}")
         runs.undisturbed(made, runs.words(agent))
         shutil.copytree(next(made.glob(".ltm/runs/2*")), setting.folder / "runs" / name)
-    calm = {name: _undisturbed(setting.folder / f"calm-{name}", setting.folder / "runs", name) for name in COMMANDS}
+    calm = {
+        name: _undisturbed(
+            setting.folder / f"calm-{name}", setting.folder / "runs", name
+        )
+        for name in COMMANDS
+    }
 
     def play(folder: Path, name: str, number: int) -> Outcome:
         seconds, whole = calm[name]
@@ -43,13 +48,19 @@ def interrupted(setting: Setting) -> Iterator[Case]:
         _give(where, COMMANDS[name], moment)
         now = _written(where)
         if now and now != whole:
-            return one(f"killed after {moment:.2f} s, it has left a part: {', '.join(now)}")
+            return one(
+                f"killed after {moment:.2f} s, it has left a part: {', '.join(now)}"
+            )
         for reader in READERS if name == "merge" and not now else ():
             if (status := _give(where, (reader, f"./{OUTPUT}"), to="read.txt")[0]) == 0:
                 return one(f"ltm {reader} reads what is not there")
         if not now and (status := _give(where, COMMANDS[name])[0]):
             return one(f"given again, it ends with status {status}")
-        return one(None if _written(where) == whole else "given again, it has written something else")
+        return one(
+            None
+            if _written(where) == whole
+            else "given again, it has written something else"
+        )
 
     for number in range(setting.size):
         name = list(COMMANDS)[number % len(COMMANDS)]
@@ -62,19 +73,32 @@ def _undisturbed(folder: Path, made: Path, name: str) -> tuple[float, dict[str, 
     began = stopwatch_seconds()
     status, screen = _give(folder, COMMANDS[name])
     if status:
-        raise LtmError(f"ltm {' '.join(COMMANDS[name])} ended with status {status}: {screen}")
+        raise LtmError(
+            f"ltm {' '.join(COMMANDS[name])} ended with status {status}: {screen}"
+        )
     if not (written := _written(folder)):
-        raise LtmError(f"ltm {' '.join(COMMANDS[name])} has written nothing at {folder / OUTPUT}")
+        raise LtmError(
+            f"ltm {' '.join(COMMANDS[name])} has written nothing at {folder / OUTPUT}"
+        )
     return stopwatch_seconds() - began, written
 
 
-def _give(folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: str = OUTPUT) -> tuple[int | None, str]:
+def _give(
+    folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: str = OUTPUT
+) -> tuple[int | None, str]:
     """Give a command, and kill it after so many seconds; return its exit status, None if killed, and its screen."""
-    output = [] if words[0] in {"show", "doctor"} else ["-o", f"./{to}"]  # without a slash it is a run ID
+    output = (
+        [] if words[0] in {"show", "doctor"} else ["-o", f"./{to}"]
+    )  # without a slash it is a run ID
     command = [sys.executable, "-m", "pytest_ltm", *words, *output]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=runs.environment(folder), capture_output=True, check=False, timeout=seconds
+            command,
+            cwd=folder,
+            env=runs.environment(folder),
+            capture_output=True,
+            check=False,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:  # it was sent SIGKILL
         return None, ""
@@ -84,15 +108,39 @@ def _give(folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: s
 def _written(folder: Path) -> dict[str, bytes]:
     """Return what a command has written, by its path."""
     place = folder / OUTPUT
-    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    files = (
+        [place]
+        if place.is_file()
+        else sorted(path for path in place.rglob("*") if path.is_file())
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # --- files with odd names
 
-NAMES = ("a-b", "c d", "e.f", "1.2", "UPPER", "ö", "e\u0301", "漢", "-x", " y", "[z]", "x::y", "a" * 200, "%41", "con")
+NAMES = (
+    "a-b",
+    "c d",
+    "e.f",
+    "1.2",
+    "UPPER",
+    "ö",
+    "e\u0301",
+    "漢",
+    "-x",
+    " y",
+    "[z]",
+    "x::y",
+    "a" * 200,
+    "%41",
+    "con",
+)
 DEFINITION = {
-    "script": ["I like {0} best.", "By now I prefer {0}y.", "Which colour do I like best?"],
+    "script": [
+        "I like {0} best.",
+        "By now I prefer {0}y.",
+        "Which colour do I like best?",
+    ],
     "is_question": [False, False, True],
     "waits": [{}, {"percentage_finished": 50.0}, {}],
     "expected_responses": ["{0}y"],
@@ -107,16 +155,34 @@ def odd_names(setting: Setting) -> Iterator[Case]:
         colour = f"teal{len(name)}"
         place = folder / "definitions" / "Colours" / f"{name}.def.json"
         place.parent.mkdir(parents=True)
-        place.write_text(json.dumps(DEFINITION).replace("{0}", colour), encoding="utf-8")
+        place.write_text(
+            json.dumps(DEFINITION).replace("{0}", colour), encoding="utf-8"
+        )
         words = [word for word in runs.words("drilled:Told") if word not in runs.SUITE]
-        ended = runs.run(folder, [*words, "--ltm-suite=standard", "--ltm-definitions=definitions", "--ltm-span=300"])
+        ended = runs.run(
+            folder,
+            [
+                *words,
+                "--ltm-suite=standard",
+                "--ltm-definitions=definitions",
+                "--ltm-span=300",
+            ],
+        )
         if ended.trouble or ended.status not in {*runs.FINE, REFUSED}:
-            return one(ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}")
+            return one(
+                ended.trouble
+                or f"the exit status is {ended.status}: {ended.screen[-500:]}"
+            )
         if ended.status == REFUSED:
             is_named = name in ended.screen or ascii(name)[1:-1] in ended.screen
             return one(None if is_named else "it is refused without its name")
-        played = "".join(path.read_text(encoding="utf-8") for path in folder.glob(".ltm/runs/*/*/journal.jsonl"))
-        return one(None if f"I like {colour} best." in played else "another text was played")
+        played = "".join(
+            path.read_text(encoding="utf-8")
+            for path in folder.glob(".ltm/runs/*/*/journal.jsonl")
+        )
+        return one(
+            None if f"I like {colour} best." in played else "another text was played"
+        )
 
     for name in setting.some(NAMES):
         yield Case(f"name-{NAMES.index(name)}", play, (name,))

@@ -46,14 +46,19 @@ def full(setting: Setting) -> Iterator[Case]:
             return f"with room again, it ends with status {second.status}: {second.screen[-500:]}"
         now = runs.left(folder)
         again = len(now.heard) - len(calm.heard)
-        return runs.changed(now, calm) or (f"{again} messages were sent again" if again > 1 else None)
+        return runs.changed(now, calm) or (
+            f"{again} messages were sent again" if again > 1 else None
+        )
 
     def limited(folder: Path, size: int) -> Outcome:
         runs.prepared(folder)
         script = f"import resource, os; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "
         script += "import sys; os.execv(sys.argv[1], sys.argv[1:])"
         # Its screen is a file, too: the shell's redirection would be cut as well.
-        first = _piped(folder, [sys.executable, "-c", script, *runs.pytest_command(runs.words(AGENT))])
+        first = _piped(
+            folder,
+            [sys.executable, "-c", script, *runs.pytest_command(runs.words(AGENT))],
+        )
         begun = runs.run_folder(folder)
         second = runs.resumed(folder) if begun else runs.run(folder, runs.words(AGENT))
         return one(told(folder, first, second))
@@ -63,17 +68,33 @@ def full(setting: Setting) -> Iterator[Case]:
         (folder / ".ltm").mkdir()
         words = shlex.join(runs.words(AGENT))
         script = MOUNTED.format(
-            small=pages * PAGE, pytest=shlex.join(runs.pytest_command([])), words=words, quoted=shlex.quote(words)
+            small=pages * PAGE,
+            pytest=shlex.join(runs.pytest_command([])),
+            words=words,
+            quoted=shlex.quote(words),
         )
         done = subprocess.run(
-            ["/usr/bin/env", "unshare", "-rm", "sh", "-c", script], cwd=folder, env=runs.environment(folder),
-            capture_output=True, check=False, timeout=2 * runs.LIMIT,
-        )  # fmt: skip
+            ["/usr/bin/env", "unshare", "-rm", "sh", "-c", script],
+            cwd=folder,
+            env=runs.environment(folder),
+            capture_output=True,
+            check=False,
+            timeout=2 * runs.LIMIT,
+        )
         (folder / "screen-shell.txt").write_bytes(done.stdout + done.stderr)
         (folder / ".ltm").rmdir()
         (folder / ".kept").rename(folder / ".ltm")
-        first = runs.Ended(int((folder / "status.txt").read_text()), (folder / "screen-0.txt").read_text())
-        return one(told(folder, first, runs.Ended(done.returncode, (folder / "screen-1.txt").read_text())))
+        first = runs.Ended(
+            int((folder / "status.txt").read_text()),
+            (folder / "screen-0.txt").read_text(),
+        )
+        return one(
+            told(
+                folder,
+                first,
+                runs.Ended(done.returncode, (folder / "screen-1.txt").read_text()),
+            )
+        )
 
     chance = setting.chance("sizes")
     for number in range(setting.size):
@@ -88,7 +109,18 @@ def full(setting: Setting) -> Iterator[Case]:
 def may_mount() -> bool:
     """Return whether this user may have a file system of their own, in a name space that ends with its processes."""
     tried = subprocess.run(
-        ["/usr/bin/env", "unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=4096", "tmpfs", "/mnt"],
+        [
+            "/usr/bin/env",
+            "unshare",
+            "-rm",
+            "mount",
+            "-t",
+            "tmpfs",
+            "-o",
+            "size=4096",
+            "tmpfs",
+            "/mnt",
+        ],
         capture_output=True,
         check=False,
     )
@@ -97,8 +129,14 @@ def may_mount() -> bool:
 
 def _piped(folder: Path, command: list[str]) -> runs.Ended:
     done = subprocess.run(
-        command, cwd=folder, env=runs.environment(folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, check=False, timeout=runs.LIMIT,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env=runs.environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=runs.LIMIT,
+    )
     (folder / "screen-0.txt").write_bytes(done.stdout)
     return runs.Ended(done.returncode, done.stdout.decode("utf-8", "replace"))

@@ -1,6 +1,7 @@
 """Doors: every file and screen through which something may leave, with secrets and control characters behind each.
 
-What is found there is counted for every case of the matrix (see `traces`); here nothing is spared to get it out.
+What is found there is counted for every case of the matrix (see `traces`); here nothing
+is spared to get it out.
 """
 
 from __future__ import annotations
@@ -128,15 +129,31 @@ DOORS = {
     "short": ("--tb=short", "--color=no", "-o", "log_cli=true"),
     "native": ("--tb=native", "--full-trace"),
     "junit": ("--junitxml=junit.xml", "-o", "junit_logging=all"),
-    "html": ("-p", "metadata", "-p", "html", "--html=pytest.html", "--self-contained-html"),
-    "reports": ("--ltm-report=report.html", "--ltm-summary=summary.md", "--ltm-fail-under=0.1"),
+    "html": (
+        "-p",
+        "metadata",
+        "-p",
+        "html",
+        "--html=pytest.html",
+        "--self-contained-html",
+    ),
+    "reports": (
+        "--ltm-report=report.html",
+        "--ltm-summary=summary.md",
+        "--ltm-fail-under=0.1",
+    ),
     "log file": ("--log-file=log.txt", "--log-level=DEBUG"),
     "workers": ("-p", "xdist", "-n2", "-vv", "--junitxml=junit.xml"),
     "child": ("--ltm-agent-process", "--ltm-report=report.html"),
     "dry run": ("--ltm-dry-run",),
     "collected": ("--collect-only", "-q"),
 }
-COMMANDS = ("report latest -o again.html", "doctor latest", "doctor latest --json", "compare latest latest")
+COMMANDS = (
+    "report latest -o again.html",
+    "doctor latest",
+    "doctor latest --json",
+    "compare latest latest",
+)
 
 
 def opened(setting: Setting) -> Iterator[Case]:
@@ -148,19 +165,31 @@ def opened(setting: Setting) -> Iterator[Case]:
 def _play(folder: Path, name: str) -> Outcome:
     runs.prepared(folder)
     shutil.copy(HOSTILE, folder / "hostile.py")
-    for file, text in {"test_talk.py": TALK, "noisy.py": NOISY, "conftest.py": OTHERS}.items():
+    for file, text in {
+        "test_talk.py": TALK,
+        "noisy.py": NOISY,
+        "conftest.py": OTHERS,
+    }.items():
         (folder / file).write_text(text, encoding="utf-8")
     first = runs.run(folder, [*runs.words(AGENTS), *DOORS.get(name, ())])
     if first.trouble or first.status not in {0, 1, 75}:
-        return one(first.trouble or f"the exit status is {first.status}: {first.screen[-500:]}")
+        return one(
+            first.trouble or f"the exit status is {first.status}: {first.screen[-500:]}"
+        )
     if name == "rescored":
         return one(runs.run(folder, ["--ltm-rescore=latest"]).trouble)
     for words in COMMANDS if name == "commands" else ():
         done = subprocess.run(
-            [sys.executable, "-m", "pytest_ltm", *words.split()], cwd=folder, env=runs.environment(folder),
-            capture_output=True, check=False, timeout=runs.LIMIT,
-        )  # fmt: skip
-        (folder / f"screen-{words.partition(' ')[0]}.txt").write_bytes(done.stdout + done.stderr)
+            [sys.executable, "-m", "pytest_ltm", *words.split()],
+            cwd=folder,
+            env=runs.environment(folder),
+            capture_output=True,
+            check=False,
+            timeout=runs.LIMIT,
+        )
+        (folder / f"screen-{words.partition(' ')[0]}.txt").write_bytes(
+            done.stdout + done.stderr
+        )
         if b"Traceback" in done.stderr:
             return one(f"ltm {words}: {done.stderr.decode()[-500:]}")
     return one(None)

@@ -23,11 +23,16 @@ def kills(setting: Setting) -> Iterator[Case]:
     """Yield drills, each of which is killed until it is done."""
     words = killed.WORDS if setting.size >= len(killed.KINDS) else runs.SUITE
     kinds = killed.KINDS[: setting.size]
-    calm = {kind: killed.undisturbed(runs.prepared(setting.folder / kind), kind, words) for kind in kinds}
+    calm = {
+        kind: killed.undisturbed(runs.prepared(setting.folder / kind), kind, words)
+        for kind in kinds
+    }
 
     def play(folder: Path, kind: str, number: int) -> Outcome:
         where = runs.prepared(folder / "drill")  # which is removed when it has passed
-        return Outcome(killed.drill(where, kind, calm[kind], setting.chance(number), words))
+        return Outcome(
+            killed.drill(where, kind, calm[kind], setting.chance(number), words)
+        )
 
     for number in count():
         kind = list(calm)[number % len(calm)]
@@ -56,7 +61,9 @@ def workers(setting: Setting) -> Iterator[Case]:
         moments = sorted(chance.uniform(0.2, latest) for _ in range(killed.MOST_KILLS))
         disturbed = drill(folder, moments, number)
         fine = disturbed.equals(calm)
-        return Outcome(disturbed.kills, () if fine else (killed.difference(calm, disturbed),))
+        return Outcome(
+            disturbed.kills, () if fine else (killed.difference(calm, disturbed),)
+        )
 
     for number in count():
         yield Case(f"run-{number}", play, (number,))
@@ -108,7 +115,11 @@ def signals(setting: Setting) -> Iterator[Case]:
     def play(folder: Path, number: int) -> Outcome:
         chance = setting.chance(number)
         of, on_workers = SIGNALS[number % len(SIGNALS)], number // len(SIGNALS) % 3 == 0
-        moment, twice, group = chance.uniform(0, 1.2 * seconds), chance.random() < 0.3, chance.random() < 0.5
+        moment, twice, group = (
+            chance.uniform(0, 1.2 * seconds),
+            chance.random() < 0.3,
+            chance.random() < 0.5,
+        )
 
         def strike(process: subprocess.Popen[bytes]) -> None:
             sleep_interruptibly(moment)
@@ -122,39 +133,64 @@ def signals(setting: Setting) -> Iterator[Case]:
         words = [*given, "-p", "xdist", "-n2"] if on_workers else given
         ended = runs.run(folder, words, SLOWLY, disturb=strike)
         told = f"{of.name} after {moment:.2f} s{', twice' * twice}{', to the group' * group}{', -n2' * on_workers}"
-        impatient = twice and of == signal.SIGINT  # the second Ctrl-C is pytest's own, and ends it at once
-        why = _disorder(folder, of, ended, impatient) or _lost(folder, given, calm, SLOWLY)
+        impatient = (
+            twice and of == signal.SIGINT
+        )  # the second Ctrl-C is pytest's own, and ends it at once
+        why = _disorder(folder, of, ended, impatient) or _lost(
+            folder, given, calm, SLOWLY
+        )
         return one(why and f"{told}: {why}")
 
     for number in range(setting.size):
         yield Case(f"signal-{number}", play, (number,))
 
 
-def _disorder(folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bool) -> str | None:
+def _disorder(
+    folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bool
+) -> str | None:
     """Return what is wrong with the end itself; nothing is where we had no say: before the session, and after it."""
-    # After its last line pytest takes its plugins down with Ctrl-C as it always is: the traceback is its own, not ours.
+    # After its last line pytest takes its plugins down with Ctrl-C as it always is: the
+    # traceback is its own, not ours.
     screen, _, trace = ended.screen.partition("Traceback (most recent call last)")
     own = "_ensure_unconfigure" in trace and "pytest_ltm" not in trace
-    is_over = re.search(r"\bin \d+\.\d+s(?: \(.*\))? =*\s*\Z", screen if own else ended.screen)
-    if ended.status is not None and (runs.run_folder(folder) is None or impatient or (is_over and ended.status == -of)):
+    is_over = re.search(
+        r"\bin \d+\.\d+s(?: \(.*\))? =*\s*\Z", screen if own else ended.screen
+    )
+    if ended.status is not None and (
+        runs.run_folder(folder) is None
+        or impatient
+        or (is_over and ended.status == -of)
+    ):
         return None
     if ended.trouble:
         return ended.trouble
-    if ended.status == 75 and "ended early" in ended.screen and "--ltm-resume" not in ended.screen:
+    if (
+        ended.status == 75
+        and "ended early" in ended.screen
+        and "--ltm-resume" not in ended.screen
+    ):
         return "it is not told how to resume"
     expected = {0, 1, 2 if of == signal.SIGINT else 75}
     return None if ended.status in expected else f"the exit status is {ended.status}"
 
 
-def _lost(folder: Path, given: list[str], calm: killed.Run, more: dict[str, str]) -> str | None:
+def _lost(
+    folder: Path, given: list[str], calm: killed.Run, more: dict[str, str]
+) -> str | None:
     """Resume a run, or begin it anew where nothing had begun, and tell what is not as undisturbed."""
-    ended = runs.resumed(folder, more) if runs.run_folder(folder) else runs.run(folder, given, more)
+    ended = (
+        runs.resumed(folder, more)
+        if runs.run_folder(folder)
+        else runs.run(folder, given, more)
+    )
     if ended.status not in runs.FINE:
         return f"resumed, it ends with status {ended.status}: {ended.screen[-500:]}"
     now = runs.left(folder)
     again = len(now.heard) - len(calm.heard)
     most = 2  # each of two conversations may have had a message on its way
-    return runs.changed(now, calm) or (f"{again} messages were sent again" if again > most else None)
+    return runs.changed(now, calm) or (
+        f"{again} messages were sent again" if again > most else None
+    )
 
 
 # --- stops
@@ -165,7 +201,10 @@ STOPPED = 4.0
 
 def stops(setting: Setting) -> Iterator[Case]:
     """Yield runs that are stopped and continued: as when a laptop sleeps."""
-    given = [*runs.words("a=drilled:Told,b=drilled:Saved"), f"--ltm-reply-timeout={STOPPED / 2}"]
+    given = [
+        *runs.words("a=drilled:Told,b=drilled:Saved"),
+        f"--ltm-reply-timeout={STOPPED / 2}",
+    ]
     slowly = {"LTM_DRILL_SECONDS": "0.3"}
     calm = runs.undisturbed(runs.prepared(setting.folder / "calm"), given, slowly)
 

@@ -1,8 +1,8 @@
 """Many short runs of pytest: everything is imported once, and each run is a copy of this process.
 
-A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run, or one of our own command if it begins with that name;
-the line on stdout is how it ended: its status, or null for one that did not. What it prints goes to `screen.txt` in its
-folder.
+A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run, or one of our own command
+if it begins with that name; the line on stdout is how it ended: its status, or null for
+one that did not. What it prints goes to `screen.txt` in its folder.
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ SECONDS = 60
 def forks(folder: Path) -> Iterator[Callable[[Path, Sequence[str]], runs.Ended]]:
     """Start such a process, and give a function that runs pytest in a folder below `folder`."""
     process = subprocess.Popen(
-        [sys.executable, "-m", __name__], env={**runs.environment(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", __name__],
+        env={**runs.environment(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     with process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -50,19 +53,32 @@ def forks(folder: Path) -> Iterator[Callable[[Path, Sequence[str]], runs.Ended]]
         yield play
 
 
-def _asked(put: IO[str] | None, get: IO[str] | None, where: Path, given: Sequence[str]) -> runs.Ended:
+def _asked(
+    put: IO[str] | None, get: IO[str] | None, where: Path, given: Sequence[str]
+) -> runs.Ended:
     assert put is not None
     assert get is not None
     put.write(json.dumps([str(where), list(given)]) + "\n")
     put.flush()
     status = json.loads(get.readline())
-    return runs.Ended(status, (where / "screen.txt").read_text(encoding="utf-8", errors="replace"))
+    return runs.Ended(
+        status, (where / "screen.txt").read_text(encoding="utf-8", errors="replace")
+    )
 
 
 def main() -> None:
     """Run what stdin says, until it ends."""
-    modules = [module.name for module in pkgutil.walk_packages(pytest_ltm.plugin.__path__, "pytest_ltm.plugin.")]
-    for name in [*modules, *(f"_pytest.{plugin}" for plugin in default_plugins), "filelock"]:
+    modules = [
+        module.name
+        for module in pkgutil.walk_packages(
+            pytest_ltm.plugin.__path__, "pytest_ltm.plugin."
+        )
+    ]
+    for name in [
+        *modules,
+        *(f"_pytest.{plugin}" for plugin in default_plugins),
+        "filelock",
+    ]:
         importlib.import_module(name)
     load_encoding("cl100k_base")
     gc.freeze()  # a copy need not look through all this
@@ -86,7 +102,11 @@ def _play(folder: str, given: list[str]) -> None:
         if given[0] == PROGRAM:
             status = main_of_ltm(given[1:])
         else:
-            status = int(pytest.main(["-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]))
+            status = int(
+                pytest.main(
+                    ["-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]
+                )
+            )
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001 - whatever it is, this copy must not go on as the original
         status = 99

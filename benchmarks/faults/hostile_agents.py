@@ -1,7 +1,8 @@
 """Agents that do what no agent should: each misbehaves at one place of a conversation, and is well-behaved elsewhere.
 
-Copied into the folder of a case, so it uses the standard library only. With LTM_FAULTS_TAME set all of them behave
-well. As a script, `hostile.py NAME`, it is such an agent in a process, which speaks JSON lines.
+Copied into the folder of a case, so it uses the standard library only. With
+LTM_FAULTS_TAME set all of them behave well. As a script, `hostile.py NAME`, it is such
+an agent in a process, which speaks JSON lines.
 """
 
 # mypy: disable-error-code="func-returns-value"
@@ -125,7 +126,9 @@ def eat() -> list[bytearray]:
     """Take memory until there is none, which is soon."""
     import resource
 
-    resource.setrlimit(resource.RLIMIT_AS, (2**30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (2**30, resource.getrlimit(resource.RLIMIT_AS)[1])
+    )
     kept = []
     while True:
         kept.append(bytearray(2**26))
@@ -142,7 +145,11 @@ def forked() -> str:
 def offspring() -> str:
     """Start what lives on, in a session of its own."""
     subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(9999)"], start_new_session=True, stdin=-3, stdout=-3, stderr=-3
+        [sys.executable, "-c", "import time; time.sleep(9999)"],
+        start_new_session=True,
+        stdin=-3,
+        stdout=-3,
+        stderr=-3,
     )
     return "a child"
 
@@ -228,8 +235,12 @@ REPLIES: dict[str, Any] = {
     "returns_surrogates": lambda: "half \ud83d and \udcff",
     "returns_controls": lambda: f"\0{ESCAPES}\r\n\x0b\x0c\u2028\u2029",
     "returns_secret": lambda: f"it is {SECRET}",
-    "returns_secret_hidden": lambda: f"{base64.b64encode(SECRET.encode()).decode()} {SECRET.encode().hex()}",
-    "returns_markup": lambda: "</script><script>alert(1)</script> ]]> &#27; =cmd|' /C calc'!A0",
+    "returns_secret_hidden": lambda: (
+        f"{base64.b64encode(SECRET.encode()).decode()} {SECRET.encode().hex()}"
+    ),
+    "returns_markup": lambda: (
+        "</script><script>alert(1)</script> ]]> &#27; =cmd|' /C calc'!A0"
+    ),
     "sleeps": lambda: time.sleep(600),
     "waits_in_c": in_c,
     "hangs": hang,
@@ -243,7 +254,9 @@ REPLIES: dict[str, Any] = {
     "has_offspring": offspring,
     "floods_stdout": lambda: flood(sys.stdout),
     "floods_stderr": lambda: flood(sys.stderr),
-    "floods_descriptor": lambda: then("all written", os.write(1, f"{SECRET} {ESCAPES}\n".encode() * 1_000)),
+    "floods_descriptor": lambda: then(
+        "all written", os.write(1, f"{SECRET} {ESCAPES}\n".encode() * 1_000)
+    ),
     "closes_stdout": lambda: then("closed", sys.stdout.close()),
     "closes_descriptors": lambda: then("closed", os.closerange(0, 256)),
     "replaces_stdout": lambda: replaced("stdout", None),
@@ -262,7 +275,16 @@ REPLIES: dict[str, Any] = {
 }
 """What is done instead of a reply."""
 
-MAKING = ("raises", "raises_system_exit", "raises_generator_exit", "sleeps", "hangs", "exits", "segfaults", "recurses")
+MAKING = (
+    "raises",
+    "raises_system_exit",
+    "raises_generator_exit",
+    "sleeps",
+    "hangs",
+    "exits",
+    "segfaults",
+    "recurses",
+)
 """What is done in the constructor, too: `made_NAME`."""
 CLOSING = ("raises", "raises_system_exit", "sleeps", "hangs", "exits")
 """And in `close`: `closed_NAME`."""
@@ -376,7 +398,10 @@ CLASSES: dict[str, type] = {
     "is_cyclic": Cyclic,
     **{name: type(name, (Hostile,), {"how": name}) for name in REPLIES},
     **{f"made_{name}": type(f"made_{name}", (Made,), {"how": name}) for name in MAKING},
-    **{f"closed_{name}": type(f"closed_{name}", (Closed,), {"how": name}) for name in CLOSING},
+    **{
+        f"closed_{name}": type(f"closed_{name}", (Closed,), {"how": name})
+        for name in CLOSING
+    },
 }
 globals().update(CLASSES)
 
@@ -416,12 +441,16 @@ LINES: dict[str, Any] = {
     "empty_lines": lambda: say("\n" * 10_000),
     "two_at_once": lambda: say('{"reply": "one"}\n{"reply": "two"}\n'),
     "surrogates": lambda: say('{"reply": "\\ud83d"}\n'),
-    "not_utf8": lambda: then("", sys.stdout.buffer.write(b'{"reply": "\xff\xfe"}\n'), sys.stdout.flush()),
+    "not_utf8": lambda: then(
+        "", sys.stdout.buffer.write(b'{"reply": "\xff\xfe"}\n'), sys.stdout.flush()
+    ),
     "deep": lambda: say("[" * 1_000_000 + "\n"),
     "long_line": lambda: say('{"reply": "' + "a" * 20_000_000 + '"}\n'),
     "endless_line": lambda: [say("a" * 1_000_000) for _ in range(100_000)],
     "endless_lines": lambda: [say("{}\n" * 100_000) for _ in range(100_000)],
-    "false_usage": lambda: say('{"reply": "a", "usage": {"input_tokens": -5, "output_tokens": "many"}}\n'),
+    "false_usage": lambda: say(
+        '{"reply": "a", "usage": {"input_tokens": -5, "output_tokens": "many"}}\n'
+    ),
     "false_cost": lambda: say('{"reply": "a", "cost_usd": -1e308}\n'),
     "error": lambda: say(json.dumps({"error": f"no: {SECRET} {ESCAPES}"}) + "\n"),
     "secret": lambda: say(json.dumps({"reply": SECRET}) + "\n"),
@@ -431,7 +460,9 @@ LINES: dict[str, Any] = {
     "closed_stdout": lambda: then("", os.close(1), time.sleep(600)),
     "closed_stdin": lambda: then("", os.close(0), time.sleep(600)),
     "deaf": lambda: then("", signal.signal(signal.SIGTERM, signal.SIG_IGN), hang()),
-    "floods_stderr": lambda: then("", flood(sys.stderr, 50_000_000), say('{"reply": "a"}\n')),
+    "floods_stderr": lambda: then(
+        "", flood(sys.stderr, 50_000_000), say('{"reply": "a"}\n')
+    ),
     "kills_parent": lambda: then("", os.kill(os.getppid(), signal.SIGKILL), hang()),
     "stops": lambda: os.kill(os.getpid(), signal.SIGSTOP),
     "exits": lambda: os._exit(0),
@@ -441,7 +472,9 @@ LINES: dict[str, Any] = {
 
 
 SERVERS: dict[str, Any] = {
-    "mcp_family": lambda: then("", multiply(), signal.signal(signal.SIGTERM, signal.SIG_IGN)),
+    "mcp_family": lambda: then(
+        "", multiply(), signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ),
     "mcp_floods": lambda: flood(sys.stdout, 50_000_000),
     "mcp_exits": lambda: os._exit(0),
     "mcp_deaf": lambda: then("", signal.signal(signal.SIGTERM, signal.SIG_IGN), hang()),

@@ -33,13 +33,25 @@ class Asked(NamedTuple):
     @property
     def tokens(self) -> int:
         """What the prompt has."""
-        texts = [one.get("content") for one in self.body.get("messages", ())] or [self.body.get("message")]
-        return sum(len(load_encoding("o200k_base").encode_ordinary(str(text))) for text in texts)
+        texts = [one.get("content") for one in self.body.get("messages", ())] or [
+            self.body.get("message")
+        ]
+        return sum(
+            len(load_encoding("o200k_base").encode_ordinary(str(text)))
+            for text in texts
+        )
 
     @property
     def secret(self) -> str:
         """The credentials that came with it."""
-        return next((line for line in self.headers.split("\r\n") if line.lower().startswith("authorization")), "")
+        return next(
+            (
+                line
+                for line in self.headers.split("\r\n")
+                if line.lower().startswith("authorization")
+            ),
+            "",
+        )
 
     @property
     def elsewhere(self) -> str:
@@ -50,15 +62,31 @@ class Asked(NamedTuple):
         """Send bytes."""
         self.connection.sendall(data.encode() if isinstance(data, str) else data)
 
-    def answer(self, body: Any, status: str = "200 OK", *, length: int | None = None, **headers: Any) -> None:
+    def answer(
+        self,
+        body: Any,
+        status: str = "200 OK",
+        *,
+        length: int | None = None,
+        **headers: Any,
+    ) -> None:
         """Send an answer: a text or bytes as they are, anything else as JSON."""
         data = (
-            body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            body
+            if isinstance(body, bytes)
+            else body.encode()
+            if isinstance(body, str)
+            else json.dumps(body).encode()
         )
-        shown = {"content-type": "application/json", "content-length": str(len(data) if length is None else length)}
+        shown = {
+            "content-type": "application/json",
+            "content-length": str(len(data) if length is None else length),
+        }
         shown |= {name.replace("_", "-"): value for name, value in headers.items()}
         lines = "".join(f"{name}: {value}\r\n" for name, value in shown.items())
-        self.send(f"HTTP/1.1 {status}\r\n{lines}connection: close\r\n\r\n".encode() + data)
+        self.send(
+            f"HTTP/1.1 {status}\r\n{lines}connection: close\r\n\r\n".encode() + data
+        )
 
     def again(self, data: bytes | str, seconds: float = 0.0) -> None:
         """Send bytes until nobody takes them, or the server stops."""
@@ -68,11 +96,15 @@ class Asked(NamedTuple):
     def chunked(self, packed: str = "") -> None:
         """Begin an answer that comes in chunks."""
         more = f"content-encoding: {packed}\r\n" if packed else ""
-        self.send(f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{more}transfer-encoding: chunked\r\n\r\n")
+        self.send(
+            f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{more}transfer-encoding: chunked\r\n\r\n"
+        )
 
 
 def _reset(asked: Asked) -> None:
-    asked.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    asked.connection.setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+    )
 
 
 def _usage(value: Any) -> Callable[[Asked], None]:
@@ -88,11 +120,15 @@ def _body(body: Any, status: str = "200 OK", **headers: Any) -> Callable[[Asked]
 
 
 def _busy(after: str) -> Callable[[Asked], None]:
-    return _body({"error": {"message": "Slow down."}}, "429 Too Many Requests", retry_after=after)
+    return _body(
+        {"error": {"message": "Slow down."}}, "429 Too Many Requests", retry_after=after
+    )
 
 
 def _drip(asked: Asked) -> None:
-    asked.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
+    asked.send(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n"
+    )
     asked.again(" ", 0.2)
 
 
@@ -106,7 +142,10 @@ def _bomb(asked: Asked) -> None:
 
 
 def _bombs(asked: Asked) -> None:
-    asked.answer(gzip.compress(gzip.compress(b" " * 100_000_000, 9), 9), content_encoding="gzip, gzip")
+    asked.answer(
+        gzip.compress(gzip.compress(b" " * 100_000_000, 9), 9),
+        content_encoding="gzip, gzip",
+    )
 
 
 def _bad_chunk(asked: Asked) -> None:
@@ -125,7 +164,9 @@ def _twice(asked: Asked) -> None:
 
 
 def _echo(status: str) -> Callable[[Asked], None]:
-    return lambda asked: asked.answer({"error": {"message": f"{asked.secret} {ESCAPES}"}}, status)
+    return lambda asked: asked.answer(
+        {"error": {"message": f"{asked.secret} {ESCAPES}"}}, status
+    )
 
 
 def _redirect(status: str, to: str) -> Callable[[Asked], None]:
@@ -138,13 +179,28 @@ USAGE: dict[str, Callable[[Asked], None]] = {
     "usage_text": _usage("lots"),
     "usage_list": _usage([1, 2]),
     "usage_empty": _usage({}),
-    "usage_zero": _usage({"prompt_tokens": 0, "completion_tokens": 0, "in": 0, "out": 0}),
-    "usage_negative": _usage({"prompt_tokens": -500, "completion_tokens": -3, "in": -500, "out": -3}),
-    "usage_words": _usage({"prompt_tokens": "a dozen", "completion_tokens": "3.x", "in": "a dozen", "out": "3.x"}),
-    "usage_infinite": lambda asked: asked.answer(
-        json.dumps(asked.usual(usage="?")).replace('"?"', '{"prompt_tokens": 1e999, "in": 1e999, "out": NaN}')
+    "usage_zero": _usage(
+        {"prompt_tokens": 0, "completion_tokens": 0, "in": 0, "out": 0}
     ),
-    "usage_true": _usage({"prompt_tokens": True, "completion_tokens": 1.5, "in": True, "out": 1.5}),
+    "usage_negative": _usage(
+        {"prompt_tokens": -500, "completion_tokens": -3, "in": -500, "out": -3}
+    ),
+    "usage_words": _usage(
+        {
+            "prompt_tokens": "a dozen",
+            "completion_tokens": "3.x",
+            "in": "a dozen",
+            "out": "3.x",
+        }
+    ),
+    "usage_infinite": lambda asked: asked.answer(
+        json.dumps(asked.usual(usage="?")).replace(
+            '"?"', '{"prompt_tokens": 1e999, "in": 1e999, "out": NaN}'
+        )
+    ),
+    "usage_true": _usage(
+        {"prompt_tokens": True, "completion_tokens": 1.5, "in": True, "out": 1.5}
+    ),
 }
 TEXTS: dict[str, Callable[[Asked], None]] = {
     "text_null": _text(None),
@@ -152,12 +208,18 @@ TEXTS: dict[str, Callable[[Asked], None]] = {
     "text_object": _text({"a": [1]}),
     "text_empty": _text(""),
     "text_megabytes": _text("word " * 1_000_000),
-    "text_surrogate": lambda asked: asked.answer(json.dumps(asked.usual("?")).replace("?", "\\ud83d")),
+    "text_surrogate": lambda asked: asked.answer(
+        json.dumps(asked.usual("?")).replace("?", "\\ud83d")
+    ),
     "text_controls": _text(f"\0{ESCAPES}"),
     "text_secret": lambda asked: asked.answer(asked.usual(asked.secret)),
-    "choices_none": _body({"choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 5_000}}),
+    "choices_none": _body(
+        {"choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 5_000}}
+    ),
     "choices_null": _body({"choices": None}),
-    "tool_call": _body({"choices": [{"message": {"tool_calls": [{}]}, "finish_reason": "tool_calls"}]}),
+    "tool_call": _body(
+        {"choices": [{"message": {"tool_calls": [{}]}, "finish_reason": "tool_calls"}]}
+    ),
     "object_empty": _body({}),
     "array": _body([]),
     "null": _body("null"),
@@ -168,8 +230,12 @@ TEXTS: dict[str, Callable[[Asked], None]] = {
     "html": _body("<html><script>alert(1)</script>", content_type="text/html"),
     "wrong_type": lambda asked: asked.answer(asked.usual(), content_type="image/png"),
     "utf16": lambda asked: asked.answer(json.dumps(asked.usual()).encode("utf-16")),
-    "not_utf8": _body(b'{"reply": "\xff\xfe"}', content_type="application/json; charset=utf-8"),
-    "strange_charset": lambda asked: asked.answer(asked.usual(), content_type="application/json; charset=zip"),
+    "not_utf8": _body(
+        b'{"reply": "\xff\xfe"}', content_type="application/json; charset=utf-8"
+    ),
+    "strange_charset": lambda asked: asked.answer(
+        asked.usual(), content_type="application/json; charset=zip"
+    ),
     "nothing": _body(""),
     "no_content": _body("", "204 No Content"),
     "half": _body('{"choices": [{"mess'),
@@ -190,7 +256,9 @@ STATUSES: dict[str, Callable[[Asked], None]] = {
     "retry_date": _busy("Fri, 31 Dec 9999 23:59:59 GMT"),
     "retry_bad_date": _busy("Fri, 99 Dec 99999 99:99:99 GMT"),
     "redirect_loop": _redirect("307 Temporary Redirect", ""),
-    "redirect_host": lambda asked: _redirect("307 Temporary Redirect", asked.elsewhere)(asked),
+    "redirect_host": lambda asked: _redirect("307 Temporary Redirect", asked.elsewhere)(
+        asked
+    ),
     "redirect_get": _redirect("301 Moved Permanently", "/elsewhere"),
     "redirect_file": _redirect("302 Found", "file:///etc/passwd"),
     "redirect_nowhere": _redirect("308 Permanent Redirect", "http://127.0.0.1:9/"),
@@ -206,15 +274,21 @@ WIRES: dict[str, Callable[[Asked], None]] = {
     "drip": _drip,
     "endless": _endless,
     "endless_head": _endless_head,
-    "long_head": lambda asked: asked.send("HTTP/1.1 200 OK\r\nx: " + "a" * 10_000_000 + "\r\n\r\n"),
+    "long_head": lambda asked: asked.send(
+        "HTTP/1.1 200 OK\r\nx: " + "a" * 10_000_000 + "\r\n\r\n"
+    ),
     "bad_chunk": _bad_chunk,
     "bomb": _bomb,
     "bombs": _bombs,
     "no_gzip": lambda asked: asked.answer(asked.usual(), content_encoding="gzip"),
-    "cut_gzip": lambda asked: asked.answer(gzip.compress(b"{}" * 9_000)[:-20], content_encoding="gzip"),
+    "cut_gzip": lambda asked: asked.answer(
+        gzip.compress(b"{}" * 9_000)[:-20], content_encoding="gzip"
+    ),
     "deflated": lambda asked: asked.answer(zlib.compress(b"{}"), content_encoding="br"),
     "continues": lambda asked: asked.again("HTTP/1.1 100 Continue\r\n\r\n" * 100),
-    "hints": lambda asked: asked.again("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", 0.05),
+    "hints": lambda asked: asked.again(
+        "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", 0.05
+    ),
     "tls": lambda asked: asked.send(b"\x15\x03\x01\x00\x02\x02\x50" * 3),
     "no_http": lambda asked: asked.send("SSH-2.0-OpenSSH_9.6\r\n" + ESCAPES),
     "nuls": lambda asked: asked.send(bytes(100_000)),
@@ -255,10 +329,20 @@ class _Handler(socketserver.BaseRequestHandler):
         with suppress(OSError, ValueError):
             self.request.settimeout(30)
             with self.request.makefile("rb") as file:
-                headers = "".join(iter(lambda: file.readline().decode("latin-1"), "\r\n"))
-                lengths = [line for line in headers.lower().split("\r\n") if line.startswith("content-length:")]
-                body = json.loads(file.read(int(lengths[0].partition(":")[2])) if lengths else b"{}")
-            asked = Asked(self.request, self.server.stopping, headers, body, self.server.usual)
+                headers = "".join(
+                    iter(lambda: file.readline().decode("latin-1"), "\r\n")
+                )
+                lengths = [
+                    line
+                    for line in headers.lower().split("\r\n")
+                    if line.startswith("content-length:")
+                ]
+                body = json.loads(
+                    file.read(int(lengths[0].partition(":")[2])) if lengths else b"{}"
+                )
+            asked = Asked(
+                self.request, self.server.stopping, headers, body, self.server.usual
+            )
             if body:  # a redirected GET has none
                 self.server.prompts.append(asked.tokens)
                 self.server.led_away += headers.startswith(f"POST {AWAY}")

@@ -33,11 +33,22 @@ class Calm(NamedTuple):
 
     def copied(self, folder: Path) -> Path:
         """Copy the project and its run, as a process leaves them that is killed at the end of the conversation."""
-        shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns(*_WRITTEN_LAST), symlinks=True)
+        shutil.copytree(
+            self.folder,
+            folder,
+            ignore=shutil.ignore_patterns(*_WRITTEN_LAST),
+            symlinks=True,
+        )
         return folder
 
 
-_WRITTEN_LAST = ("results.json", "verdicts.csv", "summary.json", "heard.jsonl", "screen-*.txt")
+_WRITTEN_LAST = (
+    "results.json",
+    "verdicts.csv",
+    "summary.json",
+    "heard.jsonl",
+    "screen-*.txt",
+)
 
 
 def calm(folder: Path, count: int = 2) -> Calm:
@@ -59,7 +70,9 @@ def torn(setting: Setting) -> Iterator[Case]:
                 where = base.copied(folder / str(cut))
                 _only(where, JOURNAL).write_bytes(whole[:cut])
                 ended = play_in(where, ["--ltm-resume=latest"])
-                if why := ended.trouble or resumed_or_refused(where, ended, base.run, whole[:cut]):
+                if why := ended.trouble or resumed_or_refused(
+                    where, ended, base.run, whole[:cut]
+                ):
                     lost.append(f"cut at byte {cut}: {why}")
                 else:
                     shutil.rmtree(where)
@@ -70,7 +83,9 @@ def torn(setting: Setting) -> Iterator[Case]:
         yield Case(f"cuts-{some[0]}", play, (some,))
 
 
-def resumed_or_refused(folder: Path, ended: runs.Ended, undisturbed: Run, kept: bytes) -> str | None:
+def resumed_or_refused(
+    folder: Path, ended: runs.Ended, undisturbed: Run, kept: bytes
+) -> str | None:
     """Return what is lost of a run that was resumed after damage to its journal; None: nothing.
 
     Args:
@@ -81,12 +96,18 @@ def resumed_or_refused(folder: Path, ended: runs.Ended, undisturbed: Run, kept: 
     """
     if ended.status not in runs.FINE:
         same = _only(folder, JOURNAL).read_bytes() == kept
-        return None if same else f"refused, with status {ended.status}, and the journal was changed"
+        return (
+            None
+            if same
+            else f"refused, with status {ended.status}, and the journal was changed"
+        )
     now = runs.left(folder)
     told = [message for _, message in now.heard]
     rest = [message for _, message in undisturbed.heard][_replies(kept) :]
     return runs.changed(now, undisturbed) or (
-        None if told == rest else f"{len(told)} messages were sent, {len(rest)} were not recorded"
+        None
+        if told == rest
+        else f"{len(told)} messages were sent, {len(rest)} were not recorded"
     )
 
 
@@ -105,7 +126,9 @@ def flips(setting: Setting) -> Iterator[Case]:
                 _only(where, JOURNAL).write_bytes(flipped)
                 verified = play_in(where, ["ltm", "doctor", "--verify", "latest"])
                 ended = play_in(where, ["--ltm-resume=latest"])
-                why = ended.trouble or resumed_or_refused(where, ended, base.run, flipped)
+                why = ended.trouble or resumed_or_refused(
+                    where, ended, base.run, flipped
+                )
                 if why is None and verified.status == 0:
                     why = "the doctor has not noticed it"
                 if why:
@@ -136,13 +159,19 @@ DAMAGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "emptied": lambda _data, _chance: b"",
     "cut": lambda data, chance: data[: chance.randrange(len(data))],
     "flipped": lambda data, chance: _flipped(data, chance.randrange(8 * len(data))),
-    "garbage": lambda data, chance: data + bytes(chance.choices(range(0xC0, 0x100), k=500)),
+    "garbage": lambda data, chance: (
+        data + bytes(chance.choices(range(0xC0, 0x100), k=500))
+    ),
     "nuls": lambda data, _chance: data[:100] + bytes(4_096),
-    "another form": lambda data, _chance: data + b'{"event":"reply","exchange":"three","seconds":null}\n',
+    "another form": lambda data, _chance: (
+        data + b'{"event":"reply","exchange":"three","seconds":null}\n'
+    ),
     "no object": lambda data, _chance: b'[1]\n"text"\nnull\n' + data,
     "unknown": lambda data, _chance: b'{"event":"invented"}\n' + data,
     "deep": lambda data, _chance: data + b"[" * 100_000 + b"\n",
-    "numbers": lambda data, _chance: data + b'{"event":"reply","exchange":0,"seconds":-1e999}\n{"seconds":NaN}\n',
+    "numbers": lambda data, _chance: (
+        data + b'{"event":"reply","exchange":0,"seconds":-1e999}\n{"seconds":NaN}\n'
+    ),
 }
 
 
@@ -155,7 +184,11 @@ def _flipped(data: bytes, bit: int) -> bytes:
 def timings(setting: Setting) -> Iterator[Case]:
     """Yield damaged timings; they cost a notice, never the run or its reports."""
     base = calm(setting.folder / "calm")
-    kinds = [(name, way) for name in DAMAGES for way in ("resumed", "reported", "rescored", "report")]
+    kinds = [
+        (name, way)
+        for name in DAMAGES
+        for way in ("resumed", "reported", "rescored", "report")
+    ]
 
     def play(folder: Path, name: str, way: str) -> Outcome:
         if way == "resumed":
@@ -178,7 +211,9 @@ def timings(setting: Setting) -> Iterator[Case]:
             return _reported(where)
         if ended.status not in runs.FINE:
             return f"{name}, {way}: status {ended.status}: {ended.trouble or ended.screen[-500:]}"
-        return ended.trouble or (runs.changed(runs.left(where), base.run) if way == "resumed" else None)
+        return ended.trouble or (
+            runs.changed(runs.left(where), base.run) if way == "resumed" else None
+        )
 
     for name, way in setting.some(kinds):
         yield Case(f"{name.replace(' ', '-')}-{way}", play, (name, way))
@@ -187,11 +222,19 @@ def timings(setting: Setting) -> Iterator[Case]:
 def _reported(folder: Path) -> str | None:
     """Return what is wrong with the report file of a recorded run."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest_ltm", "report", "latest", "-o", "again.html"], cwd=folder,
-        env=runs.environment(folder), capture_output=True, check=False, timeout=runs.LIMIT,
-    )  # fmt: skip
+        [sys.executable, "-m", "pytest_ltm", "report", "latest", "-o", "again.html"],
+        cwd=folder,
+        env=runs.environment(folder),
+        capture_output=True,
+        check=False,
+        timeout=runs.LIMIT,
+    )
     (folder / "screen-report.txt").write_bytes(done.stdout + done.stderr)
-    return None if done.returncode == 0 else f"status {done.returncode}: {done.stderr.decode()[-500:]}"
+    return (
+        None
+        if done.returncode == 0
+        else f"status {done.returncode}: {done.stderr.decode()[-500:]}"
+    )
 
 
 # --- readers
@@ -202,7 +245,10 @@ READERS = ("show", "report -o again.html", "doctor", "runs")
 
 def _absurd(path: Path) -> None:
     data = json.loads(path.read_bytes())
-    path.write_text(json.dumps(data | {name: 10**400 for name in data if name.endswith("_tokens")}), encoding="utf-8")
+    path.write_text(
+        json.dumps(data | {name: 10**400 for name in data if name.endswith("_tokens")}),
+        encoding="utf-8",
+    )
 
 
 def readers(setting: Setting) -> Iterator[Case]:
@@ -213,7 +259,9 @@ def readers(setting: Setting) -> Iterator[Case]:
     def play(folder: Path, file: str, reader: str) -> Outcome:
         where = folder / "project"
         shutil.copytree(base.folder, where, symlinks=True)
-        path = _only(where, f".ltm/runs/*/{'*/results.json' if file == 'absurd' else file}")
+        path = _only(
+            where, f".ltm/runs/*/{'*/results.json' if file == 'absurd' else file}"
+        )
         if file == "absurd":
             _absurd(path)
         else:
@@ -221,14 +269,29 @@ def readers(setting: Setting) -> Iterator[Case]:
             os.mkfifo(path)
         command, *words = reader.split()
         done = subprocess.run(
-            [sys.executable, "-m", "pytest_ltm", command, *["latest"] * (command != "runs"), *words], cwd=where,
-            env=runs.environment(where), capture_output=True, check=False, timeout=runs.LIMIT,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pytest_ltm",
+                command,
+                *["latest"] * (command != "runs"),
+                *words,
+            ],
+            cwd=where,
+            env=runs.environment(where),
+            capture_output=True,
+            check=False,
+            timeout=runs.LIMIT,
+        )
         (where / "screen-reader.txt").write_bytes(done.stdout + done.stderr)
         if file != "absurd":
             path.unlink()
         crashed = done.returncode not in {0, 1, 2} or b"Traceback" in done.stderr
-        return one(f"status {done.returncode}: {done.stderr.decode()[-500:]}" if crashed else None)
+        return one(
+            f"status {done.returncode}: {done.stderr.decode()[-500:]}"
+            if crashed
+            else None
+        )
 
     for file, reader in setting.some(kinds):
         yield Case(f"{Path(file).stem}-{reader.split()[0]}", play, (file, reader))
@@ -244,7 +307,9 @@ def _link(path: Path) -> None:
 
 def _socket(path: Path) -> None:
     here = Path.cwd()
-    with socket.socket(socket.AF_UNIX) as one:  # the address may have a hundred letters only
+    with socket.socket(
+        socket.AF_UNIX
+    ) as one:  # the address may have a hundred letters only
         descriptor = os.open(path.parent, os.O_RDONLY)
         one.bind(f"/proc/self/fd/{descriptor}/{path.name}")
         os.close(descriptor)
@@ -280,12 +345,16 @@ def places(setting: Setting) -> Iterator[Case]:
             return one("something was written where the link leads")
         if ended.status in runs.FINE and "journal" in file:
             return one("it was not noticed")
-        if path.is_symlink() or not path.is_file():  # a file that is written as a whole takes the place
+        if (
+            path.is_symlink() or not path.is_file()
+        ):  # a file that is written as a whole takes the place
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
             aside.rename(path)
         again = runs.resumed(where)
         if again.status not in runs.FINE:
-            return one(f"put back, it ends with status {again.status}: {again.screen[-500:]}")
+            return one(
+                f"put back, it ends with status {again.status}: {again.screen[-500:]}"
+            )
         return one(runs.changed(runs.left(where), base.run))
 
     for name, file in setting.some(kinds):

@@ -1,7 +1,7 @@
 """The matrix: which rows there are, how they are played, and what is counted.
 
-Cases are played two at a time. Their processes are descendants of this one, whatever becomes of them in between, and
-nothing else is ever touched.
+Cases are played two at a time. Their processes are descendants of this one, whatever
+becomes of them in between, and nothing else is ever touched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.faults import agents, commands, disks, doors, endings, journals, processes, replies, served, servers
+from benchmarks.faults import (
+    agents,
+    commands,
+    disks,
+    doors,
+    endings,
+    journals,
+    processes,
+    replies,
+    served,
+    servers,
+)
 from benchmarks.faults.cases import Case, Cases, Outcome, Setting
 from benchmarks.faults.traces import Traces, traces
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -43,23 +54,53 @@ class Row(NamedTuple):
 
 
 ROWS = {
-    "kills": Row("the process is killed at random moments and resumed", endings.kills, 200, 2),
-    "workers": Row("workers of xdist are killed, also while they start", endings.workers, 100, 1),
-    "signals": Row("SIGTERM, SIGHUP or SIGINT, with children that ignore them", endings.signals, 30, 1),
-    "stops": Row("the process is stopped for longer than a reply may take", endings.stops, 6, 1),
+    "kills": Row(
+        "the process is killed at random moments and resumed", endings.kills, 200, 2
+    ),
+    "workers": Row(
+        "workers of xdist are killed, also while they start", endings.workers, 100, 1
+    ),
+    "signals": Row(
+        "SIGTERM, SIGHUP or SIGINT, with children that ignore them",
+        endings.signals,
+        30,
+        1,
+    ),
+    "stops": Row(
+        "the process is stopped for longer than a reply may take", endings.stops, 6, 1
+    ),
     "torn": Row("a journal is cut, at every byte", journals.torn, 100_000, 24),
     "flips": Row("a bit of the journal is flipped", journals.flips, 500, 16),
     "timings": Row("timings.jsonl is damaged", journals.timings, 40, 4),
-    "places": Row("something else stands in the place of a file", journals.places, 15, 3),
-    "readers": Row("a pipe in the place of what a command reads, or absurd figures in it", journals.readers, 24, 3),
-    "commands": Row("commands that write files are killed, and given again", commands.interrupted, 60, 4),
+    "places": Row(
+        "something else stands in the place of a file", journals.places, 15, 3
+    ),
+    "readers": Row(
+        "a pipe in the place of what a command reads, or absurd figures in it",
+        journals.readers,
+        24,
+        3,
+    ),
+    "commands": Row(
+        "commands that write files are killed, and given again",
+        commands.interrupted,
+        60,
+        4,
+    ),
     "names": Row("definitions in files with odd names", commands.odd_names, 15, 3),
     "disks": Row("the disk is full", disks.full, 30, 3),
     "agents": Row("hostile agents, beside well-behaved ones", agents.hostile, 1_000, 3),
-    "replies": Row("replies of 100,000 characters to every suite", replies.long_replies, 100, 2),
+    "replies": Row(
+        "replies of 100,000 characters to every suite", replies.long_replies, 100, 2
+    ),
     "servers": Row("hostile servers, on a budget", servers.hostile, 1_000, 3),
     "served": Row("people without a key at ltm serve", served.served, 3, 2),
-    "doors": Row("secrets and control characters behind every kind of output", doors.opened, 100, 3),
+    "doors": Row(
+        "secrets and control characters behind every kind of output",
+        doors.opened,
+        100,
+        3,
+    ),
 }
 
 
@@ -96,9 +137,14 @@ class Tally:
     def to_json(self) -> dict[str, Any]:
         """Return all of it."""
         return {
-            "tried": self.tried, "survived": self.survived, "lost": self.lost, "orphans": self.orphans,
-            "secrets": self.secrets, "escapes": self.escapes, "seconds": round(self.seconds, 1),
-        }  # fmt: skip
+            "tried": self.tried,
+            "survived": self.survived,
+            "lost": self.lost,
+            "orphans": self.orphans,
+            "secrets": self.secrets,
+            "escapes": self.escapes,
+            "seconds": round(self.seconds, 1),
+        }
 
 
 def main(argv: Sequence[str]) -> int:
@@ -114,26 +160,57 @@ def main(argv: Sequence[str]) -> int:
         ConfigurationError: there is no such row.
         LtmError: the system cannot tell which processes a run leaves.
     """
-    parser = argparse.ArgumentParser(prog="python -m benchmarks faults", description=__doc__)
-    parser.add_argument("--only", action="append", metavar="ROW", help=f"repeatable; rows: {', '.join(ROWS)}")
-    parser.add_argument("--quick", action="store_true", help="a few of each row, in a minute or two")
-    parser.add_argument("--seed", type=int, default=0, help="of the random moments and choices (0)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks faults", description=__doc__
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="ROW",
+        help=f"repeatable; rows: {', '.join(ROWS)}",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a few of each row, in a minute or two"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the random moments and choices (0)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(argv)
     for name in given.only or ():
         if name not in ROWS:
             hint = did_you_mean(name, ROWS)
-            raise ConfigurationError(f"there is no row {name!r}.{hint} There are {', '.join(ROWS)}.")
-    rows = {name: row for name, row in ROWS.items() if not given.only or name in given.only}
+            raise ConfigurationError(
+                f"there is no row {name!r}.{hint} There are {', '.join(ROWS)}."
+            )
+    rows = {
+        name: row for name, row in ROWS.items() if not given.only or name in given.only
+    }
     processes.adopt()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="ltm-faults-")).resolve()
     tallies: dict[str, Tally] = {}
     if not given.json:
-        print(_line("", "tried", "survived", "lost", "orphans", "secrets", "escapes", "seconds"), flush=True)
+        print(
+            _line(
+                "",
+                "tried",
+                "survived",
+                "lost",
+                "orphans",
+                "secrets",
+                "escapes",
+                "seconds",
+            ),
+            flush=True,
+        )
     try:
         for name, row in rows.items():
-            setting = Setting(folder=folder / name, size=row.quick if given.quick else row.size, seed=given.seed)
+            setting = Setting(
+                folder=folder / name,
+                size=row.quick if given.quick else row.size,
+                seed=given.seed,
+            )
             tallies[name] = played(row, setting)
             if not given.json:
                 print("\n".join(_row(name, row, tallies[name])), flush=True)
@@ -145,7 +222,10 @@ def main(argv: Sequence[str]) -> int:
     if given.json:
         print(json.dumps(_document(tallies, given.seed), indent=1))
     else:
-        print(*_ending(tallies, given.seed, "" if is_clean else f"; see {folder}"), sep="\n")
+        print(
+            *_ending(tallies, given.seed, "" if is_clean else f"; see {folder}"),
+            sep="\n",
+        )
     return 0 if is_clean else 1
 
 
@@ -158,8 +238,14 @@ def played(row: Row, setting: Setting) -> Tally:
         running: dict[Future[tuple[Outcome, int, Traces]], str] = {}
         try:
             while True:
-                while len(running) < AT_ONCE and tally.tried < setting.size and (case := next(cases, None)):
-                    running[pool.submit(_played, case, setting.folder / case.name)] = case.name
+                while (
+                    len(running) < AT_ONCE
+                    and tally.tried < setting.size
+                    and (case := next(cases, None))
+                ):
+                    running[pool.submit(_played, case, setting.folder / case.name)] = (
+                        case.name
+                    )
                 if not running:
                     break
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
@@ -198,7 +284,12 @@ def _line(name: str, *columns: object) -> str:
 
 def _row(name: str, row: Row, tally: Tally) -> Iterator[str]:
     counts = (tally.lost, tally.orphans, tally.secrets, tally.escapes)
-    yield _line(name, tally.tried, tally.survived, *map(len, counts), f"{tally.seconds:.0f}") + f"  {row.what}"
+    yield (
+        _line(
+            name, tally.tried, tally.survived, *map(len, counts), f"{tally.seconds:.0f}"
+        )
+        + f"  {row.what}"
+    )
     for what, found in zip(("lost", "orphan", "secret", "escape"), counts, strict=True):
         yield from (f"  {what}: {one}" for one in found[:SHOWN])
         if len(found) > SHOWN:
@@ -208,16 +299,23 @@ def _row(name: str, row: Row, tally: Tally) -> Iterator[str]:
 def _ending(tallies: dict[str, Tally], seed: int, kept: str) -> Iterator[str]:
     total = _total(tallies)
     counts = (total.lost, total.orphans, total.secrets, total.escapes)
-    yield _line("total", total.tried, total.survived, *map(len, counts), f"{total.seconds:.0f}")
+    yield _line(
+        "total", total.tried, total.survived, *map(len, counts), f"{total.seconds:.0f}"
+    )
     yield f"pytest-ltm {version('pytest-ltm')}, seed {seed}, {datetime.now(timezone.utc):%Y-%m-%d}{kept}"
 
 
 def _document(tallies: dict[str, Tally], seed: int) -> dict[str, Any]:
     return {
-        "version": version("pytest-ltm"), "date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "seed": seed,
-        "rows": {name: {"what": ROWS[name].what, **tally.to_json()} for name, tally in tallies.items()},
+        "version": version("pytest-ltm"),
+        "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+        "seed": seed,
+        "rows": {
+            name: {"what": ROWS[name].what, **tally.to_json()}
+            for name, tally in tallies.items()
+        },
         "total": _total(tallies).to_json(),
-    }  # fmt: skip
+    }
 
 
 def _total(tallies: dict[str, Tally]) -> Tally:

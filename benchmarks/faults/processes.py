@@ -26,8 +26,12 @@ def adopt() -> None:
     Raises:
         LtmError: the system cannot tell which processes a run leaves.
     """
-    if sys.platform != "linux" or ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise LtmError("the faults are tried on Linux only: elsewhere nobody can tell which processes a run has left")
+    if sys.platform != "linux" or ctypes.CDLL(None).prctl(
+        _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0
+    ):
+        raise LtmError(
+            "the faults are tried on Linux only: elsewhere nobody can tell which processes a run has left"
+        )
 
 
 def of(folder: Path) -> list[int]:
@@ -57,7 +61,9 @@ def _descendants() -> list[int]:
     for path in Path("/proc").iterdir():
         if path.name.isdecimal():
             with suppress(OSError, IndexError):
-                state, parent = (path / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                state, parent = (
+                    (path / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                )
                 below.setdefault(int(parent), []).append(int(path.name))
                 if state == b"Z":
                     ended.add(int(path.name))
@@ -69,7 +75,10 @@ def _descendants() -> list[int]:
 
 def _belongs(pid: int, folder: Path) -> bool:
     with suppress(OSError):
-        if f"{MARK}={folder}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes() + b"\0":
+        if (
+            f"{MARK}={folder}\0".encode()
+            in Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
+        ):
             return True
     with suppress(OSError):
         return Path(os.readlink(f"/proc/{pid}/cwd")).is_relative_to(folder)  # noqa: PTH115 - it may be deleted

@@ -37,30 +37,57 @@ SUITES = ("standard", "extended", "hygiene", "reasoning", "learning")
 
 def long_replies(setting: Setting) -> Iterator[Case]:
     """Yield suites that are answered at length; each example has a score, and none for its length."""
-    for suite, part in setting.some([(suite, part) for suite in SUITES for part in PARTS]):
+    for suite, part in setting.some(
+        [(suite, part) for suite in SUITES for part in PARTS]
+    ):
         yield Case(f"{suite}-{part}", _play, (suite, PARTS[part]))
 
 
 def _play(folder: Path, suite: str, part: str) -> Outcome:
-    short, long = (_scores(folder / str(length), suite, part, length) for length in (1, LONG))
+    short, long = (
+        _scores(folder / str(length), suite, part, length) for length in (1, LONG)
+    )
     if isinstance(short, str) or isinstance(long, str):
         return one(f"{short if isinstance(short, str) else long}")
-    unscored = [name for name, score in short.items() if score is not None and long.get(name) is None]
-    better = [name for name, score in long.items() if score is not None and score > (short.get(name) or 0)]
+    unscored = [
+        name
+        for name, score in short.items()
+        if score is not None and long.get(name) is None
+    ]
+    better = [
+        name
+        for name, score in long.items()
+        if score is not None and score > (short.get(name) or 0)
+    ]
     if unscored:
         return one(f"no longer scored: {', '.join(unscored)}")
     return one(f"gain by their length: {', '.join(better)}" if better else None)
 
 
-def _scores(folder: Path, suite: str, part: str, length: int) -> dict[str, float | None] | str:
+def _scores(
+    folder: Path, suite: str, part: str, length: int
+) -> dict[str, float | None] | str:
     """Return the score of each example, or what is wrong with the run."""
     folder.mkdir()
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (folder / "repeating.py").write_text(AGENT, encoding="utf-8")
-    words = [f"--ltm-suite={suite}", "--ltm-examples=1", "--ltm-span=isolated", "--ltm-no-probe", "--tb=no"]
+    words = [
+        f"--ltm-suite={suite}",
+        "--ltm-examples=1",
+        "--ltm-span=isolated",
+        "--ltm-no-probe",
+        "--tb=no",
+    ]
     more = {"LTM_FAULTS_PART": part, "LTM_FAULTS_LENGTH": str(length)}
     ended = runs.run(folder, ["--ltm-agent=repeating:Repeating", *words], more)
     if ended.trouble or ended.status not in runs.FINE:
-        return ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}"
-    tables = [json.loads(path.read_bytes()) for path in folder.glob(".ltm/runs/*/*/results.json")]
-    return {row["example"]: row["score"] for table in tables for row in table["scenarios"]}
+        return (
+            ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}"
+        )
+    tables = [
+        json.loads(path.read_bytes())
+        for path in folder.glob(".ltm/runs/*/*/results.json")
+    ]
+    return {
+        row["example"]: row["score"] for table in tables for row in table["scenarios"]
+    }

@@ -63,7 +63,9 @@ def prepared(folder: Path, count: int = 2) -> Path:
     shutil.copy(killed.AGENTS, folder / "drilled.py")
     (folder / "test_talk.py").write_text(TALK.format(count=count), encoding="utf-8")
     (folder / "conftest.py").touch()
-    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # the root: pytest looks at nothing above
+    (folder / "pytest.ini").write_text(
+        "[pytest]\n", encoding="utf-8"
+    )  # the root: pytest looks at nothing above
     return folder
 
 
@@ -74,12 +76,25 @@ def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str
 
 
 _APART = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
-_OURS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
+_OURS = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "COLUMNS": "200",
+}
 
 
 def pytest_command(given: Sequence[str]) -> list[str]:
     """Return the command of a run, with our plugin alone."""
-    return [sys.executable, "-m", "pytest", "-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]
+    return [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "pytest_ltm.plugin",
+        "-p",
+        "no:cacheprovider",
+        *given,
+    ]
 
 
 def run(
@@ -102,9 +117,14 @@ def run(
     screen = folder / f"screen-{len(list(folder.glob('screen-*.txt')))}.txt"
     with screen.open("wb") as output:
         process = subprocess.Popen(
-            [*wrap, *pytest_command(given)], cwd=folder, env=environment(folder, more), stdin=subprocess.DEVNULL,
-            stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
+            [*wrap, *pytest_command(given)],
+            cwd=folder,
+            env=environment(folder, more),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
         status: int | None = None
         try:
             disturb(process)
@@ -118,11 +138,15 @@ def run(
     return Ended(status, screen.read_text(encoding="utf-8", errors="replace"))
 
 
-def undisturbed(folder: Path, given: Sequence[str], more: Mapping[str, str] | None = None) -> killed.Run:
+def undisturbed(
+    folder: Path, given: Sequence[str], more: Mapping[str, str] | None = None
+) -> killed.Run:
     """Return what a run leaves that meets no fault; LtmError with its screen if it breaks."""
     ended = run(folder, given, more)
     if ended.status not in FINE:
-        raise LtmError(f"the undisturbed run ended with status {ended.status}:\n{ended.screen[-2_000:]}")
+        raise LtmError(
+            f"the undisturbed run ended with status {ended.status}:\n{ended.screen[-2_000:]}"
+        )
     return left(folder)
 
 

@@ -17,7 +17,12 @@ from benchmarks.faults.cases import Case, Outcome, Setting, one
 HOST = "127.0.0.1"
 STRANGERS = 3_000
 """Connections without a key, with a post that never ends."""
-LONG = ("/compare?before={0}&after=b", "/report/{0}", "/live?run={0}", "/compare?before=a%00&after=b")
+LONG = (
+    "/compare?before={0}&after=b",
+    "/report/{0}",
+    "/live?run={0}",
+    "/compare?before=a%00&after=b",
+)
 
 
 def served(setting: Setting) -> Iterator[Case]:
@@ -28,13 +33,30 @@ def served(setting: Setting) -> Iterator[Case]:
 
 
 def _play(folder: Path, calm: Path, name: str) -> Outcome:
-    command = [sys.executable, "-m", "pytest_ltm", "serve", "--port=0", f"--ltm-dir={calm / '.ltm'}"]
-    with (folder / "screen.txt").open("wb") as errors, subprocess.Popen(
-        command, cwd=folder, env=runs.environment(folder), stdout=subprocess.PIPE, stderr=errors, text=True
-    ) as server:  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pytest_ltm",
+        "serve",
+        "--port=0",
+        f"--ltm-dir={calm / '.ltm'}",
+    ]
+    with (
+        (folder / "screen.txt").open("wb") as errors,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=runs.environment(folder),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as server,
+    ):
         assert server.stdout is not None
         try:
-            place = re.match(r"http://[\d.]+:(\d+)(/open/\w+)", server.stdout.readline())
+            place = re.match(
+                r"http://[\d.]+:(\d+)(/open/\w+)", server.stdout.readline()
+            )
             assert place is not None
             port = int(place[1])
             cookie = _ask(port, place[2])[1].partition(";")[0]
@@ -44,7 +66,14 @@ def _play(folder: Path, calm: Path, name: str) -> Outcome:
             server.terminate()
     if "Traceback" in (folder / "screen.txt").read_text():
         return one("a traceback")
-    return one(trouble or (None if status == http.client.OK else f"afterwards its page has status {status}"))
+    return one(
+        trouble
+        or (
+            None
+            if status == http.client.OK
+            else f"afterwards its page has status {status}"
+        )
+    )
 
 
 def _ask(port: int, path: str, cookie: str = "") -> tuple[int, str]:
@@ -58,7 +87,8 @@ def _ask(port: int, path: str, cookie: str = "") -> tuple[int, str]:
 def _post(port: int, path: str = "/sit/nobody") -> socket.socket:
     """Begin to post what never comes."""
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nOrigin: http://{HOST}:{port}\r\nContent-Length: 99999\r\n\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\n"
+        f"Origin: http://{HOST}:{port}\r\nContent-Length: 99999\r\n\r\n"
     )
     connection = socket.create_connection((HOST, port), timeout=30)
     connection.sendall(head.encode())
@@ -66,8 +96,14 @@ def _post(port: int, path: str = "/sit/nobody") -> socket.socket:
 
 
 def _long(port: int, cookie: str) -> str | None:
-    asked = [_ask(port, path.format("a" * size), cookie)[0] for path in LONG for size in (300, 5_000)]
-    return None if all(status in {404, 414} for status in asked) else f"it answers {asked}"
+    asked = [
+        _ask(port, path.format("a" * size), cookie)[0]
+        for path in LONG
+        for size in (300, 5_000)
+    ]
+    return (
+        None if all(status in {404, 414} for status in asked) else f"it answers {asked}"
+    )
 
 
 def _leave(port: int, _: str) -> None:
@@ -82,4 +118,8 @@ def _crowd(port: int, _: str) -> None:
                 stack.enter_context(_post(port))
 
 
-_TROUBLES: dict[str, Callable[[int, str], str | None]] = {"long": _long, "leaves": _leave, "crowd": _crowd}
+_TROUBLES: dict[str, Callable[[int, str], str | None]] = {
+    "long": _long,
+    "leaves": _leave,
+    "crowd": _crowd,
+}

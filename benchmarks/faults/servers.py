@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
-from benchmarks.faults.hostile_server import ANSWERS, STATUSES, USAGE, WIRES, Server, serving
+from benchmarks.faults.hostile_server import (
+    ANSWERS,
+    STATUSES,
+    USAGE,
+    WIRES,
+    Server,
+    serving,
+)
 from benchmarks.killed import Run
 
 BUDGET = 400
@@ -34,7 +41,10 @@ def test_judged(ltm, ltm_judge, number):
 
 def _chat(text: Any = "Noted.", **more: Any) -> Any:
     message = {"role": "assistant", "content": text}
-    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], **more}
+    return {
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        **more,
+    }
 
 
 def _reply(text: Any = "Noted.", **more: Any) -> Any:
@@ -99,9 +109,14 @@ TRIED = {
 
 def hostile(setting: Setting) -> Iterator[Case]:
     """Yield every hostile answer to a chat model's client, to an agent's and to a judge's."""
-    calm = runs.undisturbed(runs.prepared(setting.folder / "calm"), [*runs.words(BEFORE), "--ltm-max-tokens=1m"])
+    calm = runs.undisturbed(
+        runs.prepared(setting.folder / "calm"),
+        [*runs.words(BEFORE), "--ltm-max-tokens=1m"],
+    )
     spent = sum(_spent(setting.folder / "calm").values())
-    for kind, how in setting.some([(kind, how) for kind, hows in TRIED.items() for how in hows]):
+    for kind, how in setting.some(
+        [(kind, how) for kind, hows in TRIED.items() for how in hows]
+    ):
         yield Case(f"{kind}-{how}", _play, (kind, how, calm, spent))
 
 
@@ -109,39 +124,65 @@ def _play(folder: Path, name: str, how: str, calm: Run, spent: int) -> Outcome:
     kind = KINDS[name]
     with serving(how, kind.usual) as server:
         runs.prepared(folder)
-        (folder / "bad.yml").write_text(kind.agent.format(url=server.url), encoding="utf-8")
+        (folder / "bad.yml").write_text(
+            kind.agent.format(url=server.url), encoding="utf-8"
+        )
         (folder / "test_judged.py").write_text(JUDGED, encoding="utf-8")
         more = [word.format(url=server.url) for word in kind.words]
         agents = "bad=bad.yml" if name == "judge" else f"{BEFORE},bad=bad.yml"
         budget = (2_000 if name == "judge" else spent) + BUDGET
-        ended = runs.run(folder, [*runs.words(agents), *LIMITS, *more, f"--ltm-max-tokens={budget}"])
+        ended = runs.run(
+            folder, [*runs.words(agents), *LIMITS, *more, f"--ltm-max-tokens={budget}"]
+        )
     if server.led_away:
         return one("the conversation was sent to another host")
     if ended.trouble or ended.status not in {*runs.FINE, 75}:
-        return one(ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}")
-    if name != "judge" and (harm := runs.changed(runs.left(folder), calm, only="before")):
+        return one(
+            ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}"
+        )
+    if name != "judge" and (
+        harm := runs.changed(runs.left(folder), calm, only="before")
+    ):
         return one(harm)
     if name == "judge" and (harm := _zeros(folder)):
         return one(harm)
-    return one(_over_budget(folder, how, server, budget - (0 if name == "judge" else spent)))
+    return one(
+        _over_budget(folder, how, server, budget - (0 if name == "judge" else spent))
+    )
 
 
 def _over_budget(folder: Path, how: str, server: Server, budget: int) -> str | None:
     """Return by how much the budget was exceeded by what the server got, or what it was not charged for."""
     sent, dearest = sum(server.prompts), max(server.prompts, default=0)
-    if how in STATUSES:  # refused: nobody bills that, and after a few of them the agent is gone
-        return f"{len(server.prompts)} requests were made" if len(server.prompts) > MOST else None
+    if (
+        how in STATUSES
+    ):  # refused: nobody bills that, and after a few of them the agent is gone
+        return (
+            f"{len(server.prompts)} requests were made"
+            if len(server.prompts) > MOST
+            else None
+        )
     if sent > SLACK * (budget + dearest):
         return f"{sent} tokens were sent on a budget of {budget}"
-    charged = sum(total for key, total in _spent(folder).items() if not key.endswith("before"))
-    return f"{sent} tokens were sent and {charged} charged" if SLACK * charged < sent else None
+    charged = sum(
+        total for key, total in _spent(folder).items() if not key.endswith("before")
+    )
+    return (
+        f"{sent} tokens were sent and {charged} charged"
+        if SLACK * charged < sent
+        else None
+    )
 
 
 def _spent(folder: Path) -> dict[str, int]:
     """Return the tokens that were charged, by what for and the agent."""
     (path,) = folder.glob(".ltm/runs/*/budget.json")
     ledger = json.loads(path.read_text(encoding="utf-8"))
-    return {f"{side} {who.partition('~')[0]}": row[1] for side, rows in ledger.items() for who, row in rows.items()}
+    return {
+        f"{side} {who.partition('~')[0]}": row[1]
+        for side, rows in ledger.items()
+        for who, row in rows.items()
+    }
 
 
 def _zeros(folder: Path) -> str | None:

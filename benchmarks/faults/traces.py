@@ -20,7 +20,9 @@ PLANTED = {"LTM_FAULTS_TOKEN": SECRET}
 """The variables that every run of the matrix has, and that nothing it writes may show."""
 AGENTS_OWN = re.compile(r".*\.(?:py|pyc|yml|def\.json)|heard\.jsonl|notes\.txt")
 """Files that a case puts there itself, or that its agents write."""
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]"
+)
 _PACKED = re.compile(rb"[A-Za-z0-9+/]{64,}={0,2}")
 _DEEPEST = 3
 
@@ -35,7 +37,9 @@ class Traces(NamedTuple):
 def traces(folder: Path) -> Traces:
     """Return the traces in all files of a case, with what is packed in them unpacked."""
     secrets, escapes = [], []
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
+    for path in sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()
+    ):
         if AGENTS_OWN.fullmatch(path.name):
             continue
         name, data = str(path.relative_to(folder)), path.read_bytes()
@@ -44,7 +48,9 @@ def traces(folder: Path) -> Traces:
             secrets.append(f"{name}: {found}")
         control = _CONTROLS.search(data.decode("utf-8", "replace"))
         if control and not data.startswith(b"\x1f\x8b"):
-            escapes.append(f"{name}: {control.string[max(0, control.start() - 20) : control.end() + 20]!r}")
+            escapes.append(
+                f"{name}: {control.string[max(0, control.start() - 20) : control.end() + 20]!r}"
+            )
     return Traces(tuple(secrets), tuple(escapes))
 
 
@@ -59,7 +65,9 @@ def _forms() -> Iterator[tuple[str, bytes]]:
     yield "HEX", raw.hex().upper().encode()
     yield "URL", urllib.parse.quote(SECRET, safe="").encode()
     yield "JSON", json.dumps(SECRET)[1:-1].replace("/", "\\/").encode()
-    for offset in range(3):  # whatever stands before it, these letters of base64 depend on the secret alone
+    for offset in range(
+        3
+    ):  # whatever stands before it, these letters of base64 depend on the secret alone
         whole = base64.b64encode(b"x" * offset + raw)
         yield f"base64 at {offset}", whole[4 if offset else 0 : len(whole) - 4]
 
@@ -84,6 +92,10 @@ def _layers(data: bytes, depth: int = 0) -> Iterator[bytes]:
         with suppress(binascii.Error):
             raw = base64.b64decode(packed[0] + b"=" * (-len(packed[0]) % 4))
             yield raw
-            for unpack in (gzip.decompress, zlib.decompress, lambda one: zlib.decompress(one, -15)):
+            for unpack in (
+                gzip.decompress,
+                zlib.decompress,
+                lambda one: zlib.decompress(one, -15),
+            ):
                 with suppress(OSError, EOFError, zlib.error):
                     yield from _layers(unpack(raw), depth + 1)

@@ -9,7 +9,9 @@ def locker(rng, parameters):  # noqa: ARG001 - every generator is given both
     told = Say(f"The code of my locker is {code}.")
     aside = Say(f"My locker is number {rng.randrange(100, 1000)}, beside the stairs.")
     question = Ask("Which code opens my locker?", about=[told.text])
-    return Definition(steps=spread([told, aside, question]), expected=code, replies=(code,))
+    return Definition(
+        steps=spread([told, aside, question]), expected=code, replies=(code,)
+    )
 
 
 @pytest.mark.ltm(generate=locker, examples=2, skills="R", version="1")

@@ -7,12 +7,19 @@ from pytest_ltm.testing import ScriptedAgent, run_scenario
 
 
 def test_the_new_city_earns_full_marks():
-    ending = run_scenario(new_flat, ScriptedAgent("Noted.", "Noted.", "In Tartu."), span=None)
+    ending = run_scenario(
+        new_flat, ScriptedAgent("Noted.", "Noted.", "In Tartu."), span=None
+    )
     assert isinstance(ending.verdict, Score)
     assert (ending.verdict.value, ending.verdict.reason) == (1.0, "all 2 checks passed")
 
 
 def test_naming_all_cities_earns_half():
-    ending = run_scenario(new_flat, ScriptedAgent("", "", "Bergen, Ghent or Tartu."), span=None)
+    ending = run_scenario(
+        new_flat, ScriptedAgent("", "", "Bergen, Ghent or Tartu."), span=None
+    )
     assert isinstance(ending.verdict, Score)
-    assert (ending.verdict.value, ending.verdict.reason) == (0.5, "names no former city")
+    assert (ending.verdict.value, ending.verdict.reason) == (
+        0.5,
+        "names no former city",
+    )

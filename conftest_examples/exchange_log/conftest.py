@@ -18,7 +18,9 @@ def note(line):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_ltm_exchange(conversation, exchange):
-    note(f"{conversation} #{exchange.number} {exchange.message_tokens + exchange.reply_tokens} tokens")
+    note(
+        f"{conversation} #{exchange.number} {exchange.message_tokens + exchange.reply_tokens} tokens"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

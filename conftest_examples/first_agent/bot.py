@@ -12,4 +12,7 @@ class Bot:
             self.notes.insert(0, message)
             return "Noted."
         asked = set(re.findall(r"\w{6,}", message))
-        return next((note for note in self.notes if asked & set(re.findall(r"\w{6,}", note))), "Who knows?")
+        return next(
+            (note for note in self.notes if asked & set(re.findall(r"\w{6,}", note))),
+            "Who knows?",
+        )

@@ -14,7 +14,9 @@ class Bot(BaseHTTPRequestHandler):
         notes.append(request["input"])
         known = " ".join(note for note in notes if "Ghent" in note)
         text = known if request["input"].endswith("?") else "Noted."
-        self.answer(200, {"output": [{"text": text}], "usage": {"in": len(notes), "out": 1}})
+        self.answer(
+            200, {"output": [{"text": text}], "usage": {"in": len(notes), "out": 1}}
+        )
 
     def answer(self, status, data):
         body = json.dumps(data).encode()

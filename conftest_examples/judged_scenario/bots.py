@@ -15,4 +15,8 @@ class Forgetful:
     """Answers every question alike."""
 
     def reply(self, message):
-        return "You grow vegetables there, I suppose." if message.endswith("?") else "All right."
+        return (
+            "You grow vegetables there, I suppose."
+            if message.endswith("?")
+            else "All right."
+        )

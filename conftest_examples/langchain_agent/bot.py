@@ -11,7 +11,9 @@ class StandIn(SimpleChatModel):
     def _call(self, messages, *_, **__):
         *told, asked = [message.text for message in messages if message.type == "human"]
         words = set(re.findall(r"\w{6,}", asked))
-        return next((text for text in reversed(told) if words & {*text.split()}), "Noted.")
+        return next(
+            (text for text in reversed(told) if words & {*text.split()}), "Noted."
+        )
 
 
 model = StandIn()

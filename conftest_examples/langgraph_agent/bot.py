@@ -6,9 +6,21 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 def answer(state):
     """Stand in for a node that calls a model: the newest message that shares a long word with the question."""
-    *told, asked = [message.text for message in state["messages"] if message.type == "human"]
+    *told, asked = [
+        message.text for message in state["messages"] if message.type == "human"
+    ]
     words = set(re.findall(r"\w{6,}", asked))
-    return {"messages": [("ai", next((text for text in reversed(told) if words & {*text.split()}), "Noted."))]}
+    return {
+        "messages": [
+            (
+                "ai",
+                next(
+                    (text for text in reversed(told) if words & {*text.split()}),
+                    "Noted.",
+                ),
+            )
+        ]
+    }
 
 
 graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer")

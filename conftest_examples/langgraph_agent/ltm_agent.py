@@ -13,5 +13,9 @@ class Agent:
         state = graph.invoke({"messages": [("user", message)]}, self.thread)
         return state["messages"][-1].text
 
-    def accept(self, message, reply):  # filler goes into the state without running the graph
-        graph.update_state(self.thread, {"messages": [("user", message), ("ai", reply)]})
+    def accept(
+        self, message, reply
+    ):  # filler goes into the state without running the graph
+        graph.update_state(
+            self.thread, {"messages": [("user", message), ("ai", reply)]}
+        )

@@ -15,14 +15,30 @@ class AdkStore:
 
     async def add(self, text, *, role, at, session, user):
         self.user = user
-        content = Content(role="user" if role == "user" else "model", parts=[Part(text=text)])
-        event = Event(author=role, content=content, timestamp=at.timestamp(), id=f"e{len(self.times)}")
+        content = Content(
+            role="user" if role == "user" else "model", parts=[Part(text=text)]
+        )
+        event = Event(
+            author=role,
+            content=content,
+            timestamp=at.timestamp(),
+            id=f"e{len(self.times)}",
+        )
         self.times[event.id] = at
-        await self.service.add_events_to_memory(app_name="ltm", user_id=user, events=[event], session_id=session)
+        await self.service.add_events_to_memory(
+            app_name="ltm", user_id=user, events=[event], session_id=session
+        )
         return event.id
 
     async def search(self, query, *, k):
         if self.user is None:
             return []
-        found = (await self.service.search_memory(app_name="ltm", user_id=self.user, query=query)).memories[:k]
-        return [(one.id, one.content.parts[0].text, None, self.times.get(one.id)) for one in found]
+        found = (
+            await self.service.search_memory(
+                app_name="ltm", user_id=self.user, query=query
+            )
+        ).memories[:k]
+        return [
+            (one.id, one.content.parts[0].text, None, self.times.get(one.id))
+            for one in found
+        ]

@@ -15,12 +15,19 @@ class AgnoStore:
     def add(self, text, *, role, at, session, user):
         self.user = user
         stamp = int(at.timestamp())
-        key = self.memory.add_user_memory(UserMemory(memory=text, topics=[role], updated_at=stamp), user_id=user)
+        key = self.memory.add_user_memory(
+            UserMemory(memory=text, topics=[role], updated_at=stamp), user_id=user
+        )
         self.times[key] = at
         return key
 
     def search(self, query, *, k):
         if self.user is None:
             return []
-        found = self.memory.search_user_memories(query, limit=k, retrieval_method="last_n", user_id=self.user)
-        return [(one.memory_id, one.memory, None, self.times.get(one.memory_id)) for one in reversed(found)]
+        found = self.memory.search_user_memories(
+            query, limit=k, retrieval_method="last_n", user_id=self.user
+        )
+        return [
+            (one.memory_id, one.memory, None, self.times.get(one.memory_id))
+            for one in reversed(found)
+        ]

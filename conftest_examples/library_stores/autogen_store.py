@@ -12,11 +12,16 @@ class AutoGenStore:
 
     async def add(self, text, *, role, at, session, user):
         about = {"role": role, "at": at.isoformat()}
-        await self.memory.add(MemoryContent(content=text, mime_type=MemoryMimeType.TEXT, metadata=about))
+        await self.memory.add(
+            MemoryContent(content=text, mime_type=MemoryMimeType.TEXT, metadata=about)
+        )
 
     async def search(self, query, *, k):
         found = (await self.memory.query(query)).results
-        return [(None, one.content, None, datetime.fromisoformat(one.metadata["at"])) for one in found[-k:][::-1]]
+        return [
+            (None, one.content, None, datetime.fromisoformat(one.metadata["at"]))
+            for one in found[-k:][::-1]
+        ]
 
     async def reset(self):
         await self.memory.clear()

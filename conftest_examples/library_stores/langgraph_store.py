@@ -12,7 +12,10 @@ class LangGraphStore:
         self.reset()
 
     def reset(self):
-        self.store, self.keys = InMemoryStore(index={"dims": SIZE, "embed": vectors, "fields": ["text"]}), 0
+        self.store, self.keys = (
+            InMemoryStore(index={"dims": SIZE, "embed": vectors, "fields": ["text"]}),
+            0,
+        )
 
     def add(self, text, *, role, at, session, user):
         self.keys += 1
@@ -24,13 +27,28 @@ class LangGraphStore:
 
     def search(self, query, *, k):
         found = self.store.search(("said",), query=query, limit=k)
-        return [(one.key, one.value["text"], one.score, datetime.fromisoformat(one.value["at"])) for one in found]
+        return [
+            (
+                one.key,
+                one.value["text"],
+                one.score,
+                datetime.fromisoformat(one.value["at"]),
+            )
+            for one in found
+        ]
 
     def save(self):
-        return json.dumps({one.key: one.value for one in self.store.search(("said",), limit=self.keys + 1)}).encode()
+        return json.dumps(
+            {
+                one.key: one.value
+                for one in self.store.search(("said",), limit=self.keys + 1)
+            }
+        ).encode()
 
     def load(self, state):
         self.reset()
-        for key, value in sorted(json.loads(state).items(), key=lambda one: int(one[0])):
+        for key, value in sorted(
+            json.loads(state).items(), key=lambda one: int(one[0])
+        ):
             self._put(key, value)
             self.keys = int(key)

@@ -19,10 +19,20 @@ class LangMemStore:
         self.times = {}
 
     def add(self, text, *, role, at, session, user):
-        key = re.findall(r"[0-9a-f-]{36}", self.manage.invoke({"content": text, "action": "create"}))[0]
+        key = re.findall(
+            r"[0-9a-f-]{36}", self.manage.invoke({"content": text, "action": "create"})
+        )[0]
         self.times[key] = at
         return key
 
     def search(self, query, *, k):
         found = json.loads(self.find.invoke({"query": query, "limit": k}))
-        return [(one["key"], one["value"]["content"], one.get("score"), self.times.get(one["key"])) for one in found]
+        return [
+            (
+                one["key"],
+                one["value"]["content"],
+                one.get("score"),
+                self.times.get(one["key"]),
+            )
+            for one in found
+        ]

@@ -21,10 +21,14 @@ class Mem0Store:
         self.folder = tempfile.TemporaryDirectory()
         place = {"path": f"{self.folder.name}/vectors", "embedding_model_dims": SIZE}
         unused = {"provider": "openai", "config": {"api_key": "none"}}
-        self.memory = Memory.from_config({
-            "vector_store": {"provider": "qdrant", "config": place},
-            "embedder": unused, "llm": unused, "history_db_path": f"{self.folder.name}/history.db",
-        })  # fmt: skip
+        self.memory = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": place},
+                "embedder": unused,
+                "llm": unused,
+                "history_db_path": f"{self.folder.name}/history.db",
+            }
+        )
         self.memory.embedding_model = Words(BaseEmbedderConfig(embedding_dims=SIZE))
         self.times, self.user = {}, None
 
@@ -39,8 +43,13 @@ class Mem0Store:
     def search(self, query, *, k):
         if self.user is None:
             return []
-        found = self.memory.search(query, filters={"user_id": self.user}, top_k=k, threshold=0.0)["results"]
-        return [(one["id"], one["memory"], one["score"], self.times.get(one["id"])) for one in found]
+        found = self.memory.search(
+            query, filters={"user_id": self.user}, top_k=k, threshold=0.0
+        )["results"]
+        return [
+            (one["id"], one["memory"], one["score"], self.times.get(one["id"]))
+            for one in found
+        ]
 
     def close(self):
         self.memory.close()

@@ -1,4 +1,10 @@
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 
 
 class PydanticAiStore:
@@ -12,13 +18,18 @@ class PydanticAiStore:
 
     def add(self, text, *, role, at, session, user):
         if role == "user":
-            self.messages.append(ModelRequest(parts=[UserPromptPart(text, timestamp=at)]))
+            self.messages.append(
+                ModelRequest(parts=[UserPromptPart(text, timestamp=at)])
+            )
         else:
             self.messages.append(ModelResponse(parts=[TextPart(text)], timestamp=at))
 
     def search(self, query, *, k):
         newest = self.messages[-k:][::-1]
-        return [(None, one.parts[0].content, None, getattr(one.parts[0], "timestamp", None)) for one in newest]
+        return [
+            (None, one.parts[0].content, None, getattr(one.parts[0], "timestamp", None))
+            for one in newest
+        ]
 
     def save(self):
         return ModelMessagesTypeAdapter.dump_json(self.messages)

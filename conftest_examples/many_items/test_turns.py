@@ -46,4 +46,10 @@ def course_of_tomorrow():
 
 
 def test_courses_overlapped_and_the_table_was_laid_once():
-    assert SAID == ["laid", "soup ordered", "fish ordered", "soup served", "fish served"]
+    assert SAID == [
+        "laid",
+        "soup ordered",
+        "fish ordered",
+        "soup served",
+        "fish served",
+    ]

@@ -25,7 +25,11 @@ class FactStore:
         self.log.append(("deleted", key, None))
 
     def search(self, query, *, k):
-        return [(name, text, None, None) for name, text in self.homes.items() if name in query][:k]
+        return [
+            (name, text, None, None)
+            for name, text in self.homes.items()
+            if name in query
+        ][:k]
 
     def reset(self):
         self.__init__()

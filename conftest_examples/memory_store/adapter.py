@@ -15,7 +15,10 @@ class StoreAgent:
         return answer
 
     def accept(self, message, reply):
-        said = [{"role": "user", "content": message}, {"role": "assistant", "content": reply}]
+        said = [
+            {"role": "user", "content": message},
+            {"role": "assistant", "content": reply},
+        ]
         self.store.add(said, user_id=self.user)
 
     def retrieved(self):
@@ -29,8 +32,14 @@ class LettaAgent:
         self.client, self.id = client, client.agents.create(**settings).id
 
     def reply(self, message):
-        answer = self.client.agents.messages.create(self.id, messages=[{"role": "user", "content": message}])
-        said = [part.content for part in answer.messages if part.message_type == "assistant_message"]
+        answer = self.client.agents.messages.create(
+            self.id, messages=[{"role": "user", "content": message}]
+        )
+        said = [
+            part.content
+            for part in answer.messages
+            if part.message_type == "assistant_message"
+        ]
         return "\n".join(said)
 
     def close(self):

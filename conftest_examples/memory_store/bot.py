@@ -10,14 +10,26 @@ class WordStore:
         self.notes = []
 
     def add(self, messages, *, user_id):
-        self.notes += [(user_id, message["content"]) for message in messages if message["role"] == "user"]
+        self.notes += [
+            (user_id, message["content"])
+            for message in messages
+            if message["role"] == "user"
+        ]
 
     def search(self, query, *, filters, top_k=3):
         def shared(text):
-            return len(set(re.findall(r"\w+", text.lower())) & set(re.findall(r"\w+", query.lower())))
+            return len(
+                set(re.findall(r"\w+", text.lower()))
+                & set(re.findall(r"\w+", query.lower()))
+            )
 
         mine = [text for user, text in self.notes if user == filters["user_id"]]
-        return {"results": [{"memory": text} for text in sorted(mine, key=shared, reverse=True)[:top_k]]}
+        return {
+            "results": [
+                {"memory": text}
+                for text in sorted(mine, key=shared, reverse=True)[:top_k]
+            ]
+        }
 
 
 def chat(notes, message):

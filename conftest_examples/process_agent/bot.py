@@ -9,6 +9,8 @@ class Bot:
 
     def reply(self, message):
         if "red button" in message and not self.careful:
-            ctypes.string_at(0)  # reads where nothing is: the process ends with a segmentation fault
+            ctypes.string_at(
+                0
+            )  # reads where nothing is: the process ends with a segmentation fault
         self.notes.append(message)
         return " ".join(self.notes) if message.endswith("?") else "Noted."

@@ -12,4 +12,7 @@ class Agent:
     async def reply(self, message):
         result = await agent.run(message, message_history=self.history)
         self.history, used = result.all_messages(), result.usage
-        return Reply(str(result.output), Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens))
+        return Reply(
+            str(result.output),
+            Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens),
+        )

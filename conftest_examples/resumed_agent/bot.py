@@ -12,7 +12,10 @@ class Bot:
             self.notes.append(message)
             return "Noted."
         words = set(message.rstrip("?").lower().split())
-        return max(self.notes, key=lambda note: len(words & set(note.rstrip(".").lower().split())))
+        return max(
+            self.notes,
+            key=lambda note: len(words & set(note.rstrip(".").lower().split())),
+        )
 
     def save(self):
         return json.dumps(self.notes).encode()

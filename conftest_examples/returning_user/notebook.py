@@ -15,12 +15,21 @@ class Notebook:
             self.session.append(message)
             if "remember" in message.lower():
                 with self.notes:
-                    self.notes.execute("insert into notes values (?, ?)", (self.user, message))
+                    self.notes.execute(
+                        "insert into notes values (?, ?)", (self.user, message)
+                    )
             return "Noted."
-        kept = [text for (text,) in self.notes.execute("select text from notes where user = ?", (self.user,))]
+        kept = [
+            text
+            for (text,) in self.notes.execute(
+                "select text from notes where user = ?", (self.user,)
+            )
+        ]
         words = set(message.rstrip("?").lower().split())
         return max(
-            [*kept, *self.session], key=lambda note: len(words & set(note.lower().split())), default="I don't know."
+            [*kept, *self.session],
+            key=lambda note: len(words & set(note.lower().split())),
+            default="I don't know.",
         )
 
     def close(self):

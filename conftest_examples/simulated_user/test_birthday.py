@@ -12,7 +12,10 @@ def test_birthday(ltm):
 
 
 def test_moving_day(ltm):
-    user = ltm.user("You plan to move.", model=["I am moving to Turku in May.", "The van costs 90 a day."])
+    user = ltm.user(
+        "You plan to move.",
+        model=["I am moving to Turku in May.", "The van costs 90 a day."],
+    )
     user.talk()
     ltm.wait(span=0.9)
     ltm.check("names Turku", "Turku" in ltm.ask("Where am I moving to?"))

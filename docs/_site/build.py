@@ -1,7 +1,8 @@
 """Build the site: `python docs/_site/build.py FOLDER [GALLERY]`, with the extra `docs` installed. No network is needed.
 
-Pages stay as GitHub shows them. A copy of them is laid out beside pages that are made here: the reference of modules,
-hooks, options and commands; and what the lists of contents link to becomes the site's navigation.
+Pages stay as GitHub shows them. A copy of them is laid out beside pages that are made
+here: the reference of modules, hooks, options and commands; and what the lists of
+contents link to becomes the site's navigation.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ INDEX = "docs/index.md"
 HUBS = (INDEX, "docs/scenarios/index.md", "conftest_examples/README.md")
 """Pages whose links are the navigation."""
 TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md")
-MADE = {"docs/reference/options.md": "Options of pytest", "docs/reference/commands.md": "Commands of ltm"}
+MADE = {
+    "docs/reference/options.md": "Options of pytest",
+    "docs/reference/commands.md": "Commands of ltm",
+}
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+\.md)(?:#[^)]*)?\)")
 
 
@@ -38,16 +42,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Build the site and its texts for machines; Sphinx's exit status."""
     parser = argparse.ArgumentParser(description="Build the documentation site.")
     parser.add_argument("folder", type=Path, help="where to; what is there is replaced")
-    parser.add_argument("--gallery", type=Path, help="a folder of reports made by 'python -m benchmarks gallery'")
+    parser.add_argument(
+        "--gallery",
+        type=Path,
+        help="a folder of reports made by 'python -m benchmarks gallery'",
+    )
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as made:
         tree = Path(made)
         lay_out(tree, given.gallery)
         shutil.rmtree(given.folder, ignore_errors=True)
         status = build_main(
-            ["-W", "-n", "--keep-going", "-q", "-c", str(HERE), "-d", str(tree / ".doctrees"), str(tree),
-             str(given.folder)]
-        )  # fmt: skip
+            [
+                "-W",
+                "-n",
+                "--keep-going",
+                "-q",
+                "-c",
+                str(HERE),
+                "-d",
+                str(tree / ".doctrees"),
+                str(tree),
+                str(given.folder),
+            ]
+        )
         if status == 0:
             write_texts(tree, given.folder)
     for page in given.folder.rglob("*.html"):
@@ -56,16 +74,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         shutil.copytree(given.gallery, given.folder / "gallery")
     refresh = '<meta http-equiv="refresh" content="0; url=docs/index.html">'
     title = '<title>pytest-ltm</title><a href="docs/index.html">Documentation of pytest-ltm</a>'
-    (given.folder / "index.html").write_text(f'<!doctype html><html lang="en">{refresh}{title}\n', encoding="utf-8")
+    (given.folder / "index.html").write_text(
+        f'<!doctype html><html lang="en">{refresh}{title}\n', encoding="utf-8"
+    )
     return status
 
 
 MENDS = (
-    (r'<p class="caption" role="heading">', r'<p class="caption" role="heading" aria-level="2">'),
-    (r'<aside class="sidebar-drawer">', r'<aside class="sidebar-drawer" aria-label="All pages">'),
-    (r'<aside class="toc-drawer', r'<aside aria-label="On this page" class="toc-drawer'),
+    (
+        r'<p class="caption" role="heading">',
+        r'<p class="caption" role="heading" aria-level="2">',
+    ),
+    (
+        r'<aside class="sidebar-drawer">',
+        r'<aside class="sidebar-drawer" aria-label="All pages">',
+    ),
+    (
+        r'<aside class="toc-drawer',
+        r'<aside aria-label="On this page" class="toc-drawer',
+    ),
     (r"<pre>", r'<pre tabindex="0">'),  # what scrolls can be reached with the keyboard
-    (r'<div class="table-wrapper([^"]*)">', r'<div class="table-wrapper\1" tabindex="0">'),
+    (
+        r'<div class="table-wrapper([^"]*)">',
+        r'<div class="table-wrapper\1" tabindex="0">',
+    ),
     (r'<div id="search-results"', r'<h1>Search</h1>\n<div id="search-results"'),
     (r'<th class="head"><p></p></th>', r'<td class="head"></td>'),
 )
@@ -78,7 +110,9 @@ def mended(text: str) -> str:
     # The lines of a signature are no list of definitions.
     return re.sub(
         r"<dl>\n((?:<dd>.*?</dd>\n)+)</dl>",
-        lambda found: f'<div class="sig-lines">\n{found[1].replace("<dd>", "<div>").replace("</dd>", "</div>")}</div>',
+        lambda found: (
+            f'<div class="sig-lines">\n{found[1].replace("<dd>", "<div>").replace("</dd>", "</div>")}</div>'
+        ),
         text,
     )
 
@@ -88,14 +122,20 @@ def lay_out(tree: Path, gallery: Path | None) -> None:
     left_out = shutil.ignore_patterns("_site", "__pycache__", ".*")
     for folder in ("docs", "conftest_examples"):
         shutil.copytree(PROJECT / folder, tree / folder, ignore=left_out)
-    for page in (*TOP_PAGES, "benchmarks/hypotheses.yml", "benchmarks/recorded/index.yml"):
+    for page in (
+        *TOP_PAGES,
+        "benchmarks/hypotheses.yml",
+        "benchmarks/recorded/index.yml",
+    ):
         (tree / page).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(PROJECT / page, tree / page)
     (tree / "docs" / "reference").mkdir()
     write(tree, "docs/reference/options.md", options_page())
     write(tree, "docs/reference/commands.md", commands_page())
     for module, what in public.MODULES.items():
-        write(tree, f"docs/reference/{module}.rst", "\n".join(module_page(module, what)))
+        write(
+            tree, f"docs/reference/{module}.rst", "\n".join(module_page(module, what))
+        )
     write(tree, "docs/reference/hooks.rst", "\n".join(hooks_page()))
     if gallery:
         write(tree, "docs/gallery.md", gallery_page(gallery))
@@ -113,7 +153,10 @@ def write(tree: Path, page: str, text: str) -> None:
 
 def linked(text: str, folder: Path, tree: Path) -> list[str]:
     """Return the pages that a text links to, once each, from the root of the tree."""
-    found = (((folder / target).resolve()).relative_to(tree.resolve()).as_posix() for _, target in LINK.findall(text))
+    found = (
+        ((folder / target).resolve()).relative_to(tree.resolve()).as_posix()
+        for _, target in LINK.findall(text)
+    )
     return list(dict.fromkeys(found))
 
 
@@ -122,7 +165,11 @@ def add_navigation(tree: Path, hub: str, has_gallery: bool) -> None:
     page = tree / hub
     text = page.read_text(encoding="utf-8")
     if hub != INDEX:
-        pages = [each for each in linked(text, page.parent, tree) if each.startswith(hub.rpartition("/")[0] + "/")]
+        pages = [
+            each
+            for each in linked(text, page.parent, tree)
+            if each.startswith(hub.rpartition("/")[0] + "/")
+        ]
         write(tree, hub, text + toctree(pages, "", tree))
         return
     parts = []
@@ -132,22 +179,41 @@ def add_navigation(tree: Path, hub: str, has_gallery: bool) -> None:
         if caption == "Learn":
             pages = ["README.md", *pages, *(["docs/gallery.md"] if has_gallery else [])]
         if caption == "Look up":
-            pages += [*MADE, *(f"docs/reference/{module}.rst" for module in public.MODULES), "docs/reference/hooks.rst"]
+            pages += [
+                *MADE,
+                *(f"docs/reference/{module}.rst" for module in public.MODULES),
+                "docs/reference/hooks.rst",
+            ]
         if caption == "Understand":
             pages += ["CONTRIBUTING.md", "AGENTS.md"]
         parts.append(toctree(pages, caption, tree))
     write(tree, hub, text + "".join(parts))
 
 
-TITLES = {"README": "Overview", **{path.removesuffix(".md"): title for path, title in MADE.items()}}
+TITLES = {
+    "README": "Overview",
+    **{path.removesuffix(".md"): title for path, title in MADE.items()},
+}
 
 
 def toctree(pages: list[str], caption: str, tree: Path) -> str:
     """Return the directive, which GitHub never sees."""
     assert all((tree / page).exists() for page in pages)
     names = [page.rpartition(".")[0] for page in pages]
-    lines = [f"{TITLES[name]} </{name}>" if name in TITLES else f"/{name}" for name in names]
-    return "\n".join(["\n```{toctree}", ":hidden:", f":caption: {caption}" if caption else "", "", *lines, "```", ""])
+    lines = [
+        f"{TITLES[name]} </{name}>" if name in TITLES else f"/{name}" for name in names
+    ]
+    return "\n".join(
+        [
+            "\n```{toctree}",
+            ":hidden:",
+            f":caption: {caption}" if caption else "",
+            "",
+            *lines,
+            "```",
+            "",
+        ]
+    )
 
 
 # --- the reference
@@ -155,10 +221,19 @@ def toctree(pages: list[str], caption: str, tree: Path) -> str:
 
 def options_page() -> str:
     """Return the page of pytest's options, from the table that pytest itself gets them from."""
-    groups = {name: [row for row in options.OPTIONS if row.group == name] for name in options.GROUPS}
+    groups = {
+        name: [row for row in options.OPTIONS if row.group == name]
+        for name in options.GROUPS
+    }
     for dataset in (LOCOMO, LONGMEMEVAL, LOGS):
         groups[options.DATA_SETS] += [
-            options.Option(dataset.flag(one.name), one.metavar, one.help, one.default, is_path=one.is_path)
+            options.Option(
+                dataset.flag(one.name),
+                one.metavar,
+                one.help,
+                one.default,
+                is_path=one.is_path,
+            )
             for one in dataset.options
         ]
     about = """
@@ -171,9 +246,19 @@ def options_page() -> str:
     for name, rows in groups.items():
         lines += [f"## {name.capitalize()}", ""]
         for row in rows:
-            notes = [f"ini: `{row.dest}`", f"default: `{row.default}`" if row.default else "no default"]
+            notes = [
+                f"ini: `{row.dest}`",
+                f"default: `{row.default}`" if row.default else "no default",
+            ]
             notes += ["repeatable"] * row.many
-            lines += [f"### `{row.flag}`", "", f"`{row.flag}={row.metavar}`", "", f"{_sentence(row.help)}", ""]
+            lines += [
+                f"### `{row.flag}`",
+                "",
+                f"`{row.flag}={row.metavar}`",
+                "",
+                f"{_sentence(row.help)}",
+                "",
+            ]
             lines += [f"({'; '.join(notes)})", ""]
     return "\n".join(lines)
 
@@ -185,24 +270,48 @@ def _sentence(text: str) -> str:
 
 def _marked(text: str) -> str:
     """Return a text of the help as Markdown: options and what is in single quotes are code, nothing else is markup."""
-    parts = re.split(r"(`[^`]+`|(?<![\w`])--[a-z][\w-]*(?:=[\w/.:]+)?|(?<!\w)'[^' ]+')", " ".join(text.split()))
+    parts = re.split(
+        r"(`[^`]+`|(?<![\w`])--[a-z][\w-]*(?:=[\w/.:]+)?|(?<!\w)'[^' ]+')",
+        " ".join(text.split()),
+    )
     escaped = [re.sub(r"([*_<>\[\]|])", r"\\\1", part) for part in parts[::2]]
     code = [f"`{part.strip(chr(39) + '`')}`" for part in parts[1::2]]
-    return "".join(text for pair in zip(escaped, [*code, ""], strict=True) for text in pair)
+    return "".join(
+        text for pair in zip(escaped, [*code, ""], strict=True) for text in pair
+    )
 
 
 def commands_page() -> str:
     """Return the page of `ltm`, from the table that its parser is made from."""
-    lines = ["# Commands of ltm", "", "The same as `ltm COMMAND --help`. `ltm` is also `python -m pytest_ltm`.", ""]
+    lines = [
+        "# Commands of ltm",
+        "",
+        "The same as `ltm COMMAND --help`. `ltm` is also `python -m pytest_ltm`.",
+        "",
+    ]
     for name in COMMANDS:
         parser = make_parser(name)
-        lines += [f"## `{PROGRAM} {name}`", "", _sentence(" ".join((parser.description or "").split())), ""]
+        lines += [
+            f"## `{PROGRAM} {name}`",
+            "",
+            _sentence(" ".join((parser.description or "").split())),
+            "",
+        ]
         usage = parser.format_usage().removeprefix("usage: ")
-        lines += ["```text", usage.strip(), "```", "", "| argument | meaning |", "|---|---|"]
+        lines += [
+            "```text",
+            usage.strip(),
+            "```",
+            "",
+            "| argument | meaning |",
+            "|---|---|",
+        ]
         for action in parser._actions:
             if action.help == argparse.SUPPRESS or action.dest == "help":
                 continue
-            lines.append(f"| {_argument(action)} | {_marked(action.help % vars(action) if action.help else '')} |")
+            lines.append(
+                f"| {_argument(action)} | {_marked(action.help % vars(action) if action.help else '')} |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -221,53 +330,105 @@ def _cell(text: str) -> str:
 
 def module_page(module: str, what: str) -> Iterator[str]:
     """Yield the lines of a module's page: each public name where it is first exported."""
-    yield from (f"``{module}``", "=" * (len(module) + 4), "", f"{what}.", "", f".. currentmodule:: {module}", "")
+    yield from (
+        f"``{module}``",
+        "=" * (len(module) + 4),
+        "",
+        f"{what}.",
+        "",
+        f".. currentmodule:: {module}",
+        "",
+    )
     elsewhere = []
     for name in importlib.import_module(module).__all__:
         if public.homes()[name] != module:
             elsewhere.append(f":py:obj:`{public.homes()[name]}.{name}`")
             continue
         thing = getattr(importlib.import_module(module), name)
-        kind = "class" if inspect.isclass(thing) else "function" if inspect.isroutine(thing) else "data"
+        kind = (
+            "class"
+            if inspect.isclass(thing)
+            else "function"
+            if inspect.isroutine(thing)
+            else "data"
+        )
         if inspect.isclass(thing) and issubclass(thing, BaseException):
             kind = "exception"
         yield from (name, "-" * len(name), "")
         if kind == "data":
-            kept = [f"   :type: {type(thing).__name__}"] * isinstance(thing, (str, tuple, dict))
-            yield from (f".. py:data:: {module}.{name}", *kept, "", *described(thing), "")
+            kept = [f"   :type: {type(thing).__name__}"] * isinstance(
+                thing, (str, tuple, dict)
+            )
+            yield from (
+                f".. py:data:: {module}.{name}",
+                *kept,
+                "",
+                *described(thing),
+                "",
+            )
         else:
             bases = ["   :show-inheritance:"] * (kind == "exception")
             yield from (f".. auto{kind}:: {module}.{name}", *bases, "")
     if elsewhere:
-        yield from ("Also here", "---------", "", "Described under another module: " + ", ".join(elsewhere) + ".", "")
+        yield from (
+            "Also here",
+            "---------",
+            "",
+            "Described under another module: " + ", ".join(elsewhere) + ".",
+            "",
+        )
 
 
 def described(thing: object) -> Iterator[str]:
     """Yield the comment above a constant, wherever in the package it is assigned."""
-    for module in [module for name, module in sys.modules.items() if name.startswith("pytest_ltm.")]:
+    for module in [
+        module for name, module in sys.modules.items() if name.startswith("pytest_ltm.")
+    ]:
         for name in [name for name, value in vars(module).items() if value is thing]:
-            if above := re.search(rf"((?:^# .*\n)+){name}\b.* = ", inspect.getsource(module), re.MULTILINE):
-                yield from (f"   {line[2:].replace('`', '``')}" for line in above[1].splitlines())
+            if above := re.search(
+                rf"((?:^# .*\n)+){name}\b.* = ", inspect.getsource(module), re.MULTILINE
+            ):
+                yield from (
+                    f"   {line[2:].replace('`', '``')}"
+                    for line in above[1].splitlines()
+                )
                 return
 
 
 def hooks_page() -> Iterator[str]:
     """Yield the lines of the page of hooks."""
-    yield from ("Hooks", "=====", "", "What pytest-ltm calls. How to implement them: :doc:`/docs/hooks`.", "")
+    yield from (
+        "Hooks",
+        "=====",
+        "",
+        "What pytest-ltm calls. How to implement them: :doc:`/docs/hooks`.",
+        "",
+    )
     found = importlib.import_module(public.HOOKS)
     for name in vars(found):
         if name.startswith("pytest_ltm_"):
-            yield from (name, "-" * len(name), "", f".. autofunction:: {public.HOOKS}.{name}", "")
+            yield from (
+                name,
+                "-" * len(name),
+                "",
+                f".. autofunction:: {public.HOOKS}.{name}",
+                "",
+            )
 
 
 def gallery_page(gallery: Path) -> str:
     """Return the page that shows the reports: the gallery's own list of them."""
-    items = re.findall(r"<li>.*</li>", (gallery / "index.html").read_text(encoding="utf-8"))
+    items = re.findall(
+        r"<li>.*</li>", (gallery / "index.html").read_text(encoding="utf-8")
+    )
     listed = [item.replace('href="', 'href="../gallery/') for item in items]
     about = (
-        "Report files as a run writes them, made by `python -m benchmarks gallery`. Each is one self-contained page."
+        "Report files as a run writes them, made by `python -m benchmarks gallery`. "
+        "Each is one self-contained page."
     )
-    return "\n".join(["# Gallery of reports", "", about, "", "<ul>", *listed, "</ul>", ""])
+    return "\n".join(
+        ["# Gallery of reports", "", about, "", "<ul>", *listed, "</ul>", ""]
+    )
 
 
 # --- texts for machines
@@ -282,14 +443,24 @@ def write_texts(tree: Path, folder: Path) -> None:
         target = (source.parent / found[2]).resolve().relative_to(PROJECT).as_posix()
         return f"[{found[1]}](_sources/{target})"
 
-    about = importlib.import_module("importlib.metadata").metadata("pytest-ltm")["Summary"]
+    about = importlib.import_module("importlib.metadata").metadata("pytest-ltm")[
+        "Summary"
+    ]
     body = LINK.sub(link, index[index.index("\n## ") :])
-    (folder / "llms.txt").write_text(f"# pytest-ltm\n\n> {about}\n\n{body.strip()}\n", encoding="utf-8")
+    (folder / "llms.txt").write_text(
+        f"# pytest-ltm\n\n> {about}\n\n{body.strip()}\n", encoding="utf-8"
+    )
     pages = ["README.md", *linked(index, tree / "docs", tree), *MADE]
     for hub in HUBS[1:]:
-        pages += linked((tree / hub).read_text(encoding="utf-8"), (tree / hub).parent, tree)
+        pages += linked(
+            (tree / hub).read_text(encoding="utf-8"), (tree / hub).parent, tree
+        )
     texts = [
-        f"<!-- {page} -->\n\n" + (tree / page).read_text(encoding="utf-8").partition("\n```{toctree}")[0].strip()
+        f"<!-- {page} -->\n\n"
+        + (tree / page)
+        .read_text(encoding="utf-8")
+        .partition("\n```{toctree}")[0]
+        .strip()
         for page in dict.fromkeys(pages)
     ]
     (folder / "llms-full.txt").write_text("\n\n\n".join(texts) + "\n", encoding="utf-8")

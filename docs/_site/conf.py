@@ -39,10 +39,14 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 python_maximum_signature_line_length = 88
 
-# Written by hand, with the few names that our signatures mention: the site is built without a network.
+# Written by hand, with the few names that our signatures mention: the site is built
+# without a network.
 intersphinx_mapping = {
     "python": ("https://docs.python.org/3/", str(HERE / "inventories" / "python.inv")),
-    "pytest": ("https://docs.pytest.org/en/stable/", str(HERE / "inventories" / "pytest.inv")),
+    "pytest": (
+        "https://docs.pytest.org/en/stable/",
+        str(HERE / "inventories" / "pytest.inv"),
+    ),
     "msgspec": ("https://msgspec.dev/", str(HERE / "inventories" / "msgspec.inv")),
 }
 
@@ -60,14 +64,18 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 
-def _resolved(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> nodes.Element | None:
+def _resolved(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
+) -> nodes.Element | None:
     """Find what an annotation means: it has the short name, or that of the private module where the class lives."""
     if node.get("refdomain") != "py":
         return None
     last = node["reftarget"].rpartition(".")[2]
     python = env.get_domain("py")
     if home := public.homes().get(last):
-        return python.resolve_xref(env, node["refdoc"], app.builder, "obj", f"{home}.{last}", node, content)
+        return python.resolve_xref(
+            env, node["refdoc"], app.builder, "obj", f"{home}.{last}", node, content
+        )
     for names in env.intersphinx_inventory.values():
         for full, item in names.items():
             if full.rpartition(".")[2] == last:
@@ -75,7 +83,14 @@ def _resolved(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: n
     return content if last in public.private_names() else None
 
 
-def _sections(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:  # noqa: ARG001
+def _sections(
+    app: Sphinx,
+    what: str,
+    name: str,
+    thing: object,
+    options: object,  # noqa: ARG001
+    lines: list[str],
+) -> None:
     """Turn Args, Returns and Raises into fields, and what is code in Markdown into code.
 
     An attribute's text has no such sections: its colon does not end a type.
@@ -93,18 +108,29 @@ def _signature(*about: Any) -> tuple[str | None, str | None]:
     return signature and re.sub(r"= ?<[^<>]*>", "= ...", signature), returns
 
 
-def _card(app: Sphinx, name: str, template: str, context: dict[str, Any], tree: object) -> None:  # noqa: ARG001
+def _card(
+    app: Sphinx,  # noqa: ARG001
+    name: str,  # noqa: ARG001
+    template: str,  # noqa: ARG001
+    context: dict[str, Any],
+    tree: object,  # noqa: ARG001
+) -> None:
     """Say how a link to the page is shown elsewhere. An address outside takes `DOCS_URL`, where the site will be."""
     about = {
         "og:type": "website",
         "og:site_name": project,
         "og:title": re.sub(r"<[^>]*>", "", context.get("title") or project),
         "og:description": "Tests the long-term memory of conversational agents, as a pytest plugin",
-        "og:image": f"{html_baseurl}_static/card.png" if html_baseurl else context["pathto"]("_static/card.png", 1),
+        "og:image": f"{html_baseurl}_static/card.png"
+        if html_baseurl
+        else context["pathto"]("_static/card.png", 1),
         "og:image:alt": "Scores of an agent by memory span: it remembers less and less",
         "twitter:card": "summary_large_image",
     }
-    tags = "".join(f'<meta property="{key}" content="{escape(text)}">\n' for key, text in about.items())
+    tags = "".join(
+        f'<meta property="{key}" content="{escape(text)}">\n'
+        for key, text in about.items()
+    )
     context["metatags"] = f"{context.get('metatags', '')}{tags}"
 
 

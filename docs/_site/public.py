@@ -40,5 +40,7 @@ def private_names() -> frozenset[str]:
     return frozenset(
         name
         for text in texts
-        for name in re.findall(r"^(?:class |    (?=\w+: TypeAlias\b))?([A-Z_]\w*)\b", text, re.MULTILINE)
+        for name in re.findall(
+            r"^(?:class |    (?=\w+: TypeAlias\b))?([A-Z_]\w*)\b", text, re.MULTILINE
+        )
     )

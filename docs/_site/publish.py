@@ -1,7 +1,8 @@
 """Put a built site beside those of other versions: `python docs/_site/publish.py SITE FOLDER`.
 
-FOLDER then has a folder for each version, `versions.json` with their names, the newest first, from which each page
-offers the others, and an index that leads to the newest. A version that is there already is replaced.
+FOLDER then has a folder for each version, `versions.json` with their names, the newest
+first, from which each page offers the others, and an index that leads to the newest. A
+version that is there already is replaced.
 """
 
 from __future__ import annotations
@@ -27,12 +28,18 @@ def publish(site: Path, folder: Path, name: str) -> list[str]:
         raise ValueError(f"{name!r} is no version such as 1.2.0")
     shutil.rmtree(folder / name, ignore_errors=True)
     shutil.copytree(site, folder / name)
-    there = [each.name for each in folder.iterdir() if each.is_dir() and _NAME.fullmatch(each.name)]
+    there = [
+        each.name
+        for each in folder.iterdir()
+        if each.is_dir() and _NAME.fullmatch(each.name)
+    ]
     names = sorted(there, key=_age, reverse=True)
     (folder / "versions.json").write_text(json.dumps(names) + "\n", encoding="utf-8")
     refresh = f'<meta http-equiv="refresh" content="0; url={names[0]}/index.html">'
     link = f'<title>pytest-ltm</title><a href="{names[0]}/index.html">Documentation of pytest-ltm {names[0]}</a>'
-    (folder / "index.html").write_text(f'<!doctype html><html lang="en">{refresh}{link}\n', encoding="utf-8")
+    (folder / "index.html").write_text(
+        f'<!doctype html><html lang="en">{refresh}{link}\n', encoding="utf-8"
+    )
     return names
 
 
@@ -46,7 +53,9 @@ def _age(name: str) -> tuple[tuple[int, ...], bool, str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry it out and print the versions."""
-    parser = argparse.ArgumentParser(description="Put a built site beside those of other versions.")
+    parser = argparse.ArgumentParser(
+        description="Put a built site beside those of other versions."
+    )
     parser.add_argument("site", type=Path)
     parser.add_argument("folder", type=Path)
     given = parser.parse_args(argv)

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from pytest_ltm._calls.chat_model import PARAMETERS, ModelSpec
-from pytest_ltm._calls.chat_responses import CUT_SHORT, ModelResponse, ToolCall, Used, escape_surrogates
+from pytest_ltm._calls.chat_responses import (
+    CUT_SHORT,
+    ModelResponse,
+    ToolCall,
+    Used,
+    escape_surrogates,
+)
 from pytest_ltm._calls.completions import Completions, ContextOverflow, RequestRefused
 from pytest_ltm._calls.limiter import share_limits
-from pytest_ltm._calls.providers import FORMS, KINDS, names_model, open_model, provider_of, read_model, suggest_provider
+from pytest_ltm._calls.providers import (
+    FORMS,
+    KINDS,
+    names_model,
+    open_model,
+    provider_of,
+    read_model,
+    suggest_provider,
+)
 from pytest_ltm._calls.specs import Spec
 
 __all__ = [

@@ -31,22 +31,40 @@ class ServiceEndpoint(NamedTuple):
 
 # By the name that may stand for the address: `openai:MODEL@ollama`.
 ENDPOINTS: Mapping[str, ServiceEndpoint] = {
-    name: ServiceEndpoint(**where) for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
+    name: ServiceEndpoint(**where)
+    for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
 }
 
 
 def key_env_of(base_url: str) -> str:
     """Return the variable that holds the key of a known host; "" for any other: no key is sent to a stranger."""
     host = urlsplit(base_url).hostname
-    return next((known.key_env for known in ENDPOINTS.values() if urlsplit(known.base_url).hostname == host), "")
+    return next(
+        (
+            known.key_env
+            for known in ENDPOINTS.values()
+            if urlsplit(known.base_url).hostname == host
+        ),
+        "",
+    )
 
 
 # What a spec's query, or a file's `parameters`, may say of the model itself.
-PARAMETERS = ("temperature", "max_tokens", "seed", "reasoning_effort", "key_env", "stream", "api-version", "extra")
+PARAMETERS = (
+    "temperature",
+    "max_tokens",
+    "seed",
+    "reasoning_effort",
+    "key_env",
+    "stream",
+    "api-version",
+    "extra",
+)
 
 _URL = lazy_pattern(r"@(?=https?://)", re.IGNORECASE)
 _NAMED = lazy_pattern(r"(.+)@([a-z_]+)")
-# A host, a port or a path behind the `@`: meant as an address, though it does not begin as one.
+# A host, a port or a path behind the `@`: meant as an address, though it does not begin
+# as one.
 _BARE = lazy_pattern(
     r"(.+)@((?:localhost|\d+(?:\.\d+){3}|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+(?:/|$)))(?::\d+)?(?:/\S*)?)",
     re.IGNORECASE,
@@ -102,10 +120,14 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
     def configuration(self) -> dict[str, Any]:
         """Return as JSON values what its answers depend on."""
         values = {
-            "temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
-            "reasoning_effort": self.reasoning_effort, "api_version": self.api_version,
-            "provider": None if self.provider == "openai" else self.provider, "extra": dict(self.extra) or None,
-        }  # fmt: skip
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "reasoning_effort": self.reasoning_effort,
+            "api_version": self.api_version,
+            "provider": None if self.provider == "openai" else self.provider,
+            "extra": dict(self.extra) or None,
+        }
         present = {name: value for name, value in values.items() if value is not None}
         return {"model": self.name, "endpoint": self.base_url, **present}
 
@@ -115,17 +137,23 @@ def read_model_spec(
 ) -> tuple[ModelSpec, dict[str, Field]]:
     """Return the model that `KIND:MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
 
-    `parameters` are those of a file; a query may add others. Raises AgentError, or DefinitionError with the place in
-    the file.
+    `parameters` are those of a file; a query may add others. Raises AgentError, or
+    DefinitionError with the place in the file.
     """
     name, where = _locate_model(spec, provider)
     known = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
     if "extra=" in spec.query:
-        raise AgentError(f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file.")
+        raise AgentError(
+            f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file."
+        )
     fields = spec.merged(parameters, known, only_in_files=("extra",), texts=_TEXTS)
     present = {key: field for key, field in fields.items() if field.value is not None}
     try:
-        values = {key.replace("-", "_"): read(present[key]) for key, read in _READERS.items() if key in present}
+        values = {
+            key.replace("-", "_"): read(present[key])
+            for key, read in _READERS.items()
+            if key in present
+        }
     except DefinitionError as error:
         raise AgentError(str(error)) from None
     at = {"base_url": where.base_url, "key_env": where.key_env}
@@ -142,7 +170,9 @@ def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]
     elif match := _NAMED.fullmatch(spec.argument):
         name, called, here = match[1], match[2], f"{match[1]}@http://localhost:8000/v1"
         if called == "localhost":
-            raise AgentError(f"'localhost' is an address without its port. Write {spec.kind}:{here}")
+            raise AgentError(
+                f"'localhost' is an address without its port. Write {spec.kind}:{here}"
+            )
         if called not in ENDPOINTS:
             raise AgentError(
                 f"no endpoint is called {called!r}.{did_you_mean(called, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
@@ -159,11 +189,15 @@ def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]
     elif preferred := os.environ.get(provider.address_env, ""):
         base_url = _read_address(preferred, spec.kind)
         # Both variables are the user's own.
-        where = ServiceEndpoint(base_url, key_env_of(base_url) or provider.default_address.key_env)
+        where = ServiceEndpoint(
+            base_url, key_env_of(base_url) or provider.default_address.key_env
+        )
     else:
         where = provider.default_address
     if not name:
-        raise AgentError(f"no model is named. Write {spec.kind}:MODEL, or {spec.kind}:MODEL@http://localhost:8000/v1")
+        raise AgentError(
+            f"no model is named. Write {spec.kind}:MODEL, or {spec.kind}:MODEL@http://localhost:8000/v1"
+        )
     return name, where
 
 
@@ -179,17 +213,23 @@ def _read_address(url: str, kind: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise AgentError(f"{url!r} is not an address. Write it as in {kind}:MODEL@http://localhost:8000/v1")
+        raise AgentError(
+            f"{url!r} is not an address. Write it as in {kind}:MODEL@http://localhost:8000/v1"
+        )
     return url.rstrip("/")
 
 
-_TEXTS = frozenset({"system", "reasoning_effort", "key_env", "tokenizer", "api-version"})
+_TEXTS = frozenset(
+    {"system", "reasoning_effort", "key_env", "tokenizer", "api-version"}
+)
 
 
 def _parse_variable(given: Field) -> str:
     name = given.value
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
-        raise given.fault("expected the name of an environment variable (which holds the key; never the key itself).")
+        raise given.fault(
+            "expected the name of an environment variable (which holds the key; never the key itself)."
+        )
     return name
 
 
@@ -201,7 +241,13 @@ def _parse_extra_body(given: Field) -> Mapping[str, Any]:
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
     "key_env": _parse_variable,
-    "temperature": lambda it: it.value if it.value == "default" else it.number(0, 5, "'default', or a number"),
-    "max_tokens": Field.tokens, "seed": Field.whole, "reasoning_effort": Field.text, "stream": Field.boolean,
-    "api-version": Field.text, "extra": _parse_extra_body,
-}  # fmt: skip
+    "temperature": lambda it: (
+        it.value if it.value == "default" else it.number(0, 5, "'default', or a number")
+    ),
+    "max_tokens": Field.tokens,
+    "seed": Field.whole,
+    "reasoning_effort": Field.text,
+    "stream": Field.boolean,
+    "api-version": Field.text,
+    "extra": _parse_extra_body,
+}

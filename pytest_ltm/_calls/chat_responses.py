@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # For pytest: what the server said is in the message.
 __tracebackhide__ = True
 
-# Of one request; a server that counts more counts wrongly, and such a figure would spoil every sum.
+# Of one request; a server that counts more counts wrongly, and such a figure would
+# spoil every sum.
 MOST_TOKENS = 10**10
 
 
@@ -63,7 +64,11 @@ class ModelResponse(Struct, frozen=True):
 
 def escape_surrogates(text: str) -> str:
     """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    )
 
 
 def received(text: object) -> str:
@@ -78,15 +83,32 @@ def read_count(holder: Any, name: str) -> int | None:
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
+    return (
+        value
+        if isinstance(value, int)
+        and not isinstance(value, bool)
+        and 0 <= value <= MOST_TOKENS
+        else None
+    )
 
 
 # --- How a reply ended.
 
 # The reply reached its limit.
-CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
+CUT_SHORT = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
+)
 # Something went wrong at the provider's, which may pass.
-BROKEN_OFF = frozenset({"error", "network_error", "insufficient_system_resource", "abort", "cancelled", "failed"})
+BROKEN_OFF = frozenset(
+    {
+        "error",
+        "network_error",
+        "insufficient_system_resource",
+        "abort",
+        "cancelled",
+        "failed",
+    }
+)
 # A filter of the provider's took the reply away, or the rest of it.
 KEPT_BACK = frozenset({"content_filter", "sensitive", "refusal"})
 _CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
@@ -104,23 +126,36 @@ def response_of(
 ) -> ModelResponse:
     """Return the response with this text, or raise the fault that its ending means: nothing else is an answer.
 
-    `offered`: the model was offered tools, so that it may call them instead of replying.
+    `offered`: the model was offered tools, so that it may call them instead of
+    replying.
     """
     reason = finish_reason if isinstance(finish_reason, str) else ""
     who = f"model {model.name!r}"
     if reason in BROKEN_OFF:
-        raise TransientFault(f"{model.base_url} broke off the answer of {who} (finish_reason {reason!r})")
+        raise TransientFault(
+            f"{model.base_url} broke off the answer of {who} (finish_reason {reason!r})"
+        )
     if reason in KEPT_BACK:
-        raise AgentFault(f"the provider's content filter kept back the answer of {who} (finish_reason {reason!r})")
+        raise AgentFault(
+            f"the provider's content filter kept back the answer of {who} (finish_reason {reason!r})"
+        )
     if offered and calls:
-        return ModelResponse(received(text), used, tuple(calls), reason, received(thoughts))
+        return ModelResponse(
+            received(text), used, tuple(calls), reason, received(thoughts)
+        )
     if not text and reason in CUT_SHORT:
-        raise AgentFault(f"{who} used up its response limit before it said anything. Give it more: max_tokens=NUMBER")
+        raise AgentFault(
+            f"{who} used up its response limit before it said anything. Give it more: max_tokens=NUMBER"
+        )
     if not text and (calls or reason in _CALLS) and not offered:
-        raise AgentFault(f"{who} called a tool instead of answering, and was offered none")
+        raise AgentFault(
+            f"{who} called a tool instead of answering, and was offered none"
+        )
     if not isinstance(text, str):
         only = ", only with thoughts" if thoughts else ""
-        raise AgentFault(f"{who} answered without a text{only} (finish_reason {finish_reason!r})")
+        raise AgentFault(
+            f"{who} answered without a text{only} (finish_reason {finish_reason!r})"
+        )
     return ModelResponse(received(text), used, (), reason, received(thoughts))
 
 
@@ -151,7 +186,9 @@ def too_long(status: int, text: str) -> TooLong | None:
 
 def about_key(status: int, text: str) -> bool:
     """Whether a refusal is about the key: 401 by its meaning, 400 (as of Google) and 403 where the words say so."""
-    return status == HTTPStatus.UNAUTHORIZED or (status in {400, 403} and refuses(text, "key"))
+    return status == HTTPStatus.UNAUTHORIZED or (
+        status in {400, 403} and refuses(text, "key")
+    )
 
 
 def not_taken(text: str, parameter: str) -> bool:

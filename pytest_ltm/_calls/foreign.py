@@ -1,8 +1,9 @@
 """ForeignCaller: the one door to code that is not ours, of agents, judges and simulated users' models.
 
-Every call has a time limit, and whatever goes wrong in it becomes one kind of error, without secrets. A call that
-failed for a passing reason is made again, and what failed attempts have used is added up. What is said in the thread of
-a conversation is kept for its item (see `hub`); what is returned is checked by the functions at the end.
+Every call has a time limit, and whatever goes wrong in it becomes one kind of error,
+without secrets. A call that failed for a passing reason is made again, and what failed
+attempts have used is added up. What is said in the thread of a conversation is kept for
+its item (see `hub`); what is returned is checked by the functions at the end.
 """
 
 from __future__ import annotations
@@ -28,9 +29,19 @@ from pytest_ltm._storage.secrets import redact_secrets
 
 # Keys and attributes under which libraries return what a model said, the surest first.
 NAMES = (
-    "output_text", "final_output", "output", "choices", "messages", "message", "content", "text", "response", "reply",
-    "answer", "result",
-)  # fmt: skip
+    "output_text",
+    "final_output",
+    "output",
+    "choices",
+    "messages",
+    "message",
+    "content",
+    "text",
+    "response",
+    "reply",
+    "answer",
+    "result",
+)
 DEPTH = 4
 
 
@@ -61,7 +72,11 @@ def path_to_text(given: object, depth: int = DEPTH) -> str:
             value = held[name] if is_mapping else getattr(given, name)
         except Exception:  # noqa: BLE001, S112 - an error message must not fail on what it reports
             continue
-        inner = path_to_text(value, depth - 1) if depth and not isinstance(value, str) else ""
+        inner = (
+            path_to_text(value, depth - 1)
+            if depth and not isinstance(value, str)
+            else ""
+        )
         if inner or isinstance(value, str):
             return (f"[{name!r}]" if is_mapping else f".{name}") + inner
     return ""
@@ -80,12 +95,15 @@ _RNG = Random(0)
 class ForeignCaller(Generic[E]):
     """Calls somebody's code; close it at the end.
 
-    `who`: as messages call it. `error` makes the errors, from a text. `callee`: the agent or model that is called,
-    whose wishes about threads and loops count. `timeout` is in seconds for each call (None: no limit). `fatal`
-    exceptions pass through. `retries`: how passing faults are tried again (None: never); `retried` is told of each
-    attempt that is followed by another. `count`: the tokens of a text, where an attempt used what nobody reports.
-    `failing`: what an error says of a method that raised. `restorable`: whether a call that was interrupted leaves
-    something that can go on. `placed`: errors say where their cause was raised, as nobody will see its traceback.
+    `who`: as messages call it. `error` makes the errors, from a text. `callee`: the
+    agent or model that is called, whose wishes about threads and loops count. `timeout`
+    is in seconds for each call (None: no limit). `fatal` exceptions pass through.
+    `retries`: how passing faults are tried again (None: never); `retried` is told of
+    each attempt that is followed by another. `count`: the tokens of a text, where an
+    attempt used what nobody reports. `failing`: what an error says of a method that
+    raised. `restorable`: whether a call that was interrupted leaves something that can
+    go on. `placed`: errors say where their cause was raised, as nobody will see its
+    traceback.
     """
 
     def __init__(
@@ -112,7 +130,13 @@ class ForeignCaller(Generic[E]):
         self.lost: Usage | None = None
         """What attempts of the last `persist` used that came to nothing."""
 
-    def call(self, doing: str, function: Callable[..., Any], *arguments: object, **named: object) -> Any:
+    def call(
+        self,
+        doing: str,
+        function: Callable[..., Any],
+        *arguments: object,
+        **named: object,
+    ) -> Any:
         """Return what a function, async or not, comes to; the error for anything that is thrown on the way.
 
         `doing`: what the error says of it, as in `could not be made`.
@@ -120,10 +144,14 @@ class ForeignCaller(Generic[E]):
         with self._translating(doing), outside_any_loop():
             return self._loop.call(self.timeout, partial(function, *arguments, **named))
 
-    def call_method(self, callee: object, method: str, *arguments: object, **named: object) -> Any:
+    def call_method(
+        self, callee: object, method: str, *arguments: object, **named: object
+    ) -> Any:
         """Return what a method, async or not, comes to; the error for anything that is thrown on the way."""
         with self._translating(self._failing.format(method)), outside_any_loop():
-            return self._loop.call(self.timeout, partial(getattr(callee, method), *arguments, **named))
+            return self._loop.call(
+                self.timeout, partial(getattr(callee, method), *arguments, **named)
+            )
 
     def close(self) -> None:
         """Cancel what was left running."""
@@ -146,28 +174,38 @@ class ForeignCaller(Generic[E]):
     ) -> T:
         """Return what the attempt comes to, made again after passing faults; what failed ones used is then in `lost`.
 
-        `anew`: whether the other side can be put back to where it was, which `ready` does before another attempt; else
-        only a fault that says that nothing was taken is followed by one. `sent`: what was sent, to estimate what a
-        failed one took where neither its error nor `used` knows.
+        `anew`: whether the other side can be put back to where it was, which `ready`
+        does before another attempt; else only a fault that says that nothing was taken
+        is followed by one. `sent`: what was sent, to estimate what a failed one took
+        where neither its error nor `used` knows.
         """
         self.lost, failures = None, list["Failed"]()
 
         def raised(error: BaseException) -> None:
             if not isinstance(error, LtmError):
                 return
-            known = used() if error.usage is None else self.complete_usage(error.usage, sent, "")
+            known = (
+                used()
+                if error.usage is None
+                else self.complete_usage(error.usage, sent, "")
+            )
             if known is not None and (known.total or error.usage is not None):
                 self.lost = known + self.lost
             elif error.interrupted or error.refused or broken_off(error):
-                # Nobody reports it, and the other side may have taken the message: a bill is estimated, never 0.
-                self.lost = Usage(input_tokens=self._count(sent), estimated=True) + self.lost
+                # Nobody reports it, and the other side may have taken the message: a
+                # bill is estimated, never 0.
+                self.lost = (
+                    Usage(input_tokens=self._count(sent), estimated=True) + self.lost
+                )
 
         def failed(failure: Failed) -> None:
             failures.append(failure)
             self._retried(failure)
 
         try:
-            return self._retries.run(attempt, anew=anew, failed=failed, ready=ready, raised=raised)
+            return self._retries.run(
+                attempt, anew=anew, failed=failed, ready=ready, raised=raised
+            )
         except LtmError as error:
             error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
@@ -179,8 +217,10 @@ class ForeignCaller(Generic[E]):
         return Usage(
             input_tokens=usage.input_tokens or self._count(sent),
             output_tokens=usage.output_tokens or self._count(text),
-            cached_tokens=usage.cached_tokens, calls=usage.calls, estimated=True,
-        )  # fmt: skip
+            cached_tokens=usage.cached_tokens,
+            calls=usage.calls,
+            estimated=True,
+        )
 
     def refusal(self, text: str) -> E:
         """Return the error of a reply that came, cannot be used, and may be billed."""
@@ -201,20 +241,32 @@ class ForeignCaller(Generic[E]):
             raise self.out_of_time(doing) from error
         except LoopLost as error:
             text = f"{self.who} got no answer: {error}"
-            raise self._made(text, fatal=not self._restorable, interrupted=True) from error
+            raise self._made(
+                text, fatal=not self._restorable, interrupted=True
+            ) from error
         except self._fatal:
             raise
         except AgentFault as fault:  # an adapter's own word
             who = self.who if "{}" in self._failing else f"{self.who} {self._failing}"
-            own = self._made(f"{who}: {text_of(fault)}", fatal=fault.fatal, interrupted=fault.interrupted)
+            own = self._made(
+                f"{who}: {text_of(fault)}",
+                fatal=fault.fatal,
+                interrupted=fault.interrupted,
+            )
             own.usage, own.refused = fault.usage, fault.refused
             raise own from fault
         except BaseException as error:
             self._pass_on(error)
             frames = traceback.extract_tb(error.__traceback__) if self._placed else []
             is_foreign = bool(frames) and not frames[-1].filename.startswith(_OURS)
-            place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if is_foreign else ""
-            raise self._made(f"{self.who} {doing}: {describe_error(error)}{place}{_cure(error)}") from error
+            place = (
+                f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
+                if is_foreign
+                else ""
+            )
+            raise self._made(
+                f"{self.who} {doing}: {describe_error(error)}{place}{_cure(error)}"
+            ) from error
         finally:
             end_copy(process)
 
@@ -232,11 +284,15 @@ class ForeignCaller(Generic[E]):
         if self._loop.blocks:
             cure = f"It blocks the event loop that all async agents share: {UNBLOCK}"
         limit = f"{self.who} {what} within {self.timeout or 0:g} s"
-        return self._made(f"{limit}. {cure}.", fatal=not self._restorable, interrupted=True)
+        return self._made(
+            f"{limit}. {cure}.", fatal=not self._restorable, interrupted=True
+        )
 
     def _pass_on(self, error: BaseException) -> None:
         """Raise what must pass if it came in a group: a task group packs whatever its tasks raise."""
-        for part in getattr(error, "exceptions", ()) if not isinstance(error, Exception) else ():
+        for part in (
+            getattr(error, "exceptions", ()) if not isinstance(error, Exception) else ()
+        ):
             if isinstance(part, self._fatal):
                 raise part
             self._pass_on(part)
@@ -275,27 +331,48 @@ def _awaitable(error: BaseException) -> str:
     at = error.__traceback__
     while at is not None:
         frame, at = at.tb_frame, at.tb_next
-        name, owner = frame.f_code.co_name, frame.f_locals.get("self", frame.f_locals.get("cls"))
-        for twin in (name.removesuffix("_sync"), f"a{name}", f"{name}_async", f"async_{name}"):
-            if twin != name and owner is not None and inspect.iscoroutinefunction(getattr(owner, twin, None)):
+        name, owner = (
+            frame.f_code.co_name,
+            frame.f_locals.get("self", frame.f_locals.get("cls")),
+        )
+        for twin in (
+            name.removesuffix("_sync"),
+            f"a{name}",
+            f"{name}_async",
+            f"async_{name}",
+        ):
+            if (
+                twin != name
+                and owner is not None
+                and inspect.iscoroutinefunction(getattr(owner, twin, None))
+            ):
                 return f"Make reply async, and await {twin}() instead of {name}()"
     return "Make reply async, and await what runs the loop"
 
 
 # --- What foreign code returned.
 
-# The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record.
+# The characters that a reply may have: nobody says more at once, and a fault that
+# floods must not flood the record.
 LONGEST_REPLY = 1_000_000
 
 
 def check_text(given: object, refuse: Callable[[str], LtmError]) -> str:
     """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
     if not isinstance(given, str):
-        raise refuse(f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply{cure_reply(given)}")
+        raise refuse(
+            f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply{cure_reply(given)}"
+        )
     text = str.__str__(given)
     if len(text) > LONGEST_REPLY:
-        raise refuse(f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
-    return redact_secrets(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
+        raise refuse(
+            f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}"
+        )
+    return redact_secrets(
+        text
+        if text.isascii()
+        else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    )
 
 
 def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
@@ -315,30 +392,46 @@ def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
     reported: Any = given.mishaps
     mishaps = reported if isinstance(reported, tuple) else ()
     return Reply(
-        text, usage, None if cost is None else float(cost), given.hypothetical is True, word_of(given.finish_reason),
-        word_of(given.thoughts), tuple(one for one in mishaps if isinstance(one, Mishap)),
-    )  # fmt: skip
+        text,
+        usage,
+        None if cost is None else float(cost),
+        given.hypothetical is True,
+        word_of(given.finish_reason),
+        word_of(given.thoughts),
+        tuple(one for one in mishaps if isinstance(one, Mishap)),
+    )
 
 
 def word_of(given: object) -> str:
     """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
     if not isinstance(given, str):
         return ""
-    return redact_secrets(given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8"))
+    return redact_secrets(
+        given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8")
+    )
 
 
 def check_usage(given: object, refuse: Callable[[str], LtmError]) -> Usage:
     """Return the usage if it is one of whole numbers."""
     if isinstance(given, Usage):
-        counts = (given.input_tokens, given.output_tokens, given.cached_tokens, given.calls)
+        counts = (
+            given.input_tokens,
+            given.output_tokens,
+            given.cached_tokens,
+            given.calls,
+        )
         if all(is_count(count) for count in counts):
             return given
     raise refuse(f"reported {shown(given)} as usage; it is a Usage of whole numbers")
 
 
-def check_texts(given: object, method: str, refuse: Callable[[str], LtmError]) -> tuple[str, ...]:
+def check_texts(
+    given: object, method: str, refuse: Callable[[str], LtmError]
+) -> tuple[str, ...]:
     """Return the texts that a method returned."""
-    if isinstance(given, (list, tuple)) and all(isinstance(text, str) for text in given):
+    if isinstance(given, (list, tuple)) and all(
+        isinstance(text, str) for text in given
+    ):
         return tuple(check_text(text, refuse) for text in given)
     raise refuse(f"returned {shown(given)}; {method}() returns a list of texts")
 
@@ -349,12 +442,20 @@ MOST_TOKENS, MOST_USD = 10**12, 10**9
 
 def is_count(value: object) -> bool:
     """Return whether a value is a whole number of tokens or calls that can be."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and 0 <= value <= MOST_TOKENS
+    )
 
 
 def is_amount(value: object) -> bool:
     """Return whether a value is a number of dollars that can be."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST_USD
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and 0 <= value <= MOST_USD
+    )
 
 
 def shown(given: object) -> str:

@@ -1,8 +1,10 @@
 """Hub: many conversations at once in one process, each with a thread of its own for its agent.
 
-Conversations run in greenlets on the main thread, one at a time. Where one needs what takes its time (a reply, a
-judge's grade, a wait between two attempts) it makes a request of its own thread and switches to the hub, which lets the
-others go on meanwhile. Agents are made, asked, saved and closed in that thread: they may keep what belongs to one.
+Conversations run in greenlets on the main thread, one at a time. Where one needs what
+takes its time (a reply, a judge's grade, a wait between two attempts) it makes a
+request of its own thread and switches to the hub, which lets the others go on
+meanwhile. Agents are made, asked, saved and closed in that thread: they may keep what
+belongs to one.
 """
 
 from __future__ import annotations
@@ -22,13 +24,20 @@ from typing import Any, TypeVar
 from greenlet import getcurrent, greenlet
 
 from pytest_ltm._calls.trace_context import carry_over
-from pytest_ltm._storage.clock import WAKE, process_pauses, sleep_interruptibly, stopwatch_seconds, thread_seconds
+from pytest_ltm._storage.clock import (
+    WAKE,
+    process_pauses,
+    sleep_interruptibly,
+    stopwatch_seconds,
+    thread_seconds,
+)
 from pytest_ltm._storage.clock import paused_since as was_paused
 from pytest_ltm._storage.errors import Stopped
 
 T = TypeVar("T")
 
-# Seconds after which a call that swallowed the first interruption is interrupted again, and so on.
+# Seconds after which a call that swallowed the first interruption is interrupted again,
+# and so on.
 REPEAT = 0.25
 # The interruptions that a call may swallow; then its thread is left to itself.
 IGNORED = 3
@@ -40,13 +49,15 @@ class OutOfTime(BaseException):
     """The call was interrupted; no `Exception`, because retry loops swallow those."""
 
 
-# --- What conversations and agents call. Outside of a hub everything happens here and now.
+# --- What conversations and agents call. Outside of a hub everything happens here and
+# now.
 
 
 def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T:
     """Return the call's result, made in the thread of the conversation that is being played, while others go on.
 
-    OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not None.
+    OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not
+    None.
     """
     own = own_thread()
     assert own is not None
@@ -115,9 +126,11 @@ def taking_turns(shared: object) -> Iterator[None]:
         own.leave(id(shared))
 
 
-# --- What an agent says while it is asked: it is said again on the main thread, in its item's place.
+# --- What an agent says while it is asked: it is said again on the main thread, in its
+# item's place.
 
-# The characters that are kept, from the beginning and from the end, of what an agent prints during one call.
+# The characters that are kept, from the beginning and from the end, of what an agent
+# prints during one call.
 MAX_KEPT_OUTPUT = 2**23
 
 
@@ -162,7 +175,9 @@ SAYING: ContextVar[CapturedOutput | None] = ContextVar("SAYING", default=None)
 class HubRequest:
     """Something that a conversation waits for; without a `call`, for a time or a turn."""
 
-    def __init__(self, own: OwnThread, call: Callable[[], Any] | None, seconds: float | None) -> None:
+    def __init__(
+        self, own: OwnThread, call: Callable[[], Any] | None, seconds: float | None
+    ) -> None:
         self.own, self.call, self.seconds = own, call, seconds
         self.at: float | None = None
         """When its time is over; None: never."""
@@ -189,8 +204,16 @@ class HubRequest:
 
     def result(self) -> Any:
         """Return what came of it, or raise that."""
-        if self.error is None and self.at is not None and self.call and self.ended > self.at and not self.rings:
-            self.error = None if self.was_suspended else OutOfTime()  # it came back before anybody looked
+        if (
+            self.error is None
+            and self.at is not None
+            and self.call
+            and self.ended > self.at
+            and not self.rings
+        ):
+            self.error = (
+                None if self.was_suspended else OutOfTime()
+            )  # it came back before anybody looked
         if self.error is not None:
             raise self.error
         return self.value
@@ -316,17 +339,24 @@ class OwnThread:
         self._hub.wait(request)
 
     @contextmanager
-    def capture_logs(self, around: Callable[[], AbstractContextManager[object]], level: int) -> Iterator[None]:
+    def capture_logs(
+        self, around: Callable[[], AbstractContextManager[object]], level: int
+    ) -> Iterator[None]:
         """What is said during the calls in the block is said again within `around`; `level`: which logs are wanted.
 
-        They are those of one exchange, and all are made once the first is; Stopped where nothing new is sent.
+        They are those of one exchange, and all are made once the first is; Stopped
+        where nothing new is sent.
         """
         self.may_send()
         self._around, self._said.level, self.exchanging = around, level, True
         try:
             yield
         finally:
-            self._around, self._said.level, self.exchanging = nullcontext, logging.WARNING, False
+            self._around, self._said.level, self.exchanging = (
+                nullcontext,
+                logging.WARNING,
+                False,
+            )
 
     def may_send(self) -> None:
         """Raise Stopped where nothing new is sent."""
@@ -354,7 +384,9 @@ class OwnThread:
             context.run(WAKE.set, self._wake)
             serving = _Serving(self._said, context)
             serving.start()
-            self._serving = serving  # only now: a thread that could not be started is none
+            self._serving = (
+                serving  # only now: a thread that could not be started is none
+            )
         return self._serving
 
     def hand_over(self, request: HubRequest) -> None:
@@ -370,7 +402,9 @@ class OwnThread:
         self.release()
         self.hand_over(request)
 
-    def interrupt(self, request: HubRequest, kind: type[BaseException] = OutOfTime) -> None:
+    def interrupt(
+        self, request: HubRequest, kind: type[BaseException] = OutOfTime
+    ) -> None:
         """Raise it in the middle of a request."""
         self._wake.set()
         if self._serving is not None:
@@ -394,10 +428,13 @@ class OwnThread:
 class Hub:
     """Waits for the answers to the requests of all conversations, and lets each go on when its own has come.
 
-    `aside()` surrounds every switch away from a conversation: what it has put in place in the process is taken out.
+    `aside()` surrounds every switch away from a conversation: what it has put in place
+    in the process is taken out.
     """
 
-    def __init__(self, aside: Callable[[], AbstractContextManager[object]] = nullcontext) -> None:
+    def __init__(
+        self, aside: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> None:
         self._aside, self._main = aside, getcurrent()
         self._answers: SimpleQueue[HubRequest | None] = SimpleQueue()
         self._waiting: dict[HubRequest, greenlet] = {}
@@ -440,9 +477,14 @@ class Hub:
             at, _, first = self._deadlines[0]
             if first.at == at and first in self._waiting:
                 break
-            # Its limit was changed after this entry was made, and a heap cannot alter an entry in its middle.
+            # Its limit was changed after this entry was made, and a heap cannot alter
+            # an entry in its middle.
             self._look(heapq.heappop(self._deadlines)[2])
-        limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0) if self._deadlines else None
+        limit = (
+            max(self._deadlines[0][0] - stopwatch_seconds(), 0.0)
+            if self._deadlines
+            else None
+        )
         try:
             request = self._answers.get(timeout=limit)
         except Empty:
@@ -492,7 +534,9 @@ class Hub:
         self._look(request)
         with self._aside():
             self._main.switch()
-        own.lag += max(stopwatch_seconds() - request.ended, 0.0) if request.ended else 0.0
+        own.lag += (
+            max(stopwatch_seconds() - request.ended, 0.0) if request.ended else 0.0
+        )
 
     def take_turn(self, own: OwnThread, turn: Hashable) -> bool:
         """Wait until nobody has it; false where nobody can wait."""
@@ -527,12 +571,21 @@ class Hub:
         request.answers = SimpleQueue()
         request.own.hand_over(request)
         while True:
-            # A request that waits for its thread gets its time when it begins, so nobody may wait for ever.
-            limit = GRACE if request.at is None else max(request.at - stopwatch_seconds(), 0.0)
+            # A request that waits for its thread gets its time when it begins, so
+            # nobody may wait for ever.
+            limit = (
+                GRACE
+                if request.at is None
+                else max(request.at - stopwatch_seconds(), 0.0)
+            )
             try:
                 request.answers.get(timeout=limit)
             except Empty:
-                if request.at is not None and stopwatch_seconds() >= request.at and self._is_over(request):
+                if (
+                    request.at is not None
+                    and stopwatch_seconds() >= request.at
+                    and self._is_over(request)
+                ):
                     return
             else:
                 if request.ended:

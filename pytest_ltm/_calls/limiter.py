@@ -27,19 +27,21 @@ T = TypeVar("T")
 # Requests at a time before anything is known.
 INITIAL_CONCURRENT_REQUESTS = 8.0
 MAX_CONCURRENT_REQUESTS = 256.0
-# Seconds after a refusal until more is tried than the endpoint has carried; longer where that was refused before.
+# Seconds after a refusal until more is tried than the endpoint has carried; longer
+# where that was refused before.
 CALM = 5.0
 LONGEST_CALM = 60.0
 # Seconds after a pause in which another refusal means that it carries less than it did.
 SOON = 5.0
 # Seconds after which to look again for a place.
 POLL_SECONDS = 0.1
-# Seconds; a pause that ends later than that is left over from before the machine was restarted.
+# Seconds; a pause that ends later than that is left over from before the machine was
+# restarted.
 LONGEST_PAUSE = 3600.0
 _LONGEST_GUESS = 60.0
 
-# `limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM), `refusals` (in a row), `until`
-# (end of a pause), `places`: ticket -> Place's fields.
+# `limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM),
+# `refusals` (in a row), `until` (end of a pause), `places`: ticket -> Place's fields.
 State = dict[str, Any]
 
 
@@ -53,7 +55,9 @@ class Ticket(Struct, frozen=True):
     """Seconds after which the place is free again, whatever became of its holder."""
 
 
-def take_place(state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]) -> float:
+def take_place(
+    state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]
+) -> float:
     """Give the ticket a place and return 0, or return the seconds to wait before asking again."""
     places = state["places"] = {
         name: place
@@ -77,8 +81,9 @@ def give_place_back(state: State, ticket: Ticket) -> None:
 def note_success(state: State, now: float) -> None:
     """An answer came: if most places were in use, there may be more of them.
 
-    Twice as many after a round of answers until the endpoint refuses for the first time, and later up to what it
-    carried then; beyond that one more after a round, once it has been calm: to find out costs everybody a pause.
+    Twice as many after a round of answers until the endpoint refuses for the first
+    time, and later up to what it carried then; beyond that one more after a round, once
+    it has been calm: to find out costs everybody a pause.
     """
     limit = _place_limit(state)
     state["refusals"] = 0
@@ -92,11 +97,13 @@ def note_success(state: State, now: float) -> None:
         state["limit"] = min(MAX_CONCURRENT_REQUESTS, limit + 1 / limit)
 
 
-def back_off(state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float) -> None:
+def back_off(
+    state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float
+) -> None:
     """The endpoint wants less: everybody pauses, for as long as it says or else longer from time to time.
 
-    What it carried is what was in use, unless it refuses again at once: then that was too much. `spread` (0…1, by
-    chance) keeps processes that guess from guessing alike.
+    What it carried is what was in use, unless it refuses again at once: then that was
+    too much. `spread` (0…1, by chance) keeps processes that guess from guessing alike.
     """
     places = state.get("places", {})
     began = places.get(ticket.name, [0, 0, now, 0])[2]
@@ -105,19 +112,31 @@ def back_off(state: State, ticket: Ticket, now: float, retry_after: float | None
         used = max(1.0, min(limit, len(places)))
         again = "halved" in state and now < state.get("until", 0.0) + SOON
         carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
-        at_the_same = not again and used > state.get("carried", MAX_CONCURRENT_REQUESTS) >= used - 2
-        state["calm"] = min(LONGEST_CALM, 2 * state.get("calm", CALM)) if at_the_same else state.get("calm", CALM)
+        at_the_same = (
+            not again
+            and used > state.get("carried", MAX_CONCURRENT_REQUESTS) >= used - 2
+        )
+        state["calm"] = (
+            min(LONGEST_CALM, 2 * state.get("calm", CALM))
+            if at_the_same
+            else state.get("calm", CALM)
+        )
         state["limit"], state["carried"] = max(1.0, limit / 2), max(1.0, carried)
         state["halved"] = now
         state["refusals"] = state.get("refusals", 0) + 1
-    guess = min(_LONGEST_GUESS, 2.0 ** (max(1, state.get("refusals", 1)) - 1)) * (0.5 + spread)
+    guess = min(_LONGEST_GUESS, 2.0 ** (max(1, state.get("refusals", 1)) - 1)) * (
+        0.5 + spread
+    )
     until = now + (guess if retry_after is None else min(retry_after, LONGEST_PAUSE))
     kept = state.get("until", 0.0)
     state["until"] = max(until, kept) if kept - now <= LONGEST_PAUSE else until
 
 
 def _place_limit(state: State) -> float:
-    return min(MAX_CONCURRENT_REQUESTS, max(1.0, float(state.get("limit", INITIAL_CONCURRENT_REQUESTS))))
+    return min(
+        MAX_CONCURRENT_REQUESTS,
+        max(1.0, float(state.get("limit", INITIAL_CONCURRENT_REQUESTS))),
+    )
 
 
 # Seconds that a request waits for its turn.
@@ -141,7 +160,8 @@ class Unshared:
             return self._value
 
 
-# What keeps the state of an endpoint: a file that processes share, or a part of this process's memory.
+# What keeps the state of an endpoint: a file that processes share, or a part of this
+# process's memory.
 Value: TypeAlias = Shared | Unshared
 
 
@@ -159,8 +179,8 @@ _OWN: dict[str, Unshared] = {}
 def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> None:
     """From now on keep the limits of all endpoints in this folder, for all processes that name the same one.
 
-    None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that of the run. Nothing is written
-    before a model is asked.
+    None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that
+    of the run. Nothing is written before a model is asked.
     """
     SHARING.folder, SHARING.reply_timeout = folder, reply_timeout
 
@@ -169,8 +189,13 @@ def value_of(endpoint: str) -> Value:
     """Return what keeps the state of an endpoint, the same one for equal names."""
     if SHARING.folder is None:
         return _OWN.setdefault(endpoint, Unshared())
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", endpoint.partition("://")[2] or endpoint).strip("-")[:60]
-    return Shared(SHARING.folder / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json")
+    slug = re.sub(
+        r"[^A-Za-z0-9]+", "-", endpoint.partition("://")[2] or endpoint
+    ).strip("-")[:60]
+    return Shared(
+        SHARING.folder
+        / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json"
+    )
 
 
 class RateLimitSlot:
@@ -186,14 +211,26 @@ class RateLimitSlot:
     def note_refusal(self, retry_after: float | None) -> None:
         """The endpoint asks for less, and perhaps for a pause of so many seconds."""
         spread = self._limiter.rng.random()
-        # The time is that of the change: who got a place while this waited for the lock came before it.
-        self._limiter.change(lambda state: back_off(state, self._ticket, stopwatch_seconds(), retry_after, spread))
+        # The time is that of the change: who got a place while this waited for the lock
+        # came before it.
+        self._limiter.change(
+            lambda state: back_off(
+                state, self._ticket, stopwatch_seconds(), retry_after, spread
+            )
+        )
 
 
 class Limiter:
     """Hands out turns at one endpoint; `lease` is the seconds that a request can take (None: nobody knows)."""
 
-    def __init__(self, endpoint: str, *, value: Value, rng: random.Random, lease: float | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        value: Value,
+        rng: random.Random,
+        lease: float | None = None,
+    ) -> None:
         self.endpoint, self.rng, self._value = endpoint, rng, value
         self._lease = (_UNLIMITED_LEASE if lease is None else lease) + _MARGIN
 
@@ -201,9 +238,12 @@ class Limiter:
     def turn(self, longest: float = LONGEST_WAIT) -> Iterator[RateLimitSlot]:
         """Wait for a turn and keep it for the time of the block; Ctrl-C ends the wait.
 
-        Raises TransientFault if none comes within `longest` seconds, AgentFault if the endpoint itself asked for more.
+        Raises TransientFault if none comes within `longest` seconds, AgentFault if the
+        endpoint itself asked for more.
         """
-        ticket = Ticket(f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease)
+        ticket = Ticket(
+            f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease
+        )
 
         def ask(state: State) -> float:
             return take_place(state, ticket, stopwatch_seconds(), _is_process_alive)
@@ -217,8 +257,11 @@ class Limiter:
                 if stopwatch_seconds() + wait > end:
                     late = f"no turn at {self.endpoint} within {longest:g} s: others were before"
                     raise TransientFault(late, retry_after=wait)
-                # Spread, so that those who waited for the same moment do not all come in it.
-                sleep_interruptibly(wait + self.rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
+                # Spread, so that those who waited for the same moment do not all come
+                # in it.
+                sleep_interruptibly(
+                    wait + self.rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2))
+                )
             yield RateLimitSlot(self, ticket)
         finally:
             self.change(partial(give_place_back, ticket=ticket))
@@ -250,5 +293,7 @@ def _is_process_alive(host: str, pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except OSError as error:
-        return not isinstance(error, ProcessLookupError)  # a process of another user cannot be asked, so it is there
+        return not isinstance(
+            error, ProcessLookupError
+        )  # a process of another user cannot be asked, so it is there
     return True

@@ -38,7 +38,8 @@ class LoggedErrors(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Count an error; its text is that of the first one from the same line, as details differ each time."""
-        # Threads that a library starts for itself know no conversation; with several at once nobody knows whose it is.
+        # Threads that a library starts for itself know no conversation; with several at
+        # once nobody knows whose it is.
         if (_COLLECTING.get() or (self if len(_OPEN) == 1 else None)) is not self:
             return
         place = record.pathname, record.lineno
@@ -48,7 +49,9 @@ class LoggedErrors(logging.Handler):
                 text = f"{record.getMessage()}{'' if raised is None else f': {raised}'}"
             except Exception:  # noqa: BLE001 - whoever logs must not fail by it
                 text = str(record.msg)
-            self._texts[place] = redact_secrets(f"{record.name} logged an error: {' '.join(text.split())}"[:_LONGEST])
+            self._texts[place] = redact_secrets(
+                f"{record.name} logged an error: {' '.join(text.split())}"[:_LONGEST]
+            )
         self._counts[self._texts[place]] += 1
 
     def take(self) -> tuple[Mishap, ...]:

@@ -1,6 +1,7 @@
 """Providers: the one registry of services that models are asked at, by the kind of their specs.
 
-Agents, judges, simulated users, readers, embeddings and writers of data look here, and nowhere else.
+Agents, judges, simulated users, readers, embeddings and writers of data look here, and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from pytest_ltm._calls.chat_model import ENDPOINTS, ModelSpec, ServiceEndpoint, read_model_spec
+from pytest_ltm._calls.chat_model import (
+    ENDPOINTS,
+    ModelSpec,
+    ServiceEndpoint,
+    read_model_spec,
+)
 from pytest_ltm._calls.chat_responses import ModelResponse, Used, received
 from pytest_ltm._calls.specs import Spec
 from pytest_ltm._storage.clock import sleep_interruptibly
@@ -51,8 +57,14 @@ class CommandModel:
 
     def complete(self, messages: Sequence[Message], **_: Any) -> ModelResponse:
         """Return what the command writes to its output; AgentFault if it fails, or writes too much."""
-        prompt = "\n\n".join(str(message["content"]) for message in messages if message.get("content"))
-        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        prompt = "\n\n".join(
+            str(message["content"]) for message in messages if message.get("content")
+        )
+        with (
+            tempfile.TemporaryFile() as asked,
+            tempfile.TemporaryFile() as output,
+            tempfile.TemporaryFile() as errors,
+        ):
             asked.write(prompt.encode("utf-8", "backslashreplace"))
             asked.seek(0)
             status = self._run(asked, output, errors)
@@ -62,23 +74,37 @@ class CommandModel:
             words = errors.read(_LONGEST_ERROR).decode("utf-8", "replace").strip()
         long = len(text) > LONGEST_ANSWER
         if status or long:
-            what = f"wrote more than {LONGEST_ANSWER:,} bytes" if long else f"ended with {status}"
-            raise AgentFault(f"the command {self.model.name!r} {what}{f': {received(words)}' if words else ''}")
+            what = (
+                f"wrote more than {LONGEST_ANSWER:,} bytes"
+                if long
+                else f"ended with {status}"
+            )
+            raise AgentFault(
+                f"the command {self.model.name!r} {what}{f': {received(words)}' if words else ''}"
+            )
         return ModelResponse(received(text.decode("utf-8", "replace").strip()), Used())
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
         """Raise AgentError: a command gives no vectors."""
-        raise AgentError(f"the command {self.model.name!r} gives no vectors for {len(texts)} texts")
+        raise AgentError(
+            f"the command {self.model.name!r} gives no vectors for {len(texts)} texts"
+        )
 
     def close(self) -> None:
         """Nothing is open."""
 
     def _run(self, asked: Any, said: Any, errors: Any) -> int:
         process = subprocess.Popen(  # noqa: S603 - the command is the user's own
-            split_command(self.model.name), stdin=asked, stdout=said, stderr=errors, start_new_session=True
+            split_command(self.model.name),
+            stdin=asked,
+            stdout=said,
+            stderr=errors,
+            start_new_session=True,
         )
         try:
-            while process.poll() is None:  # in short steps: a time limit from outside must be able to come through
+            while (
+                process.poll() is None
+            ):  # in short steps: a time limit from outside must be able to come through
                 if os.fstat(said.fileno()).st_size > LONGEST_ANSWER:
                     break
                 sleep_interruptibly(_POLL)
@@ -99,7 +125,9 @@ def split_command(command: str) -> list[str]:
     except ValueError as error:
         raise AgentError(f"{command!r} is not a command: {error}") from None
     if not words or shutil.which(words[0]) is None:
-        raise AgentError(f"there is no program {words[0] if words else command!r}. Write it as in 'cmd:claude -p'")
+        raise AgentError(
+            f"there is no program {words[0] if words else command!r}. Write it as in 'cmd:claude -p'"
+        )
     return words
 
 
@@ -134,16 +162,22 @@ class Provider(Protocol):
         """Return the address below which its paths are."""
         return model.base_url
 
-    def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
+    def connect(
+        self, model: ModelSpec, library: Any, options: Mapping[str, Any]
+    ) -> Any:
         """Return a client, made with these options."""
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
 
-    def body(self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]) -> dict[str, Any]:
+    def body(
+        self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return the body of a request."""
 
-    def read(self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool) -> ModelResponse:
+    def read(
+        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
+    ) -> ModelResponse:
         """Return what a body says; a fault if that is not an answer."""
 
     def used(self, answer: Mapping[str, Any]) -> Used:
@@ -160,7 +194,8 @@ _CLASSES = {
 }
 # The kinds of specs that name a model: what stands before the `:`.
 KINDS = tuple(_CLASSES)
-# The kind of a spec of a command, for all but agents, which have a protocol of their own there.
+# The kind of a spec of a command, for all but agents, which have a protocol of their
+# own there.
 COMMAND = "cmd"
 FORMS = (*(f"{kind}:MODEL" for kind in KINDS), f"{COMMAND}:COMMAND")
 
@@ -169,7 +204,9 @@ FORMS = (*(f"{kind}:MODEL" for kind in KINDS), f"{COMMAND}:COMMAND")
 def provider_of(kind: str) -> Provider:
     """Return the provider of that kind, which must be one of KINDS."""
     module, _, name = _CLASSES[kind].partition(":")
-    return cast("Provider", getattr(import_module(f"pytest_ltm._calls.{module}"), name)())
+    return cast(
+        "Provider", getattr(import_module(f"pytest_ltm._calls.{module}"), name)()
+    )
 
 
 def names_model(text: str) -> bool:
@@ -199,8 +236,9 @@ def read_model(
 ) -> tuple[ModelSpec, dict[str, Field]]:
     """Return the model that a spec names, and the fields named in `also`.
 
-    `parameters`: those of a file. `ready`: it must be possible to ask it, so client and key have to be there. Raises
-    `error`, which says what the model was to be (`role`); DefinitionError with the place in a file.
+    `parameters`: those of a file. `ready`: it must be possible to ask it, so client and
+    key have to be there. Raises `error`, which says what the model was to be (`role`);
+    DefinitionError with the place in a file.
     """
     spec = Spec.parse(text, role=role)
     if spec.kind == COMMAND:
@@ -219,18 +257,24 @@ def read_model(
     except AgentError as fault:
         words = str(fault)
         where = f"{role} {spec.head!r}"
-        raise error(words if words.startswith(where) else f"{where}: {words}") from fault
+        raise error(
+            words if words.startswith(where) else f"{where}: {words}"
+        ) from fault
     return model, others
 
 
 def check_ready(model: ModelSpec, client: str) -> None:
     """Raise the AgentError of a missing client or key before the run instead of in it."""
     if find_spec(client) is None:
-        raise AgentError(f"it needs the {client!r} client, which is not installed: pip install 'pytest-ltm[{client}]'")
+        raise AgentError(
+            f"it needs the {client!r} client, which is not installed: pip install 'pytest-ltm[{client}]'"
+        )
     model.key()
 
 
-def open_model(model: ModelSpec, *, timeout: float | None = None, rng: random.Random | None = None) -> Completions:
+def open_model(
+    model: ModelSpec, *, timeout: float | None = None, rng: random.Random | None = None
+) -> Completions:
     """Return the connection to a model; AgentError where its client is not installed or its key is not set."""
     from pytest_ltm._calls.completions import Completions
 

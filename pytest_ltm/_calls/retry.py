@@ -16,7 +16,8 @@ from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._storage import clock as _clock
 from pytest_ltm._storage.errors import TransientFault
 
-# Status codes that say: the message was not taken. (429 too many requests, 529 overloaded.)
+# Status codes that say: the message was not taken. (429 too many requests, 529
+# overloaded.)
 UNTAKEN = frozenset({425, 429, 503, 529})
 # Those and all other 5xx may pass; with these nobody knows what became of the message.
 PASSING = UNTAKEN | {408, 409}
@@ -24,17 +25,40 @@ PASSING = UNTAKEN | {408, 409}
 _HOPELESS = frozenset({501, 505, 511})
 # Names of exceptions of HTTP clients that never got to send anything.
 _NOT_CONNECTED = frozenset(
-    {"ConnectError", "ConnectTimeout", "NewConnectionError", "ClientConnectorError", "PoolTimeout"}
+    {
+        "ConnectError",
+        "ConnectTimeout",
+        "NewConnectionError",
+        "ClientConnectorError",
+        "PoolTimeout",
+    }
 )
 # Names of exceptions of clients that lost the connection, or patience.
 _BROKEN_OFF = frozenset(
     {
-        "APIConnectionError", "APITimeoutError", "ChunkedEncodingError", "ClientConnectionError", "ClientPayloadError",
-        "ConnectionClosedError", "ConnectionError", "ConnectionTimeoutError", "IncompleteRead", "NetworkError",
-        "ProtocolError", "ReadError", "ReadTimeout", "ReadTimeoutError", "RemoteProtocolError",
-        "ServerDisconnectedError", "ServerTimeoutError", "Timeout", "TimeoutException", "WriteError", "WriteTimeout",
+        "APIConnectionError",
+        "APITimeoutError",
+        "ChunkedEncodingError",
+        "ClientConnectionError",
+        "ClientPayloadError",
+        "ConnectionClosedError",
+        "ConnectionError",
+        "ConnectionTimeoutError",
+        "IncompleteRead",
+        "NetworkError",
+        "ProtocolError",
+        "ReadError",
+        "ReadTimeout",
+        "ReadTimeoutError",
+        "RemoteProtocolError",
+        "ServerDisconnectedError",
+        "ServerTimeoutError",
+        "Timeout",
+        "TimeoutException",
+        "WriteError",
+        "WriteTimeout",
     }
-)  # fmt: skip
+)
 _DEEPEST = 10
 
 
@@ -57,7 +81,8 @@ class RemoteCause(Exception):
 def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
     """Return what is known of an exception that may pass; None for any other.
 
-    The chain of causes is looked through from the outside; a status code decides. A group may pass if all in it may.
+    The chain of causes is looked through from the outside; a status code decides. A
+    group may pass if all in it may.
     """
     lost: Trouble | None = None
     for one in _cause_chain(error):
@@ -67,9 +92,17 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
         if isinstance(parts, tuple) and parts:
             troubles = [classify_failure(part, now=now) for part in parts]
             known = [trouble for trouble in troubles if trouble is not None]
-            asked = [trouble.retry_after for trouble in known if trouble.retry_after is not None]
+            asked = [
+                trouble.retry_after
+                for trouble in known
+                if trouble.retry_after is not None
+            ]
             untaken = all(trouble.untaken for trouble in known)
-            return Trouble(untaken, max(asked, default=None)) if len(known) == len(parts) else None
+            return (
+                Trouble(untaken, max(asked, default=None))
+                if len(known) == len(parts)
+                else None
+            )
         if isinstance(one, TransientFault):
             return Trouble(untaken=True, retry_after=_finite_seconds(one.retry_after))
         status = _http_status(one)
@@ -98,7 +131,9 @@ def broken_off(error: BaseException) -> bool:
 def _cause_chain(error: BaseException) -> Iterator[BaseException]:
     one: BaseException | None = error
     for _ in range(_DEEPEST):
-        if one is None or not (isinstance(one, Exception) or _safe_getattr(one, "exceptions")):
+        if one is None or not (
+            isinstance(one, Exception) or _safe_getattr(one, "exceptions")
+        ):
             return
         yield one
         # urllib, urllib3 and requests hold what happened in place of a cause
@@ -110,7 +145,9 @@ def _by_kind(error: BaseException) -> Trouble | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, ConnectionRefusedError) or names & _NOT_CONNECTED:
         return Trouble(untaken=True)
-    if isinstance(error, (ConnectionError, TimeoutError)) or names & (_BROKEN_OFF | {"TimeoutError"}):
+    if isinstance(error, (ConnectionError, TimeoutError)) or names & (
+        _BROKEN_OFF | {"TimeoutError"}
+    ):
         return Trouble(untaken=False)
     return None
 
@@ -121,10 +158,17 @@ def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | No
         if not headers:
             with suppress(TypeError, ValueError):
                 pairs = dict(_safe_getattr(holder, "headers") or {})
-                headers = {str(name).lower(): str(value).strip() for name, value in pairs.items()}
+                headers = {
+                    str(name).lower(): str(value).strip()
+                    for name, value in pairs.items()
+                }
     said = headers.get("x-should-retry", "")
     passing = status in PASSING or (500 <= status <= 599 and status not in _HOPELESS)
-    if said == "false" or (not passing and said != "true") or _safe_getattr(error, "code") == "insufficient_quota":
+    if (
+        said == "false"
+        or (not passing and said != "true")
+        or _safe_getattr(error, "code") == "insufficient_quota"
+    ):
         return None
     return Trouble(status in UNTAKEN, _retry_after(headers, now))
 
@@ -132,9 +176,18 @@ def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | No
 def _http_status(error: BaseException) -> int | None:
     """Return the HTTP status that an exception of requests, httpx, aiohttp, urllib or a provider's client tells."""
     response = _safe_getattr(error, "response")
-    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "status"), (error, "code")):
+    for holder, name in (
+        (error, "status_code"),
+        (response, "status_code"),
+        (error, "status"),
+        (error, "code"),
+    ):
         status = _safe_getattr(holder, name)
-        if isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 599:
+        if (
+            isinstance(status, int)
+            and not isinstance(status, bool)
+            and 100 <= status <= 599
+        ):
             return int(status)
     return None
 
@@ -201,15 +254,18 @@ class Failed(Struct, frozen=True):
 class Retries(Struct, frozen=True, kw_only=True):
     """How a failed message is sent again: `most` times after the first, with waits drawn from `rng`.
 
-    A wait lasts between half of and the full 1, 2, 4 ... 60 seconds, or what the other side asks for
-    (`Retry-After`) and up to a second more, so that not all who wait come back at once. If the waits would sum
-    up to more than 180 seconds the fault stays at once.
+    A wait lasts between half of and the full 1, 2, 4 ... 60 seconds, or what the other
+    side asks for (`Retry-After`) and up to a second more, so that not all who wait come
+    back at once. If the waits would sum up to more than 180 seconds the fault stays at
+    once.
     """
 
     most: int
     rng: random.Random
     sleep: Callable[[float], object] = sleep_here
-    began: tuple[datetime, float] = field(default_factory=lambda: (_clock.wall_time(), _clock.stopwatch_seconds()))
+    began: tuple[datetime, float] = field(
+        default_factory=lambda: (_clock.wall_time(), _clock.stopwatch_seconds())
+    )
     """The time on the wall at one reading of the stopwatch: an agent's call may have a clock that was moved."""
 
     def run(
@@ -223,9 +279,10 @@ class Retries(Struct, frozen=True, kw_only=True):
     ) -> T:
         """Return what `call` returns, called again after passing faults; the last one is raised as it is.
 
-        `anew`: whether the other side can be put back to where it was before the call (else only a fault that says
-        that the message was not taken is followed by another try). Before each further call `failed` is told of the
-        one before, then comes the wait, then `ready`. `raised` is told of every error, also of the last.
+        `anew`: whether the other side can be put back to where it was before the call
+        (else only a fault that says that the message was not taken is followed by
+        another try). Before each further call `failed` is told of the one before, then
+        comes the wait, then `ready`. `raised` is told of every error, also of the last.
         """
         attempt, waited = 1, 0.0
         while True:
@@ -237,7 +294,9 @@ class Retries(Struct, frozen=True, kw_only=True):
                 if trouble is None or not (anew or trouble.untaken):
                     raise
                 asked = trouble.retry_after
-                usual = min(LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)) * (0.5 + self.rng.random() / 2)
+                usual = min(
+                    LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)
+                ) * (0.5 + self.rng.random() / 2)
                 if asked is not None and asked > usual:
                     usual = asked + self.rng.random() * min(1.0, asked / 10)
                 wait = round(usual, 3)
@@ -253,9 +312,17 @@ class Retries(Struct, frozen=True, kw_only=True):
         trouble = classify_failure(last, now=self._now())
         words = []
         if failures:
-            words.append(f"tried {len(failures) + 1} times, with {sum(one.wait for one in failures):.1f} s of waiting")
-        if trouble is not None and trouble.retry_after is not None and len(failures) < self.most:
-            words.append(f"it asks to be left alone for {trouble.retry_after:g} s; the waits last {TOTAL:g} s at most")
+            words.append(
+                f"tried {len(failures) + 1} times, with {sum(one.wait for one in failures):.1f} s of waiting"
+            )
+        if (
+            trouble is not None
+            and trouble.retry_after is not None
+            and len(failures) < self.most
+        ):
+            words.append(
+                f"it asks to be left alone for {trouble.retry_after:g} s; the waits last {TOTAL:g} s at most"
+            )
         return f" ({'; '.join(words)})" if words else ""
 
     def _now(self) -> datetime:

@@ -34,25 +34,40 @@ class Spec(Struct, frozen=True):
         return f"{self.kind}:{self.argument}".partition("@http")[0]
 
     def fields(
-        self, known: Collection[str], *, groups: Iterable[str] = (), texts: Iterable[str] = ()
+        self,
+        known: Collection[str],
+        *,
+        groups: Iterable[str] = (),
+        texts: Iterable[str] = (),
     ) -> dict[str, Field]:
         """Return the fields of the query by name; AgentError for a name that is not known, or is there twice.
 
-        `groups`: names whose members stand behind a dot, as in `reading.k=5`. `texts`: those whose value is not a
-        number, whatever it looks like.
+        `groups`: names whose members stand behind a dot, as in `reading.k=5`. `texts`:
+        those whose value is not a number, whatever it looks like.
         """
         where = f"{self.role} {self.head!r}"
         values: dict[str, Any] = {}
         for name, text in parse_qsl(self.query, keep_blank_values=True):
             group, dot, member = name.partition(".")
             if group not in known or bool(dot) != (group in groups):
-                keys = " A key never stands in a spec: key_env=NAME names the environment variable." * ("key" in name)
+                keys = (
+                    " A key never stands in a spec: key_env=NAME names the environment variable."
+                    * ("key" in name)
+                )
                 hint = did_you_mean(name, known)
-                raise AgentError(f"{where}: unknown parameter {name!r}.{hint}{keys} There are {', '.join(known)}.")
-            held, key = (values.setdefault(group, {}), member) if dot else (values, name)
+                raise AgentError(
+                    f"{where}: unknown parameter {name!r}.{hint}{keys} There are {', '.join(known)}."
+                )
+            held, key = (
+                (values.setdefault(group, {}), member) if dot else (values, name)
+            )
             if key in held:
                 raise AgentError(f"{where}: {name!r} is given twice.")
-            held[key] = text if name in texts else {"true": True, "false": False}.get(text, number_or_text(text))
+            held[key] = (
+                text
+                if name in texts
+                else {"true": True, "false": False}.get(text, number_or_text(text))
+            )
         return {name: Field(value, where, name) for name, value in values.items()}
 
     def merged(
@@ -68,6 +83,8 @@ class Spec(Struct, frozen=True):
         fields = parameters.mapping(known=[*known, *only_in_files])
         for name, value in self.fields(known, groups=groups, texts=texts).items():
             if name in fields:
-                raise fields[name].fault(f"is also in the spec {self.head!r}. Write it once.")
+                raise fields[name].fault(
+                    f"is also in the spec {self.head!r}. Write it once."
+                )
             fields[name] = value
         return fields

@@ -14,7 +14,12 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from pytest_ltm._calls.hub import IGNORED, REPEAT, OutOfTime
-from pytest_ltm._storage.clock import can_interrupt, paused_since, process_pauses, stopwatch_seconds
+from pytest_ltm._storage.clock import (
+    can_interrupt,
+    paused_since,
+    process_pauses,
+    stopwatch_seconds,
+)
 
 T = TypeVar("T")
 
@@ -25,17 +30,19 @@ __tracebackhide__ = True
 _SOON = 0.02
 # Seconds that it has at least, from the first one on, to put things in order.
 MIN_CLEANUP_SECONDS = 3.0
-# What the last of these does ends the process of a call that goes on beyond that; where there is none, it goes on.
+# What the last of these does ends the process of a call that goes on beyond that; where
+# there is none, it goes on.
 when_hung: list[Callable[[], object]] = []
 
 
 def call_within(seconds: float | None, call: Callable[[], T]) -> T:
     """Return `call()`, or raise OutOfTime in the middle of it after so many seconds; None: no limit.
 
-    Where `can_interrupt` is false there is no limit either: an adapter must keep its own. Code that waits in C
-    without looking at signals is interrupted when it comes back. Whatever SIGALRM handler and timer were there
-    before (pytest-timeout's, an outer limit's) are kept, also in time, and restored. After a pause of this process or
-    its machine the limit starts anew.
+    Where `can_interrupt` is false there is no limit either: an adapter must keep its
+    own. Code that waits in C without looking at signals is interrupted when it comes
+    back. Whatever SIGALRM handler and timer were there before (pytest-timeout's, an
+    outer limit's) are kept, also in time, and restored. After a pause of this process
+    or its machine the limit starts anew.
     """
     if seconds is None or not can_interrupt():
         return call()
@@ -51,7 +58,8 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
         finally:
             alarm.clear()
     finally:
-        # Again, because the signal may arrive in the very first instruction of the other one.
+        # Again, because the signal may arrive in the very first instruction of the
+        # other one.
         alarm.clear()
         _ALARMS.remove(alarm)
 
@@ -150,7 +158,12 @@ class _Alarm:
     @property
     def came_late(self) -> bool:
         """Whether the limit was over, and the call came back before it could be interrupted."""
-        return self._is_up and not self._rings and self._at <= stopwatch_seconds() and not paused_since(self._pauses)
+        return (
+            self._is_up
+            and not self._rings
+            and self._at <= stopwatch_seconds()
+            and not paused_since(self._pauses)
+        )
 
     def _start(self) -> None:
         soonest = min(self._at, self._outer_at) - stopwatch_seconds()
@@ -158,7 +171,11 @@ class _Alarm:
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         if self._outer_at <= stopwatch_seconds() and callable(self._handler):
-            self._outer_at = stopwatch_seconds() + self._outer_repeat if self._outer_repeat else math.inf
+            self._outer_at = (
+                stopwatch_seconds() + self._outer_repeat
+                if self._outer_repeat
+                else math.inf
+            )
             self._start()
             self._handler(number, frame)
         if self._at > stopwatch_seconds():
@@ -172,7 +189,11 @@ class _Alarm:
             self._start()
         else:
             self._rings += 1
-            if self._rings > IGNORED and stopwatch_seconds() >= self._at + MIN_CLEANUP_SECONDS and when_hung:
+            if (
+                self._rings > IGNORED
+                and stopwatch_seconds() >= self._at + MIN_CLEANUP_SECONDS
+                and when_hung
+            ):
                 when_hung[-1]()
             raise OutOfTime
 
@@ -183,7 +204,11 @@ _ALARMS: list[_Alarm] = []
 
 # --- What foreign code may leave behind in the process.
 
-_OURS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+_OURS = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []),
+)
 
 
 class undisturbed:  # noqa: N801 - used as a function; a class, because every call of an agent is inside one
@@ -192,18 +217,27 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
     __slots__ = ("_handlers", "_limit")
 
     def __enter__(self) -> None:
-        self._limit, self._handlers = sys.getrecursionlimit(), [_signal.getsignal(number) for number in _OURS]
+        self._limit, self._handlers = (
+            sys.getrecursionlimit(),
+            [_signal.getsignal(number) for number in _OURS],
+        )
 
     def __exit__(self, *_: object) -> None:
         if sys.getrecursionlimit() < self._limit:
             sys.setrecursionlimit(self._limit)
         for number, handler in zip(_OURS, self._handlers, strict=True):
-            # None: not Python's to set. Elsewhere than in the main thread nobody could have changed it.
-            if handler is not None and _signal.getsignal(number) is not handler and can_interrupt():
+            # None: not Python's to set. Elsewhere than in the main thread nobody could
+            # have changed it.
+            if (
+                handler is not None
+                and _signal.getsignal(number) is not handler
+                and can_interrupt()
+            ):
                 _signal.signal(number, handler)
 
 
-# --- Copies: an agent that forks must not come back twice, each with the rest of the run before it.
+# --- Copies: an agent that forks must not come back twice, each with the rest of the
+# run before it.
 
 # Shared with all copies of this process: 1 once one of them has come back.
 _COPIED = mmap.mmap(-1, 1)

@@ -18,9 +18,13 @@ def carry_trace(traceparent: str) -> Iterator[None]:
     attached, before = None, _TRACEPARENT.get()
     with suppress(ImportError):  # without it nobody in this process sends spans
         from opentelemetry import context
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+        from opentelemetry.trace.propagation.tracecontext import (
+            TraceContextTextMapPropagator,
+        )
 
-        attached = context.attach(TraceContextTextMapPropagator().extract({"traceparent": traceparent}))
+        attached = context.attach(
+            TraceContextTextMapPropagator().extract({"traceparent": traceparent})
+        )
     _TRACEPARENT.set(traceparent)
     try:
         yield

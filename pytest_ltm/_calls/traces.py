@@ -1,8 +1,8 @@
 """SpanReceiver: what an agent's memory did, from OpenTelemetry spans over OTLP/HTTP on this machine.
 
-It reads the GenAI conventions of memory: spans whose `gen_ai.operation.name` is `create_memory`, `update_memory`,
-`upsert_memory`, `delete_memory` or `search_memory`. Whatever comes in, valid or not, only ever becomes operations: no
-score depends on them.
+It reads the GenAI conventions of memory: spans whose `gen_ai.operation.name` is
+`create_memory`, `update_memory`, `upsert_memory`, `delete_memory` or `search_memory`.
+Whatever comes in, valid or not, only ever becomes operations: no score depends on them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.agent import MOST_OPERATIONS, MemoryOperation, OperationKind, memory_operation
+from pytest_ltm._model.agent import (
+    MOST_OPERATIONS,
+    MemoryOperation,
+    OperationKind,
+    memory_operation,
+)
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -33,13 +38,23 @@ if TYPE_CHECKING:
 
 
 _KINDS: Mapping[str, OperationKind] = {
-    "create_memory": "added", "update_memory": "changed", "upsert_memory": "changed", "delete_memory": "deleted",
+    "create_memory": "added",
+    "update_memory": "changed",
+    "upsert_memory": "changed",
+    "delete_memory": "deleted",
     "search_memory": "found",
-}  # fmt: skip
+}
 _DRAFT_KINDS: Mapping[str, OperationKind] = {
-    "add": "added", "update": "changed", "delete": "deleted", "search": "found",
-}  # fmt: skip
-_EVENTS: Mapping[str, OperationKind] = {"ADD": "added", "UPDATE": "changed", "DELETE": "deleted"}
+    "add": "added",
+    "update": "changed",
+    "delete": "deleted",
+    "search": "found",
+}
+_EVENTS: Mapping[str, OperationKind] = {
+    "ADD": "added",
+    "UPDATE": "changed",
+    "DELETE": "deleted",
+}
 _DOCUMENT = lazy_pattern(r"retrieval\.documents\.(\d{1,6})\.document\.")
 _LONGEST_BODY = 2**24
 # Beyond so many characters no value in Python's words is read.
@@ -48,9 +63,11 @@ _LONGEST_VALUE = 2**20
 _FIRST = 4
 # Beyond so many that nobody has asked for, operations are left out.
 _MOST_WAITING = 100_000
-# Seconds that a question waits for the spans of its search, which exporters send in batches.
+# Seconds that a question waits for the spans of its search, which exporters send in
+# batches.
 _PATIENCE = 2.0
-# After so many questions, or first questions of conversations, without any, none is waited for.
+# After so many questions, or first questions of conversations, without any, none is
+# waited for.
 _MOST_IN_VAIN = 3
 # Seconds that a client may take over a request.
 _SLOWEST = 10.0
@@ -62,8 +79,9 @@ _PROTOBUF = "application/x-protobuf"
 class SpanReceiver:
     """Takes in spans, and hands each conversation the operations that belong to it; close it at the end.
 
-    A span that carries the trace of an exchange belongs to it. Any other belongs to the only conversation there is, by
-    the time at which it began; if several are played at once (`apart`), to none.
+    A span that carries the trace of an exchange belongs to it. Any other belongs to the
+    only conversation there is, by the time at which it began; if several are played at
+    once (`apart`), to none.
     """
 
     def __init__(self, port: int = 0, *, apart: bool = False) -> None:
@@ -82,7 +100,9 @@ class SpanReceiver:
         """By trace the conversation and the exchange that it belongs to."""
         self.silent = 0
         """The conversations that waited for their first span in vain since the last one came."""
-        Thread(target=self._server.serve_forever, name="ltm-traces", daemon=True).start()
+        Thread(
+            target=self._server.serve_forever, name="ltm-traces", daemon=True
+        ).start()
 
     @property
     def variables(self) -> dict[str, str]:
@@ -111,13 +131,22 @@ class SpanReceiver:
 
     def take_in(self, request: Any) -> None:
         """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
-        scopes = (scope for each in request.get("resourceSpans", ()) for scope in each.get("scopeSpans", ()))
+        scopes = (
+            scope
+            for each in request.get("resourceSpans", ())
+            for scope in each.get("scopeSpans", ())
+        )
         came = [
-            (_trace_id(span), *row) for scope in scopes for span in scope.get("spans", ()) for row in _operations(span)
+            (_trace_id(span), *row)
+            for scope in scopes
+            for span in scope.get("spans", ())
+            for row in _operations(span)
         ]
         with self._lock:
             for trace, began, one in came:
-                inbox, number = self._traces.get(trace, (None if self._apart else self._newest, None))
+                inbox, number = self._traces.get(
+                    trace, (None if self._apart else self._newest, None)
+                )
                 if inbox is not None:
                     inbox.put(began, number, one)
             self._lock.notify_all()
@@ -157,21 +186,36 @@ class SpanInbox:
     def operations(self, number: int, *, patient: bool) -> tuple[MemoryOperation, ...]:
         """Return the operations that came in; of an earlier exchange each says which.
 
-        `patient`: wait a little for those of this exchange, unless that was in vain before.
+        `patient`: wait a little for those of this exchange, unless that was in vain
+        before.
         """
         with self._lock:
-            # A quick conversation asks before an exporter has sent its first batch. Where none sends any, a run of many
-            # conversations must not stand still for each of them.
-            most = _MOST_IN_VAIN if self._newest else int(self._receiver.silent < _MOST_IN_VAIN)
+            # A quick conversation asks before an exporter has sent its first batch.
+            # Where none sends any, a run of many conversations must not stand still for
+            # each of them.
+            most = (
+                _MOST_IN_VAIN
+                if self._newest
+                else int(self._receiver.silent < _MOST_IN_VAIN)
+            )
             if patient and self._in_vain < most:
                 began = self._windows[-1][0]
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
                 self._in_vain = 0 if came else self._in_vain + 1
                 self._receiver.silent += not self._newest
             waiting, self._waiting = self._waiting, []
-        waiting.sort(key=lambda row: row[0])  # spans come in the order in which they ended
-        placed = [(self._exchange_at(began) if known is None else known, one) for began, known, one in waiting]
-        return tuple(one if at == number else replace(one, exchange=at) for at, one in placed if at is not None)
+        waiting.sort(
+            key=lambda row: row[0]
+        )  # spans come in the order in which they ended
+        placed = [
+            (self._exchange_at(began) if known is None else known, one)
+            for began, known, one in waiting
+        ]
+        return tuple(
+            one if at == number else replace(one, exchange=at)
+            for at, one in placed
+            if at is not None
+        )
 
     def _exchange_at(self, began: int) -> int | None:
         """Return the exchange at a time; None before all of them, and in the future."""
@@ -195,12 +239,26 @@ class _Handler(BaseHTTPRequestHandler):
         """Take in the spans of a request."""
         length = self.headers.get("Content-Length", "")
         # A page in a browser is no exporter: it says where it is from.
-        if "Origin" in self.headers or not length.isdecimal() or int(length) > _LONGEST_BODY:
+        if (
+            "Origin" in self.headers
+            or not length.isdecimal()
+            or int(length) > _LONGEST_BODY
+        ):
             self._answer(413 if length.isdecimal() else 411)
             return
         try:
-            self.server.receiver.take_in(_decoded(self.rfile.read(int(length)), self.headers))
-        except (ValueError, TypeError, AttributeError, LookupError, RecursionError, ArithmeticError, zlib.error):
+            self.server.receiver.take_in(
+                _decoded(self.rfile.read(int(length)), self.headers)
+            )
+        except (
+            ValueError,
+            TypeError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            ArithmeticError,
+            zlib.error,
+        ):
             self._answer(400)
             return
         self._answer(200)
@@ -225,7 +283,9 @@ def _decoded(body: bytes, headers: Message) -> Any:
         return json.loads(body)
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+        ExportTraceServiceRequest,
+    )
 
     request = ExportTraceServiceRequest()
     try:
@@ -238,23 +298,38 @@ def _decoded(body: bytes, headers: Message) -> Any:
 def _trace_id(span: Mapping[str, Any]) -> str:
     """Return a span's trace in hexadecimal digits, as JSON has it; what was protobuf has it in base64."""
     text = str(span.get("traceId", ""))
-    return text.lower() if len(text) == _HEX_TRACE else b64decode(text, validate=True).hex()
+    return (
+        text.lower()
+        if len(text) == _HEX_TRACE
+        else b64decode(text, validate=True).hex()
+    )
 
 
 def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     """Return when a span began, with each operation that it stands for."""
     parts = (span, *span.get("events", ()))
-    values = {one["key"]: _value(one.get("value", {})) for part in parts for one in part.get("attributes", ())}
+    values = {
+        one["key"]: _value(one.get("value", {}))
+        for part in parts
+        for one in part.get("attributes", ())
+    }
     name = str(values.get("gen_ai.operation.name"))
     rows: Sequence[_Row] = ()
     if kind := _KINDS.get(name):
         rows = _convention_rows(kind, values)
     elif name == "memory_operation":
         rows = _draft_rows(values)
-    elif values.get("openinference.span.kind") == "RETRIEVER":  # as OpenInference has what a retriever found
-        places = sorted({int(found[1]) for key in values if (found := _DOCUMENT.match(key))})
+    elif (
+        values.get("openinference.span.kind") == "RETRIEVER"
+    ):  # as OpenInference has what a retriever found
+        places = sorted(
+            {int(found[1]) for key in values if (found := _DOCUMENT.match(key))}
+        )
         each = [f"retrieval.documents.{place}.document" for place in places]
-        rows = [("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", ""))) for one in each]
+        rows = [
+            ("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", "")))
+            for one in each
+        ]
     began = int(span.get("startTimeUnixNano", 0)) if rows else 0
     return [
         (began, memory_operation(kind, record, text, place if kind == "found" else 0))
@@ -264,9 +339,18 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
 
 def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the GenAI conventions of memory say."""
-    value, name = values.get("gen_ai.memory.records"), values.get("gen_ai.memory.record.id")
+    value, name = (
+        values.get("gen_ai.memory.records"),
+        values.get("gen_ai.memory.record.id"),
+    )
     listed = json.loads(value) if isinstance(value, str) else value
-    rows = [listed] if isinstance(listed, dict) else listed if isinstance(listed, list) else []
+    rows = (
+        [listed]
+        if isinstance(listed, dict)
+        else listed
+        if isinstance(listed, list)
+        else []
+    )
     records = [one if isinstance(one, dict) else {"content": one} for one in rows]
     if not records and kind != "found":
         records = [{"id": name}]
@@ -275,25 +359,46 @@ def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence
 
 def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the draft of those conventions says by which Mem0 is instrumented: results as Mem0 returns them."""
-    kind, name = _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))), values.get("gen_ai.memory.id")
+    kind, name = (
+        _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))),
+        values.get("gen_ai.memory.id"),
+    )
     text, said = values.get("gen_ai.memory.output.messages"), None
     if kind is None:
         return ()
     if isinstance(text, str) and len(text) <= _LONGEST_VALUE:
-        # It is written as JSON or as Python prints it, or it is neither, and the span then tells nothing.
+        # It is written as JSON or as Python prints it, or it is neither, and the span
+        # then tells nothing.
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             said = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
     results = said.get("results") if isinstance(said, dict) else said
     if isinstance(results, list):
         listed = [one for one in results if isinstance(one, dict)]
-        done = [(_EVENTS.get(str(one["event"])) if "event" in one else kind, one) for one in listed]
-        return [(each, one.get("id"), _text({"content": one.get("memory")})) for each, one in done if each]
-    return [] if kind == "found" else [(kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))]
+        done = [
+            (_EVENTS.get(str(one["event"])) if "event" in one else kind, one)
+            for one in listed
+        ]
+        return [
+            (each, one.get("id"), _text({"content": one.get("memory")}))
+            for each, one in done
+            if each
+        ]
+    return (
+        []
+        if kind == "found"
+        else [
+            (kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))
+        ]
+    )
 
 
 def _text(record: Mapping[str, Any]) -> str | None:
     content = record.get("content")
-    return content if content is None or isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return (
+        content
+        if content is None or isinstance(content, str)
+        else json.dumps(content, ensure_ascii=False)
+    )
 
 
 def _value(value: Mapping[str, Any]) -> Any:
@@ -301,7 +406,10 @@ def _value(value: Mapping[str, Any]) -> Any:
     if "arrayValue" in value:
         return [_value(one) for one in value["arrayValue"].get("values", ())]
     if "kvlistValue" in value:
-        return {one["key"]: _value(one.get("value", {})) for one in value["kvlistValue"].get("values", ())}
+        return {
+            one["key"]: _value(one.get("value", {}))
+            for one in value["kvlistValue"].get("values", ())
+        }
     return next(iter(value.values()), None)
 
 

@@ -1,7 +1,7 @@
 """`bundle RUN -o FILE.ltm.zip`: a run as one file that anybody can verify, without the texts of its data set.
 
-A bundle is read as hostile: only names that a bundle has are taken, nothing is unpacked beyond its declared size, and
-every file must have the digest that the manifest gives.
+A bundle is read as hostile: only names that a bundle has are taken, nothing is unpacked
+beyond its declared size, and every file must have the digest that the manifest gives.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/eval-result/v0.1"
 
 
-def eval_statements(run: LoadedRun, name: str, digest: str, claim: Rule | None) -> Mapping[str, dict[str, Any]]:
+def eval_statements(
+    run: LoadedRun, name: str, digest: str, claim: Rule | None
+) -> Mapping[str, dict[str, Any]]:
     """Return a statement for each agent and span, by `agent-span`, about the file of this name and sha256.
 
     `claim`: the limit that a metric is said to keep; None: the mean that was reached.
@@ -50,12 +52,24 @@ def eval_statements(run: LoadedRun, name: str, digest: str, claim: Rule | None) 
     statements = {}
     for column in result_columns(run.result):
         place = (column.agent, column.span_label)
-        held = tuple(one for one in run.result.conversations if (one.agent, one.span_label) == place)
-        rule = claim or parse_limit_rule(f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}")
+        held = tuple(
+            one
+            for one in run.result.conversations
+            if (one.agent, one.span_label) == place
+        )
+        rule = claim or parse_limit_rule(
+            f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}"
+        )
         part = structs.replace(run.result, conversations=held)
         passed = decide_gate(part, [rule]).state == "passed"
-        samples = [{"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))} for row in part.scenarios]
-        agent, plans = held[0].agent_fingerprint.removeprefix("sha256:"), sorted(one.plan_fingerprint for one in held)
+        samples = [
+            {"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))}
+            for row in part.scenarios
+        ]
+        agent, plans = (
+            held[0].agent_fingerprint.removeprefix("sha256:"),
+            sorted(one.plan_fingerprint for one in held),
+        )
         suite = run.result.suite.partition(" ")[0] or "definitions"
         statements[f"{column.agent}-{column.span_label}"] = {
             "_type": STATEMENT,
@@ -63,17 +77,25 @@ def eval_statements(run: LoadedRun, name: str, digest: str, claim: Rule | None) 
             "predicateType": PREDICATE,
             "predicate": {
                 "harness": {
-                    "name": "pytest-ltm", "version": version("pytest-ltm"), "digest": {"sha256": harness_digest()},
+                    "name": "pytest-ltm",
+                    "version": version("pytest-ltm"),
+                    "digest": {"sha256": harness_digest()},
                 },
                 "metric": f"{suite}@{column.span_label}/{rule.metric.name}",
                 "comparator": ">=" if rule.metric.higher_is_better else "<=",
-                "threshold": rule.limit, "passed": passed, "sampleSize": len(part.scenarios),
-                "samplesRoot": merkle_root([json.dumps(sample, sort_keys=True).encode() for sample in samples]),
+                "threshold": rule.limit,
+                "passed": passed,
+                "sampleSize": len(part.scenarios),
+                "samplesRoot": merkle_root(
+                    [json.dumps(sample, sort_keys=True).encode() for sample in samples]
+                ),
                 "model": {"name": column.agent, "digest": {"sha256": agent}},
-                "data": {"digest": {"sha256": sha256("\n".join(plans).encode()).hexdigest()}},
+                "data": {
+                    "digest": {"sha256": sha256("\n".join(plans).encode()).hexdigest()}
+                },
                 "assuranceLevel": "self_attested",
             },
-        }  # fmt: skip
+        }
     return statements
 
 
@@ -84,7 +106,9 @@ def merkle_root(leaves: Sequence[bytes]) -> str:
         if len(leaves) < 2:
             return sha256(b"".join(b"\0" + leaf for leaf in leaves)).digest()
         middle = 1 << (len(leaves) - 1).bit_length() - 1
-        return sha256(b"\1" + hash_tree(leaves[:middle]) + hash_tree(leaves[middle:])).digest()
+        return sha256(
+            b"\1" + hash_tree(leaves[:middle]) + hash_tree(leaves[middle:])
+        ).digest()
 
     return hash_tree(leaves).hex()
 
@@ -94,14 +118,22 @@ def harness_digest() -> str:
     """Return a sha256 over the package's own code, by its names."""
     package = Path(__file__).parents[1]
     whole = sha256()
-    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()):
-        whole.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(
+        package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()
+    ):
+        whole.update(
+            path.relative_to(package).as_posix().encode()
+            + b"\0"
+            + path.read_bytes()
+            + b"\0"
+        )
     return whole.hexdigest()
 
 
 FORMAT = "pytest-ltm bundle 1"
 MANIFEST = "manifest.json"
-# The files of a run folder that a bundle may have: nothing that says who reviewed it, holds a lock or a memory.
+# The files of a run folder that a bundle may have: nothing that says who reviewed it,
+# holds a lock or a memory.
 _NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.~-]{0,150}"
 _KEPT = re.compile(
     rf"(?:run|parts|summary|amendments|canaries)\.json|verdicts\.csv|(?:canaries|judge-checks)\.jsonl"
@@ -110,10 +142,15 @@ _KEPT = re.compile(
 )
 _RUN_ID = re.compile(rf"(?!\.){_NAME}")
 # What of run.json is published: no path of the machine.
-_PRIVATE = re.compile(r"ltm_(?:report|summary|save|compare|agent_process|data|judge_cache|definitions)\w*")
+_PRIVATE = re.compile(
+    r"ltm_(?:report|summary|save|compare|agent_process|data|judge_cache|definitions)\w*"
+)
 _LARGEST = 2_000_000_000
 _MOST_FILES = 50_000
-_RATIO, _SMALL = 300, 1_000_000  # deflate reaches 1,000 on a repeated byte; journals reach 30
+_RATIO, _SMALL = (
+    300,
+    1_000_000,
+)  # deflate reaches 1,000 on a repeated byte; journals reach 30
 # Shorter runs of characters of a data set's texts stay.
 _GRAM = 16
 _LARGEST_DATA = 80_000_000
@@ -151,10 +188,23 @@ class Manifest(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, the file, and what belongs to it."""
     add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
-    add_option(parser, "--data", "FILE", "the data set's file (default: the one that the run names)", None, type=Path)
+    add_option(
+        parser,
+        "--data",
+        "FILE",
+        "the data set's file (default: the one that the run names)",
+        None,
+        type=Path,
+    )
     sign = "also write an in-toto statement for each agent and span, to be signed by cosign or GitHub's attestations"
-    add_flags(parser, with_texts="keep the data set's texts, whose licence must allow it", sign=sign)
-    claim = "what the statement claims, as mean:0.6 (default: the mean that was reached)"
+    add_flags(
+        parser,
+        with_texts="keep the data set's texts, whose licence must allow it",
+        sign=sign,
+    )
+    claim = (
+        "what the statement claims, as mean:0.6 (default: the mean that was reached)"
+    )
     add_option(parser, "--claim", "METRIC:LIMIT", claim, None, type=parse_limit_rule)
     add_run(parser, required=True)
 
@@ -162,23 +212,42 @@ def add_arguments(parser: ArgumentParser) -> None:
 def bundle_run(given: Namespace) -> int:
     """Write a run as one file with all that ltm verify needs: the same bytes for the same run.
 
-    A run whose scores do not follow from its record, or that contains a secret, is refused. Texts of a data set are
-    replaced by their places in its file, which ltm verify is given with --data=FILE.
+    A run whose scores do not follow from its record, or that contains a secret, is
+    refused. Texts of a data set are replaced by their places in its file, which ltm
+    verify is given with --data=FILE.
     """
     run = find_run(given.run, given.ltm_dir)
     loaded = read_run(run)
     if differs := find_discrepancies(loaded):
         more = f"See ltm verify {shlex.quote(str(run))}"
-        raise LtmError(f"{run}: scores do not follow from the record: {differs[0]}. {more}")
+        raise LtmError(
+            f"{run}: scores do not follow from the record: {differs[0]}. {more}"
+        )
     if given.output.exists():
-        raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
-    paths = (path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file() and not path.is_symlink())
-    files = {name: _published_bytes(run, name) for name in sorted(filter(_KEPT.fullmatch, paths))}
+        raise ConfigurationError(
+            f"-o: {str(given.output)!r} already exists: choose another name"
+        )
+    paths = (
+        path.relative_to(run).as_posix()
+        for path in run.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )
+    files = {
+        name: _published_bytes(run, name)
+        for name in sorted(filter(_KEPT.fullmatch, paths))
+    }
     source = None
-    if any(each.plan().get("history") for each in loaded.conversations) and not given.with_texts:
+    if (
+        any(each.plan().get("history") for each in loaded.conversations)
+        and not given.with_texts
+    ):
         option = given.data
         if option is None and RUN_FILE in files:
-            option = json.loads(read_regular(run / RUN_FILE)).get("options", {}).get("ltm_data")
+            option = (
+                json.loads(read_regular(run / RUN_FILE))
+                .get("options", {})
+                .get("ltm_data")
+            )
         if not isinstance(option, (str, Path)) or not Path(option).is_file():
             raise ConfigurationError(
                 "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, "
@@ -188,16 +257,22 @@ def bundle_run(given: Namespace) -> int:
     data, size = _zip_files(loaded.result.run_id, files, source)
     write_output(given.output, data)
     without = f", without the texts of {source.name}" if source else ""
-    print(f"{given.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}")
+    print(
+        f"{given.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}"
+    )
     if given.sign:
-        statements = eval_statements(loaded, given.output.name, sha256(data).hexdigest(), given.claim)
+        statements = eval_statements(
+            loaded, given.output.name, sha256(data).hexdigest(), given.claim
+        )
         for label, statement in statements.items():
             part = f".{label}" if len(statements) > 1 else ""
             path = given.output.with_name(f"{given.output.name}{part}.intoto.json")
             write_output(path, json_text(statement).encode())
             claim = statement["predicate"]
             words = f"{claim['metric']} {claim['comparator']} {claim['threshold']:g}"
-            print(f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}")
+            print(
+                f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}"
+            )
     return 0
 
 
@@ -206,34 +281,53 @@ def _published_bytes(run: Path, name: str) -> bytes:
     data = read_regular(run / name)
     if name in (RUN_FILE, PARTS):
         record = json.loads(data)
-        for one in [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]:
+        for one in (
+            [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]
+        ):
             options, settings = one.get("options", {}), one.get("settings", {})
-            one["options"] = {key: value for key, value in options.items() if not _PRIVATE.fullmatch(key)}
+            one["options"] = {
+                key: value
+                for key, value in options.items()
+                if not _PRIVATE.fullmatch(key)
+            }
             if settings.get("definitions"):
                 settings["definitions"] = "definitions"
         data = json_text(record).encode()
     text = data.decode("utf-8", "replace")
     if redact_secrets(text) != text:
         lines = enumerate(text.splitlines(), start=1)
-        number = next((number for number, line in lines if redact_secrets(line) != line), 1)
+        number = next(
+            (number for number, line in lines if redact_secrets(line) != line), 1
+        )
         hint = "Journals are never edited: play the run again without it"
-        raise LtmError(f"{name}, line {number}: there is a secret here, so the run is not bundled. {hint}")
+        raise LtmError(
+            f"{name}, line {number}: there is a secret here, so the run is not bundled. {hint}"
+        )
     return data
 
 
-def _zip_files(run: str, files: dict[str, bytes], source: DataTexts | None) -> tuple[bytes, int]:
+def _zip_files(
+    run: str, files: dict[str, bytes], source: DataTexts | None
+) -> tuple[bytes, int]:
     """Return the bundle, and the bytes of its files."""
     listed, stored = {}, dict(files)
     for name, data in files.items():
         parts = source.cut(data.decode()) if source is not None else []
-        listed[name] = BundledFile(sha256(data).hexdigest(), len(data), texts=len(parts) > 1)
+        listed[name] = BundledFile(
+            sha256(data).hexdigest(), len(data), texts=len(parts) > 1
+        )
         if listed[name].texts:
-            stored[name] = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
+            stored[name] = json.dumps(
+                parts, ensure_ascii=False, separators=(",", ":")
+            ).encode()
     manifest = Manifest(
-        format=FORMAT, run=run, pytest_ltm=version("pytest-ltm"), files=listed,
+        format=FORMAT,
+        run=run,
+        pytest_ltm=version("pytest-ltm"),
+        files=listed,
         data=None if source is None else BundledData(source.name, source.digest),
         left_out=[] if source is None else ["the texts of the data set"],
-    )  # fmt: skip
+    )
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         head = json_text(msgspec.to_builtins(manifest)).encode()
@@ -257,7 +351,9 @@ class DataTexts:
             values = json.loads(text)
         except ValueError:
             values = list(map(json.loads, filter(str.strip, text.splitlines())))
-        self._text = "\n".join(json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(values))
+        self._text = "\n".join(
+            json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(values)
+        )
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -269,7 +365,9 @@ class DataTexts:
         """Return the texts of a file; LtmError if it cannot be read."""
         try:
             if path.stat().st_size > _LARGEST_DATA:
-                raise LtmError(f"{path}: too large to be left out; if its licence allows it: --with-texts")
+                raise LtmError(
+                    f"{path}: too large to be left out; if its licence allows it: --with-texts"
+                )
             return cls(path.name, read_regular(path))
         except (OSError, ValueError, RecursionError) as error:
             raise LtmError(f"{path}: cannot be read: {error}") from error
@@ -285,9 +383,17 @@ class DataTexts:
                 at += 1
                 continue
             end, back = _GRAM, 0
-            while at + end < len(text) and there + end < len(source) and text[at + end] == source[there + end]:
+            while (
+                at + end < len(text)
+                and there + end < len(source)
+                and text[at + end] == source[there + end]
+            ):
                 end += 1
-            while at - back > start and there > back and text[at - back - 1] == source[there - back - 1]:
+            while (
+                at - back > start
+                and there > back
+                and text[at - back - 1] == source[there - back - 1]
+            ):
                 back += 1
             parts += [text[start : at - back], [there - back, back + end]]
             at = start = at + end
@@ -297,9 +403,15 @@ class DataTexts:
         """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
         texts: list[str] = []
         for part in parts:
-            texts.append(part if isinstance(part, str) else self._text[part[0] : part[0] + part[1]])
+            texts.append(
+                part
+                if isinstance(part, str)
+                else self._text[part[0] : part[0] + part[1]]
+            )
             size -= len(texts[-1])
-            if size < 0:  # at once: each of a million parts may stand for all of the data set
+            if (
+                size < 0
+            ):  # at once: each of a million parts may stand for all of the data set
                 raise ValueError("it is larger than it says")
         return "".join(texts)
 
@@ -315,10 +427,13 @@ def _texts_within(value: object) -> Iterator[str]:
 # --- reading one
 
 
-def open_bundle(path: Path, into: Path, data: Path | None) -> tuple[Path, list[Discrepancy]]:
+def open_bundle(
+    path: Path, into: Path, data: Path | None
+) -> tuple[Path, list[Discrepancy]]:
     """Unpack a bundle into a folder, and return the run and what is not as its manifest says.
 
-    LtmError if it is not a bundle of this version, or tries anything that a bundle has no need of.
+    LtmError if it is not a bundle of this version, or tries anything that a bundle has
+    no need of.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -328,18 +443,29 @@ def open_bundle(path: Path, into: Path, data: Path | None) -> tuple[Path, list[D
             if (needed := manifest.data) is not None:
                 if data is None:
                     data_set = f"{needed.name} (sha256 {needed.sha256})"
-                    raise LtmError(f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE")
+                    raise LtmError(
+                        f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE"
+                    )
                 source = DataTexts.read(data)
                 if source.digest != needed.sha256:
                     why = f"is not the file that the run was played with: its sha256 is {source.digest}"
                     raise LtmError(f"--data: {data} {why}")
             differs = list(_unpack_files(archive, entries, manifest, source, run))
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise LtmError(f"{path}: cannot be read as a bundle: {error}") from error
     return run, differs
 
 
-def _checked_entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+def _checked_entries(
+    path: Path, archive: zipfile.ZipFile
+) -> dict[str, zipfile.ZipInfo]:
     """Return the files of a zip by name; LtmError for any that a bundle cannot have."""
     infos = archive.infolist()
     folded = [info.filename.casefold() for info in infos]
@@ -349,13 +475,18 @@ def _checked_entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.
         kind = stat.S_IFMT(info.external_attr >> 16)
         name = info.orig_filename  # zipfile cuts the other one at a null byte
         why = (
-            "a bundle has no file of this name" if name != MANIFEST and not _KEPT.fullmatch(name)
-            else "it occurs twice, perhaps in different case" if folded.count(name.casefold()) > 1
-            else "it is not a plain file" if kind not in (0, stat.S_IFREG)
-            else "it is encrypted" if info.flag_bits & 1
+            "a bundle has no file of this name"
+            if name != MANIFEST and not _KEPT.fullmatch(name)
+            else "it occurs twice, perhaps in different case"
+            if folded.count(name.casefold()) > 1
+            else "it is not a plain file"
+            if kind not in (0, stat.S_IFREG)
+            else "it is encrypted"
+            if info.flag_bits & 1
             else "it grows too much when it is unpacked"
-            if info.file_size > max(_SMALL, _RATIO * info.compress_size) else ""
-        )  # fmt: skip
+            if info.file_size > max(_SMALL, _RATIO * info.compress_size)
+            else ""
+        )
         if why:
             raise LtmError(f"{path}: {name!r}: {why}. Nothing was unpacked")
     return {info.filename: info for info in infos}
@@ -369,7 +500,9 @@ def _read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return data
 
 
-def _read_manifest(path: Path, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> Manifest:
+def _read_manifest(
+    path: Path, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]
+) -> Manifest:
     if MANIFEST not in entries:
         raise LtmError(f"{path}: not a bundle: it has no {MANIFEST}")
     data = _read_entry(archive, entries[MANIFEST])
@@ -377,12 +510,16 @@ def _read_manifest(path: Path, archive: zipfile.ZipFile, entries: dict[str, zipf
         found = msgspec.json.decode(data)
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             said = found.get("format") if isinstance(found, dict) else None
-            raise LtmError(f"{path}: a bundle of format {said!r}; this version of pytest-ltm reads {FORMAT!r}")
+            raise LtmError(
+                f"{path}: a bundle of format {said!r}; this version of pytest-ltm reads {FORMAT!r}"
+            )
         manifest = msgspec.convert(found, Manifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise LtmError(f"{path}: {MANIFEST}: {error}") from error
     if not _RUN_ID.fullmatch(manifest.run):
-        raise LtmError(f"{path}: {MANIFEST}: {manifest.run!r} cannot be the name of a run")
+        raise LtmError(
+            f"{path}: {MANIFEST}: {manifest.run!r} cannot be the name of a run"
+        )
     if sum(one.size for one in manifest.files.values()) > _LARGEST:
         raise LtmError(f"{path}: {MANIFEST}: too large for a bundle")
     return manifest
@@ -404,12 +541,19 @@ def _unpack_files(
         data = _read_entry(archive, entries[name])
         if listed.texts and source is not None:
             try:
-                data = source.join(msgspec.json.decode(data, type=list[str | tuple[int, int]]), listed.size).encode()
+                data = source.join(
+                    msgspec.json.decode(data, type=list[str | tuple[int, int]]),
+                    listed.size,
+                ).encode()
             except (ValueError, RecursionError) as error:
-                yield Discrepancy(name, f"it is not made of the data set's texts: {error}")
+                yield Discrepancy(
+                    name, f"it is not made of the data set's texts: {error}"
+                )
                 continue
         if sha256(data).hexdigest() != listed.sha256:
-            yield Discrepancy(name, "it is not the file that the manifest lists: its digest differs")
+            yield Discrepancy(
+                name, "it is not the file that the manifest lists: its digest differs"
+            )
         target = run / name
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, data)

@@ -30,7 +30,14 @@ from pytest_ltm._model.schedule import cannot_come_back
 from pytest_ltm._results.statistics.comparison import sign_flips
 from pytest_ltm._results.statistics.pairs import SignUnit
 from pytest_ltm._results.statistics.totals import scores_by_scenario
-from pytest_ltm._results.text import clip_text, format_dollars, one_line, pad_right, pluralize, wrap_text
+from pytest_ltm._results.text import (
+    clip_text,
+    format_dollars,
+    one_line,
+    pad_right,
+    pluralize,
+    wrap_text,
+)
 from pytest_ltm._storage.clock import START, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.secrets import redact_secrets
@@ -41,7 +48,13 @@ from pytest_ltm.agents._registry import find_agent
 
 ALPHA, LEAST_LEAD = 0.01, 0.1
 """How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""
-_SUITE = ("--ltm-suite=standard", "--ltm-span=2k", "--ltm-examples=1", "--ltm-compare=", "--ltm-judge=none")
+_SUITE = (
+    "--ltm-suite=standard",
+    "--ltm-span=2k",
+    "--ltm-examples=1",
+    "--ltm-compare=",
+    "--ltm-judge=none",
+)
 
 
 class TextsComparison(Struct, frozen=True):
@@ -55,29 +68,46 @@ class TextsComparison(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The shares of full marks."""
-        known, *others = (f"{mean(one.values()) if one else 0.0:.2f}" for one in (self.published, *self.fresh))
+        known, *others = (
+            f"{mean(one.values()) if one else 0.0:.2f}"
+            for one in (self.published, *self.fresh)
+        )
         return f"standard at 2k: {known} of full marks on the texts of seed 0, {' and '.join(others)} on new ones"
 
     @property
     def knows_texts(self) -> bool:
         """Whether the agent does better on published texts than chance allows, and than with either fresh seed."""
         shared = sorted(set(self.published).intersection(*self.fresh))
-        leads = [self.published[name] - mean(one[name] for one in self.fresh) for name in shared]
+        leads = [
+            self.published[name] - mean(one[name] for one in self.fresh)
+            for name in shared
+        ]
         if not leads or mean(leads) < LEAST_LEAD:
             return False
-        chance = sign_flips([SignUnit(lead / len(leads), 1 / len(leads)) for lead in leads], Random(0))
+        chance = sign_flips(
+            [SignUnit(lead / len(leads), 1 / len(leads)) for lead in leads], Random(0)
+        )
         return chance.p_gain <= ALPHA and all(
-            mean(self.published[name] - one[name] for name in shared) >= LEAST_LEAD for one in self.fresh
+            mean(self.published[name] - one[name] for name in shared) >= LEAST_LEAD
+            for one in self.fresh
         )
 
 
 def compare_texts(spec: str) -> TextsComparison:
     """Play a small suite with seed 0 and with two fresh ones; LtmError if pytest plays nothing."""
     with TemporaryDirectory(prefix="ltm-texts-") as name:
-        folders = [(seed, Path(name) / str(number)) for number, seed in enumerate(("0", "fresh", "fresh"))]
-        runs = [play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], folder) for seed, folder in folders]
+        folders = [
+            (seed, Path(name) / str(number))
+            for number, seed in enumerate(("0", "fresh", "fresh"))
+        ]
+        runs = [
+            play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], folder)
+            for seed, folder in folders
+        ]
     scores = [scores_by_scenario(run.result.scenarios) for run in runs]
-    published, *fresh = ({name: mean(marks) for name, marks in each.items()} for each in scores)
+    published, *fresh = (
+        {name: mean(marks) for name, marks in each.items()} for each in scores
+    )
     return TextsComparison(published, tuple(fresh))
 
 
@@ -128,17 +158,26 @@ class AgentCheckReport:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the agent's spec and its time limit."""
     parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
-    add_flags(parser, texts="also play a small suite three times: does the agent know the published texts of seed 0?")
-    add_option(parser, "--timeout", "SECONDS", "time limit for one reply; 0: none (default: 60)", 60.0)
+    add_flags(
+        parser,
+        texts="also play a small suite three times: does the agent know the published texts of seed 0?",
+    )
+    add_option(
+        parser,
+        "--timeout",
+        "SECONDS",
+        "time limit for one reply; 0: none (default: 60)",
+        60.0,
+    )
     add_json(parser)
 
 
 def check_agent(given: Namespace) -> int:
     """Send an agent a few messages, one of them in another conversation, and report what it can do.
 
-    The report names its capabilities, methods whose names nearly match what a run would call, whether it keeps
-    conversations apart, and how long a reply takes. Exit status 1 if something deserves a look, 2 if no run could use
-    the agent.
+    The report names its capabilities, methods whose names nearly match what a run would
+    call, whether it keeps conversations apart, and how long a reply takes. Exit status
+    1 if something deserves a look, 2 if no run could use the agent.
     """
     report = probe_agent(given.spec, timeout=given.timeout or None)
     if given.texts and not report.unusable:
@@ -146,7 +185,11 @@ def check_agent(given: Namespace) -> int:
         report.notes.append(texts.sentence)
         report.finds += [KNOWS_TEXTS] * texts.knows_texts
     lines = report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN))
-    print(redact_secrets(json.dumps(asdict(report), indent=1) if given.json else "\n".join(lines)))
+    print(
+        redact_secrets(
+            json.dumps(asdict(report), indent=1) if given.json else "\n".join(lines)
+        )
+    )
     return report.status
 
 
@@ -167,7 +210,8 @@ def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
         lines = [str(error)]
         if error.__cause__ is not None:
             trace = traceback.TracebackException.from_exception(error.__cause__)
-            # The frames of this package would bury the line of the agent's that is at fault.
+            # The frames of this package would bury the line of the agent's that is at
+            # fault.
             foreign = [one for one in trace.stack if not one.filename.startswith(_OURS)]
             trace.stack = traceback.StackSummary.from_list(foreign)
             lines += "".join(trace.format(chain=False)).rstrip().splitlines()
@@ -180,36 +224,55 @@ def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
 class _Visit:
     """The agents of one source, one after another."""
 
-    def __init__(self, source: AgentSource, found: AgentCheckReport, timeout: float | None) -> None:
+    def __init__(
+        self, source: AgentSource, found: AgentCheckReport, timeout: float | None
+    ) -> None:
         self._source, self._found, self._timeout = source, found, timeout
         self._secret = Secret.secret_word(0, source.spec)
 
     def check(self) -> None:
         result, source = self._found, self._source
         result.kind = (
-            "a new agent for each conversation" if source.owned
-            else "one agent for all conversations" if source.serves_many
+            "a new agent for each conversation"
+            if source.owned
+            else "one agent for all conversations"
+            if source.serves_many
             else "one agent for one conversation"
-        )  # fmt: skip
+        )
         result.kind += f", which replies by {source.calls}()" * bool(source.calls)
         if not source.serves_many:
             result.finds.append(source.refusal)
         with self._talking() as first:
             result.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
             if not source.embedded:
-                result.finds += [*near_misses(first.agent, CAPABILITIES).values(), *_misspelt_methods(first.agent)]
-            # a message in between: an agent that keeps just the last one must not seem to remember
+                result.finds += [
+                    *near_misses(first.agent, CAPABILITIES).values(),
+                    *_misspelt_methods(first.agent),
+                ]
+            # a message in between: an agent that keeps just the last one must not seem
+            # to remember
             asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
-            knew = self._secret.is_in([self._say(first, message) for message in asked][-1])
-            empty = [message for message, reply in zip(asked, result.replies, strict=False) if not reply.strip()]
+            knew = self._secret.is_in(
+                [self._say(first, message) for message in asked][-1]
+            )
+            empty = [
+                message
+                for message, reply in zip(asked, result.replies, strict=False)
+                if not reply.strip()
+            ]
             for message in empty[:1]:
-                result.finds.append(f"an empty reply to {message!r}, which is accepted and scored as given")
-            result.notes.append(f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}")
+                result.finds.append(
+                    f"an empty reply to {message!r}, which is accepted and scored as given"
+                )
+            result.notes.append(
+                f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}"
+            )
             if "Checkpointable" in first.capabilities:
                 state = first.save()
                 result.notes.append(f"save() gives {pluralize(len(state), 'byte')}")
             if source.serves_many:
-                # an agent that does not remember within a session cannot do so in the next
+                # an agent that does not remember within a session cannot do so in the
+                # next
                 if knew and source.owned and not cannot_come_back(first.capabilities):
                     self._come_back(first)
                 self._look_for_leaks(first, knew=knew)
@@ -221,7 +284,9 @@ class _Visit:
         with TemporaryDirectory() as name:
             with self._talking(Path(name)) as before:
                 self._say(before, self._secret.telling)
-                state = before.save() if "Checkpointable" in first.capabilities else None
+                state = (
+                    before.save() if "Checkpointable" in first.capabilities else None
+                )
             with self._talking(Path(name)) as again:
                 if state is not None and "KeepsUsers" not in first.capabilities:
                     again.load(state)
@@ -267,11 +332,18 @@ class _Visit:
             hub.start(talk)
         while hub.count:
             hub.step()
-        self._found.finds += [f"in two conversations at once (--ltm-concurrency): {fault}" for fault in faults]
+        self._found.finds += [
+            f"in two conversations at once (--ltm-concurrency): {fault}"
+            for fault in faults
+        ]
         if (blocked := sum(blocked_seconds().values())) > _BLOCKED:
-            self._found.finds.append(f"its async code kept the event loop from turning for {blocked:.1f} s: {UNBLOCK}")
+            self._found.finds.append(
+                f"its async code kept the event loop from turning for {blocked:.1f} s: {UNBLOCK}"
+            )
         if not faults:
-            self._found.notes.append("two conversations at once: both got their replies")
+            self._found.notes.append(
+                "two conversations at once: both got their replies"
+            )
 
     def _say(self, speaker: AgentCaller, message: str) -> str:
         speaker.tell_time(START)
@@ -292,9 +364,12 @@ class _Visit:
     def _talking(self, folder: Path | None = None) -> Iterator[AgentCaller]:
         """Yield who talks to the agent of the next conversation, or of the one with that folder, and let it go."""
         speaker = AgentCaller(
-            self._source.make(folder=folder), timeout=self._timeout, name=self._source.spec, owned=self._source.owned,
+            self._source.make(folder=folder),
+            timeout=self._timeout,
+            name=self._source.spec,
+            owned=self._source.owned,
             retries=Retries(most=_RETRIES, rng=Random()),
-        )  # fmt: skip
+        )
         try:
             yield speaker
         finally:
@@ -304,11 +379,22 @@ class _Visit:
 
 def _misspelt_methods(agent: object) -> Iterator[str]:
     """Yield a sentence on each of the agent's methods whose name is nearly that of a method of a capability."""
-    owners = {name: power for power, kind in CAPABILITIES.items() for name in protocol_members(kind)}
+    owners = {
+        name: power
+        for power, kind in CAPABILITIES.items()
+        for name in protocol_members(kind)
+    }
     for name in dir(agent):
-        if name.startswith("_") or name in owners or name in vars(object) or not callable(getattr(agent, name, None)):
+        if (
+            name.startswith("_")
+            or name in owners
+            or name in vars(object)
+            or not callable(getattr(agent, name, None))
+        ):
             continue
-        for meant in difflib.get_close_matches(name, [one for one in owners if not hasattr(agent, one)], 1, _CLOSE):
+        for meant in difflib.get_close_matches(
+            name, [one for one in owners if not hasattr(agent, one)], 1, _CLOSE
+        ):
             yield f"it has {name}(), which nothing calls. Did you mean {meant}() of {owners[meant]}?"
 
 
@@ -326,12 +412,23 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
         rows = [
             ("replies", f"{len(report.seconds)}; {took}"),
             ("the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))),
-            ("tokens", unreported if report.tokens is None else f"{report.tokens:,}{cost}"),
+            (
+                "tokens",
+                unreported if report.tokens is None else f"{report.tokens:,}{cost}",
+            ),
         ]
     if not report.unusable:
-        rows.append(("capabilities", ", ".join(report.capabilities) or "none: replies alone, which is enough"))
+        rows.append(
+            (
+                "capabilities",
+                ", ".join(report.capabilities)
+                or "none: replies alone, which is enough",
+            )
+        )
     for title, text in [*rows, *(("tried", note) for note in report.notes)]:
-        yield from wrap_text(pad_right(title, _TITLE) + one_line(text), width, indent=" " * _TITLE)
+        yield from wrap_text(
+            pad_right(title, _TITLE) + one_line(text), width, indent=" " * _TITLE
+        )
     if report.unusable:
         yield from ("", *report.unusable.splitlines())
         return

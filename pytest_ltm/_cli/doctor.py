@@ -26,7 +26,13 @@ from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_flags, add_json, add_ltm_dir
 from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import (
+    CHECKPOINTS,
+    JOURNAL,
+    RESULTS,
+    cannot_go_on,
+    read_recording,
+)
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events, prechecks, run_file
 from pytest_ltm._journal.codec import find_damages, flip_bit_back
@@ -45,7 +51,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-# The exit status where something is wrong or damaged, and after a repair that lost something.
+# The exit status where something is wrong or damaged, and after a repair that lost
+# something.
 PROBLEMS = 1
 _LEAST = 60
 
@@ -66,12 +73,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def show_diagnosis(given: Namespace) -> int:
     """Show what a run folder contains, what is wrong with it and what can be done with it.
 
-    Without RUN, show what is installed and set here. Only --repair changes anything. Exit status 1 if something is
-    wrong.
+    Without RUN, show what is installed and set here. Only --repair changes anything.
+    Exit status 1 if something is wrong.
     """
     if given.verify or given.repair:
         run = _find_folder(given.run or run_file.LATEST, given.ltm_dir)
-        return repair_journals(run) if given.repair else verify_journals(run, as_json=given.json)
+        return (
+            repair_journals(run)
+            if given.repair
+            else verify_journals(run, as_json=given.json)
+        )
     width = max(shutil.get_terminal_size().columns, _LEAST)
     found: Environment | Diagnosis
     if given.run is None:
@@ -80,13 +91,21 @@ def show_diagnosis(given: Namespace) -> int:
     else:
         found = diagnose_run(_find_folder(given.run, given.ltm_dir), given.ltm_dir)
         lines = run_lines(found, width)
-    print(redact_secrets(json.dumps(asdict(found), indent=1) if given.json else "\n".join(lines)))
+    print(
+        redact_secrets(
+            json.dumps(asdict(found), indent=1) if given.json else "\n".join(lines)
+        )
+    )
     return PROBLEMS if found.problems else 0
 
 
 def _find_folder(text: str, ltm_dir: Path) -> Path:
     is_conversation = (Path(text) / JOURNAL).is_file()
-    return Path(text).parent if is_conversation else run_file.find_run(text, ltm_dir).resolve()
+    return (
+        Path(text).parent
+        if is_conversation
+        else run_file.find_run(text, ltm_dir).resolve()
+    )
 
 
 # --- what is installed and set
@@ -94,7 +113,9 @@ def _find_folder(text: str, ltm_dir: Path) -> Path:
 # What is needed, what extras bring, and what plugins of others mean here.
 KNOWN: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
 # Variables that an endpoint known by name looks at.
-_NAMED = [known.key_env for known in ENDPOINTS.values()] + [provider_of(kind).address_env for kind in KINDS]
+_NAMED = [known.key_env for known in ENDPOINTS.values()] + [
+    provider_of(kind).address_env for kind in KINDS
+]
 KEYS = tuple(filter(None, dict.fromkeys(_NAMED)))
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
@@ -133,7 +154,10 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
     """Return what is installed and set here."""
     packages = {name: _installed_version(name) for name in KNOWN["needed"]}
     latest = run_file.newest_first(ltm_dir)[:_LATEST]
-    existing = next((path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()), Path())
+    existing = next(
+        (path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()),
+        Path(),
+    )
     writable, encodings = "", dict.fromkeys(ENCODINGS, "")
     try:
         tempfile.TemporaryFile(dir=existing).close()  # nothing is left there
@@ -144,21 +168,49 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
             token_counter(name).count("one two three")
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             encodings[name] = describe_error(error)
-    problems = [f"{name} is missing: pip install {name}" for name, result in packages.items() if not result]
-    problems += [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
+    problems = [
+        f"{name} is missing: pip install {name}"
+        for name, result in packages.items()
+        if not result
+    ]
+    problems += [
+        f"the tokenizer {name} does not work: {why}"
+        for name, why in encodings.items()
+        if why
+    ]
     problems += [f"{ltm_dir} cannot be written: {writable}"] * bool(writable)
     points = (point.dist for point in entry_points(group="pytest11"))
     return Environment(
-        python=sys.version.split()[0], platform=platform.platform(), pytest_ltm=_installed_version("pytest-ltm"),
-        packages=packages, extras={name: _installed_version(name) for name in KNOWN["extras"]},
-        plugins=tuple(sorted({f"{dist.name} {dist.version}" for dist in points if dist and dist.name != "pytest-ltm"})),
-        notes=tuple(f"{name}: {note}" for name, note in KNOWN["noted"].items() if _installed_version(name)),
+        python=sys.version.split()[0],
+        platform=platform.platform(),
+        pytest_ltm=_installed_version("pytest-ltm"),
+        packages=packages,
+        extras={name: _installed_version(name) for name in KNOWN["extras"]},
+        plugins=tuple(
+            sorted(
+                {
+                    f"{dist.name} {dist.version}"
+                    for dist in points
+                    if dist and dist.name != "pytest-ltm"
+                }
+            )
+        ),
+        notes=tuple(
+            f"{name}: {note}"
+            for name, note in KNOWN["noted"].items()
+            if _installed_version(name)
+        ),
         encodings={name: not why for name, why in encodings.items()},
-        keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
-        ltm_dir=str(ltm_dir), writable=writable, runs=tuple(path.name for path in latest),
+        keys={
+            name: bool(os.environ.get(name))
+            for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))
+        },
+        ltm_dir=str(ltm_dir),
+        writable=writable,
+        runs=tuple(path.name for path in latest),
         cut_short=tuple(path.name for path in latest if run_file.cut_short(path)),
         problems=tuple(problems),
-    )  # fmt: skip
+    )
 
 
 def _installed_version(name: str) -> str:
@@ -201,7 +253,9 @@ class ConversationDiagnosis:
 def diagnose_conversation(folder: Path) -> ConversationDiagnosis:
     """Return what a folder holds, whatever it holds."""
     lock, held = lock_state(folder)
-    diagnosis = ConversationDiagnosis(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
+    diagnosis = ConversationDiagnosis(
+        name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder)
+    )
     try:
         return _examine_conversation(folder, diagnosis)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
@@ -209,11 +263,15 @@ def diagnose_conversation(folder: Path) -> ConversationDiagnosis:
         return replace(diagnosis, state="damaged", problems=(problem,), resume=problem)
 
 
-def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> ConversationDiagnosis:
+def _examine_conversation(
+    folder: Path, diagnosis: ConversationDiagnosis
+) -> ConversationDiagnosis:
     path = folder / JOURNAL
     recording = read_recording(path)
     if recording is None:
-        gone = f"{folder.name} has no journal with a complete first line: nothing was said"
+        gone = (
+            f"{folder.name} has no journal with a complete first line: nothing was said"
+        )
         return replace(diagnosis, problems=(gone,) * path.exists())
     record, checkpoints = recording.record, folder / CHECKPOINTS
     said = [*record.transcript, *record.unanswered.values()]
@@ -223,23 +281,35 @@ def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> Con
         try:
             read_results(folder / RESULTS)
         except LtmError as error:
-            problems.append(f"{error}. The journal has all that is needed: score the run again")
+            problems.append(
+                f"{error}. The journal has all that is needed: score the run again"
+            )
     return replace(
         diagnosis,
         state=(
-            "complete" if recording.complete
-            else "in progress" if diagnosis.held
-            else "agent gone" if record.ended_early else "interrupted"
+            "complete"
+            if recording.complete
+            else "in progress"
+            if diagnosis.held
+            else "agent gone"
+            if record.ended_early
+            else "interrupted"
         ),
         exchanges=recording.exchanges,
         tokens=sum(each.message_tokens + each.reply_tokens for each in said),
         ended=sum(example.end is not None for example in record.examples.values()),
         examples=len(planned) if isinstance(planned, list) else 0,
         torn=recording.torn,
-        checkpoints=tuple(sorted(int(each.stem) for each in checkpoints.glob("*.bin") if each.stem.isdecimal())),
+        checkpoints=tuple(
+            sorted(
+                int(each.stem)
+                for each in checkpoints.glob("*.bin")
+                if each.stem.isdecimal()
+            )
+        ),
         resume=cannot_go_on(recording, Checkpoints(checkpoints)),
         problems=tuple(problems),
-    )  # fmt: skip
+    )
 
 
 def lock_state(folder: Path) -> tuple[str, bool]:
@@ -251,7 +321,9 @@ def lock_state(folder: Path) -> tuple[str, bool]:
     if held:
         return f"held by {held}", True
     # What is left of a dead owner means nothing.
-    return f"free (its last owner, {lock_owner(folder)}, has died)" if (folder / OWNER).exists() else "", False
+    return f"free (its last owner, {lock_owner(folder)}, has died)" if (
+        folder / OWNER
+    ).exists() else "", False
 
 
 def size_of(folder: Path) -> int:
@@ -264,7 +336,9 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def _try_reading(read: Callable[[Path], T], folder: Path, problems: list[str]) -> T | None:
+def _try_reading(
+    read: Callable[[Path], T], folder: Path, problems: list[str]
+) -> T | None:
     """Return what is read of a folder; None, and a sentence more in `problems`, if it cannot be."""
     try:
         return read(folder)
@@ -316,37 +390,73 @@ def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
     run = _try_reading(run_file.read_run_file, folder, problems)
     amended = _try_reading(_amendments.read_amendments, folder, problems)
     folders: list[Path] = []
-    with suppress(OSError):  # of a folder that cannot be looked into, the rest is still told
-        folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-    held = (path for path in folders if ConversationName.of_folder(path.name) or (path / JOURNAL).exists())
+    with suppress(
+        OSError
+    ):  # of a folder that cannot be looked into, the rest is still told
+        folders = sorted(
+            path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()
+        )
+    held = (
+        path
+        for path in folders
+        if ConversationName.of_folder(path.name) or (path / JOURNAL).exists()
+    )
     result = tuple(map(diagnose_conversation, held))
     settings = run.settings if run else {}
     return Diagnosis(
-        run=folder.name, path=str(folder), conversations=result, size=size_of(folder), lock=lock_state(folder)[0],
-        amended=len(amended or {}), rescored=str(settings.get("rescored") or ""),
+        run=folder.name,
+        path=str(folder),
+        conversations=result,
+        size=size_of(folder),
+        lock=lock_state(folder)[0],
+        amended=len(amended or {}),
+        rescored=str(settings.get("rescored") or ""),
         started={**settings, "paths": list(run.paths)} if run else {},
-        versions={name: (str(then), _installed_version(name)) for name, then in (run.versions if run else {}).items()},
+        versions={
+            name: (str(then), _installed_version(name))
+            for name, then in (run.versions if run else {}).items()
+        },
         ways=tuple(_ways_out(folder, ltm_dir, run, result)),
-        problems=(*problems, *(f"{each.name}: {problem}" for each in result for problem in each.problems)),
-    )  # fmt: skip
+        problems=(
+            *problems,
+            *(
+                f"{each.name}: {problem}"
+                for each in result
+                for problem in each.problems
+            ),
+        ),
+    )
 
 
 def is_resumable(folder: Path, ltm_dir: Path) -> bool:
     """Return whether there is something left of a run to play, and its agents can be put back."""
-    return any(way.command for way in diagnose_run(folder, ltm_dir).ways if way.what == "resume")
+    return any(
+        way.command
+        for way in diagnose_run(folder, ltm_dir).ways
+        if way.what == "resume"
+    )
 
 
 def _ways_out(
-    folder: Path, ltm_dir: Path, run: run_file.RunFile | None, diagnosises: Sequence[ConversationDiagnosis]
+    folder: Path,
+    ltm_dir: Path,
+    run: run_file.RunFile | None,
+    diagnosises: Sequence[ConversationDiagnosis],
 ) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if known else str(folder)
     name = shlex.quote(path)
-    spoken = [each for each in diagnosises if each.exchanges or each.state == "complete"]
+    spoken = [
+        each for each in diagnosises if each.exchanges or each.state == "complete"
+    ]
     no_start = "" if run else f"no {run_file.FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
-    some = "" if any((folder / each.name / RESULTS).is_file() for each in diagnosises) else "it has no results yet"
+    some = (
+        ""
+        if any((folder / each.name / RESULTS).is_file() for each in diagnosises)
+        else "it has no results yet"
+    )
     # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _conversation_names(spoken)})
     replayed = f"replay:{path}/{labels[0]}" if len(labels) > 1 else f"replay:{path}"
@@ -358,55 +468,97 @@ def _ways_out(
         ("report", f"{PROGRAM} report {name} -o report.html", some),
         ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", some),
     ]
-    return [Way(what=what, command="" if why_not else command, why_not=why_not) for what, command, why_not in ways]
+    return [
+        Way(what=what, command="" if why_not else command, why_not=why_not)
+        for what, command, why_not in ways
+    ]
 
 
-def _not_resumable(diagnosises: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> str:
+def _not_resumable(
+    diagnosises: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]
+) -> str:
     if settings.get("rescored"):
         return f"it was made by scoring run {settings['rescored']} again: do that again"
     reasons = [f"{each.name}: {each.resume}" for each in diagnosises if each.resume]
     held = [f"{each.name}: {each.lock}" for each in diagnosises if each.held]
     left = any(not each.resume and each.state != "complete" for each in diagnosises)
-    # Conversations that were not begun have no folder; of a shard nobody knows how many it has.
-    agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
-    if not settings.get("shard") and isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int:
+    # Conversations that were not begun have no folder; of a shard nobody knows how many
+    # it has.
+    agents, spans, trials = (
+        settings.get(name) for name in ("agents", "spans", "trials")
+    )
+    if (
+        not settings.get("shard")
+        and isinstance(agents, dict)
+        and isinstance(spans, dict)
+        and type(trials) is int
+    ):
         begun = {name.planned_name for name in _conversation_names(diagnosises)}
         left = left or len(begun) < len(agents) * len(spans) * trials
     return "; ".join([*held, *reasons]) if held or not left else ""
 
 
-def _conversation_names(diagnosises: Iterable[ConversationDiagnosis]) -> list[ConversationName]:
-    return [name for each in diagnosises if (name := ConversationName.of_folder(each.name))]
+def _conversation_names(
+    diagnosises: Iterable[ConversationDiagnosis],
+) -> list[ConversationName]:
+    return [
+        name for each in diagnosises if (name := ConversationName.of_folder(each.name))
+    ]
 
 
 # --- as lines for a terminal
 
 _FEW = 40
 # What of a run's start is shown.
-_STARTED = ("agents", "spans", "suite", "seed", "examples", "trials", "scoring", "judge", "time", "shard", "paths")
+_STARTED = (
+    "agents",
+    "spans",
+    "suite",
+    "seed",
+    "examples",
+    "trials",
+    "scoring",
+    "judge",
+    "time",
+    "shard",
+    "paths",
+)
 
 
 def run_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     """Return what a run folder holds."""
     lines = [f"run {diagnosis.run} ({_size_text(diagnosis.size)}): {diagnosis.path}"]
-    lines += [f"  scored again from run {diagnosis.rescored}"] * bool(diagnosis.rescored)
+    lines += [f"  scored again from run {diagnosis.rescored}"] * bool(
+        diagnosis.rescored
+    )
     for name, value in diagnosis.started.items():
         values = value if isinstance(value, list) else [value]
         if isinstance(value, dict):
-            values = [key if str(key) == str(one) else f"{key} ({one})" for key, one in value.items()]
+            values = [
+                key if str(key) == str(one) else f"{key} ({one})"
+                for key, one in value.items()
+            ]
         if name in _STARTED and value is not None and values:
             lines.append(f"  {name}: {', '.join(map(str, values))}")
     for name, (then, now) in diagnosis.versions.items():
         same = "" if then == now else f"; installed: {now or 'none'}"
         lines.append(f"  made with {name} {then}{same}")
-    lines += [f"  {pluralize(diagnosis.amended, 'amended verdict')}"] * bool(diagnosis.amended)
+    lines += [f"  {pluralize(diagnosis.amended, 'amended verdict')}"] * bool(
+        diagnosis.amended
+    )
     lines += [f"  lock: {diagnosis.lock}"] * bool(diagnosis.lock)
     lines += [pluralize(len(diagnosis.conversations), "conversation") + ":"]
-    lines += [f"  {line}" for each in diagnosis.conversations[:_FEW] for line in _conversation_lines(each)]
+    lines += [
+        f"  {line}"
+        for each in diagnosis.conversations[:_FEW]
+        for line in _conversation_lines(each)
+    ]
     more = len(diagnosis.conversations) - _FEW
     lines += [f"  … and {more:,} more: --json lists all"] * (more > 0)
     lines += ["what can be done:"]
-    lines += [f"  {way.what}: {way.command or 'no: ' + way.why_not}" for way in diagnosis.ways]
+    lines += [
+        f"  {way.what}: {way.command or 'no: ' + way.why_not}" for way in diagnosis.ways
+    ]
     return _fitting_lines([*lines, *_problem_lines(diagnosis.problems)], width)
 
 
@@ -416,9 +568,15 @@ def environment_lines(environment: Environment, width: int) -> list[str]:
     keys = [name for name, there in environment.keys.items() if there]
     lines = [
         f"pytest-ltm {environment.pytest_ltm}, Python {environment.python}, {environment.platform}",
-        "needed: " + ", ".join(f"{name} {one or 'missing'}" for name, one in environment.packages.items()),
+        "needed: "
+        + ", ".join(
+            f"{name} {one or 'missing'}" for name, one in environment.packages.items()
+        ),
         "extras:",
-        *(f"  {name} {one or '-'} ({KNOWN['extras'][name]})" for name, one in environment.extras.items()),
+        *(
+            f"  {name} {one or '-'} ({KNOWN['extras'][name]})"
+            for name, one in environment.extras.items()
+        ),
         "other plugins: " + (", ".join(environment.plugins) or "none"),
         *(f"  {note}" for note in environment.notes),
         "tokenizers without a network: " + (", ".join(working) or "none"),
@@ -437,29 +595,46 @@ def _conversation_lines(diagnosis: ConversationDiagnosis) -> list[str]:
         done = f"{diagnosis.ended} of {pluralize(diagnosis.examples, 'example')} ended"
         what += f", {pluralize(diagnosis.exchanges, 'exchange')}, {diagnosis.tokens:,} tokens, {done}"
     lines = [f"{what} ({_size_text(diagnosis.size)})"]
-    lines += [f"  an incomplete last line of {diagnosis.torn:,} bytes is ignored"] * bool(diagnosis.torn)
-    lines += [f"  checkpoints: {', '.join(map(str, diagnosis.checkpoints))}"] * bool(diagnosis.checkpoints)
+    lines += [
+        f"  an incomplete last line of {diagnosis.torn:,} bytes is ignored"
+    ] * bool(diagnosis.torn)
+    lines += [f"  checkpoints: {', '.join(map(str, diagnosis.checkpoints))}"] * bool(
+        diagnosis.checkpoints
+    )
     lines += [f"  cannot be resumed: {diagnosis.resume}"] * bool(diagnosis.resume)
     return lines + [f"  lock: {diagnosis.lock}"] * bool(diagnosis.lock)
 
 
 def _problem_lines(problems: Sequence[str]) -> list[str]:
-    return ["what is wrong:", *(f"  - {problem}" for problem in problems)] if problems else ["nothing is wrong"]
+    return (
+        ["what is wrong:", *(f"  - {problem}" for problem in problems)]
+        if problems
+        else ["nothing is wrong"]
+    )
 
 
 def _size_text(size: int) -> str:
-    return f"{size} B" if size < 1e3 else f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+    return (
+        f"{size} B"
+        if size < 1e3
+        else f"{size / 1e3:.0f} kB"
+        if size < 1e6
+        else f"{size / 1e6:.1f} MB"
+    )
 
 
 def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
     fitted = []
     for line in lines:
         indent = pad_right("", len(line) - len(line.lstrip()))
-        fitted += [indent + each for each in wrap_text(one_line(line), width - len(indent), "    ")]
+        fitted += [
+            indent + each
+            for each in wrap_text(one_line(line), width - len(indent), "    ")
+        ]
     return fitted
 
 
-# --- whether journals are as they were written (--verify), and what can be put right (--repair)
+# --- whether journals are as they were written, and what can be put right
 
 _MOST = 20  # more damaged lines of one journal help nobody
 
@@ -481,12 +656,17 @@ class Checked:
         """Return what is wrong with a journal, and its last checksum."""
         data = read_regular(path)
         result = list(islice(find_damages(data), _MOST + 1))
-        problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
+        problems = [
+            f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]
+        ]
         problems += [f"{path}: and more"] * (len(result) > _MOST)
         return cls(
-            file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
-            head="" if result else events.last_checksum(path), problems=tuple(problems),
-        )  # fmt: skip
+            file=str(path),
+            lines=data.count(b"\n"),
+            torn=len(data) - data.rfind(b"\n") - 1,
+            head="" if result else events.last_checksum(path),
+            problems=tuple(problems),
+        )
 
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
@@ -495,18 +675,31 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
     damaged = any(each.problems for each in checkeds)
     try:
         found = find_discrepancies(read_run(run))
-        differs = [f"{run / each.place}: {each.what}" for each in found if not each.unfinished and not each.line]
+        differs = [
+            f"{run / each.place}: {each.what}"
+            for each in found
+            if not each.unfinished and not each.line
+        ]
     except LtmError as error:  # a run that has just begun has no results
         differs = [] if checkeds else [str(error)]
     if as_json:
-        beside = Checked(file=str(run), lines=0, torn=0, head="", problems=tuple(differs))
-        lines = [json.dumps([asdict(each) for each in [*checkeds, *[beside] * bool(differs)]], indent=1)]
+        beside = Checked(
+            file=str(run), lines=0, torn=0, head="", problems=tuple(differs)
+        )
+        lines = [
+            json.dumps(
+                [asdict(each) for each in [*checkeds, *[beside] * bool(differs)]],
+                indent=1,
+            )
+        ]
     else:
         lines = []
         for each in checkeds:
             whole = f"{each.file}: {pluralize(each.lines, 'line')}, whole; last checksum {each.head}"
             lines += each.problems or [whole]
-            lines += [f"  an incomplete last line of {each.torn:,} bytes is ignored"] * bool(each.torn)
+            lines += [
+                f"  an incomplete last line of {each.torn:,} bytes is ignored"
+            ] * bool(each.torn)
         lines += differs
         if damaged:
             command = f"ltm doctor --repair {shlex.quote(str(run))}"
@@ -521,7 +714,8 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
 def repair_journals(run: Path) -> int:
     """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
 
-    The damaged files are kept beside the journals. Raises LtmError if somebody is writing them, or the disk refuses.
+    The damaged files are kept beside the journals. Raises LtmError if somebody is
+    writing them, or the disk refuses.
     """
     cut = False
     for path in _journal_paths(run):
@@ -537,12 +731,17 @@ def repair_journals(run: Path) -> int:
             for damage in find_damages(data):
                 if damage.flipped is None:
                     lost = repaired.count(b"\n", damage.start)
-                    lines.append(f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less")
+                    lines.append(
+                        f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less"
+                    )
                     repaired = repaired[: damage.start]
                     break
                 repaired = flip_bit_back(repaired, damage)
                 lines.append(f"line {damage.line}: {damage.what}. Put back")
-            copies = (path.with_name(f"{path.name}.damaged{number}") for number in chain([""], count(2)))
+            copies = (
+                path.with_name(f"{path.name}.damaged{number}")
+                for number in chain([""], count(2))
+            )
             kept = next(copy for copy in copies if not copy.exists())
             # the copy must be safe before the original changes
             write_whole(kept, data, lasting=True)
@@ -550,7 +749,15 @@ def repair_journals(run: Path) -> int:
         finally:
             lock.release()
         cut |= len(repaired) < len(data)
-        print("\n".join([f"{path}:", *(f"  {line}" for line in lines), f"  the damaged file: {kept}"]))
+        print(
+            "\n".join(
+                [
+                    f"{path}:",
+                    *(f"  {line}" for line in lines),
+                    f"  the damaged file: {kept}",
+                ]
+            )
+        )
     return PROBLEMS if cut else 0
 
 

@@ -66,14 +66,20 @@ class ExampleChat(Struct, frozen=True, kw_only=True):
     """What is wrong with the journal."""
 
 
-def chat_lines(chat: ExampleChat, width: int, *, color: bool, full: bool = False) -> list[str]:
+def chat_lines(
+    chat: ExampleChat, width: int, *, color: bool, full: bool = False
+) -> list[str]:
     """Return the example as lines.
 
-    `full`: texts of any length, and what others said from its first message to its last.
+    `full`: texts of any length, and what others said from its first message to its
+    last.
     """
     result = chat.result
     where = f"{at_span(result.agent, result.span_label)}, trial {result.trial}"
-    lines = [paint_text(line, "strong", color=color) for line in wrap_text(one_line(result.nodeid), width)]
+    lines = [
+        paint_text(line, "strong", color=color)
+        for line in wrap_text(one_line(result.nodeid), width)
+    ]
     lines += [clip_text(one_line(where), width), ""]
     shown = _shown_exchanges(chat, full=full)
     for before, exchange in zip([None, *shown], shown, strict=False):
@@ -82,11 +88,16 @@ def chat_lines(chat: ExampleChat, width: int, *, color: bool, full: bool = False
             lines += [paint_text(line, "dim", color=color) for line in between]
         lines += _exchange_lines(chat, exchange, width, color=color, full=full)
     if chat.record is None:
-        missing = f"The transcript is missing: the run has no readable journal. {chat.damage}"
+        missing = (
+            f"The transcript is missing: the run has no readable journal. {chat.damage}"
+        )
         lines += wrap_text(missing.rstrip(), width, "  ")
     elif not shown:
         lines.append("The journal has none of its exchanges.")
-    return [line.rstrip() for line in [*lines, "", *_verdict_lines(chat, width, color=color)]]
+    return [
+        line.rstrip()
+        for line in [*lines, "", *_verdict_lines(chat, width, color=color)]
+    ]
 
 
 def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
@@ -94,40 +105,95 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     record, result = chat.record, chat.result
     if record is None:
         return []
-    exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    exchanges = sorted(
+        (*record.transcript, *record.unanswered.values()), key=lambda each: each.number
+    )
     asked = {question.number for question in result.questions}
-    asked |= {needle.number for question in result.questions for needle in question.needles}
+    asked |= {
+        needle.number for question in result.questions for needle in question.needles
+    }
     own = [each for each in exchanges if each.by == result.id or each.number in asked]
-    if own and result.evidence and not any(result.evidence in each.reply for each in own):
-        own += [each for each in exchanges if each.number > own[-1].number and result.evidence in each.reply][-1:]
-    return [each for each in exchanges if own[0].number <= each.number <= own[-1].number] if own and full else own
+    if (
+        own
+        and result.evidence
+        and not any(result.evidence in each.reply for each in own)
+    ):
+        own += [
+            each
+            for each in exchanges
+            if each.number > own[-1].number and result.evidence in each.reply
+        ][-1:]
+    return (
+        [each for each in exchanges if own[0].number <= each.number <= own[-1].number]
+        if own and full
+        else own
+    )
 
 
-def _exchange_lines(chat: ExampleChat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
+def _exchange_lines(
+    chat: ExampleChat, exchange: Exchange, width: int, *, color: bool, full: bool
+) -> Iterator[str]:
     kind = _exchange_kind(chat.result, exchange)
     at = f"#{exchange.number}  {kind}, at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
-    yield paint_text(clip_text(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
-    asked = (question for question in chat.result.questions if question.number == exchange.number)
+    yield paint_text(
+        clip_text(at, width),
+        "strong" if exchange.by == chat.result.id else "dim",
+        color=color,
+    )
+    asked = (
+        question
+        for question in chat.result.questions
+        if question.number == exchange.number
+    )
     for needle in (needle for question in asked for needle in question.needles):
-        told = f", {pluralize(needle.told_gap, 'token')} without the agent's replies" * (needle.told_gap < needle.gap)
+        told = (
+            f", {pluralize(needle.told_gap, 'token')} without the agent's replies"
+            * (needle.told_gap < needle.gap)
+        )
         distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
-        rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
-        for line in wrap_text(f"    needle #{needle.number}: {distance} before{told}{rank}", width, "      "):
+        rank = (
+            ""
+            if needle.rank is None
+            else f"; retrieved at rank {needle.rank}"
+            if needle.rank
+            else "; not retrieved"
+        )
+        for line in wrap_text(
+            f"    needle #{needle.number}: {distance} before{told}{rank}",
+            width,
+            "      ",
+        ):
             yield paint_text(line, "dim", color=color)
-    yield from speech_lines(asker_of(exchange), _shorten_message(exchange.message, "", full=full), width)
+    yield from speech_lines(
+        asker_of(exchange), _shorten_message(exchange.message, "", full=full), width
+    )
     if fault := chat.record.fault(exchange.number) if chat.record else "":
         yield from speech_lines("fault:", one_line(fault), width)
     else:
-        yield from speech_lines("agent:", _shorten_message(exchange.reply, chat.result.evidence, full=full), width)
+        yield from speech_lines(
+            "agent:",
+            _shorten_message(exchange.reply, chat.result.evidence, full=full),
+            width,
+        )
 
 
 def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
     if any(question.number == exchange.number for question in result.questions):
         return "question"
-    if any(needle.number == exchange.number for question in result.questions for needle in question.needles):
+    if any(
+        needle.number == exchange.number
+        for question in result.questions
+        for needle in question.needles
+    ):
         return "needle"
     kind = {"say": "message", "ask": "question"}.get(exchange.kind, exchange.kind)
-    return kind if exchange.by == result.id else f"{one_line(exchange.by)}: {kind}" if exchange.by else kind
+    return (
+        kind
+        if exchange.by == result.id
+        else f"{one_line(exchange.by)}: {kind}"
+        if exchange.by
+        else kind
+    )
 
 
 def _shorten_message(text: str, keep: str, *, full: bool) -> str:
@@ -148,10 +214,15 @@ def _verdict_lines(chat: ExampleChat, width: int, *, color: bool) -> Iterator[st
         ("decided by", result.evidence),
         ("expected", "" if chat.expected is None else text_of(chat.expected)),
         ("rule", result.rule),
-        ("before it was amended", f"{verdict_text(before)}: {before.reason}" if before else ""),
+        (
+            "before it was amended",
+            f"{verdict_text(before)}: {before.reason}" if before else "",
+        ),
     ):
         if text:
-            yield from wrap_text(f"  {name}: {clip_text(one_line(text), LONGEST)}", width, "    ")
+            yield from wrap_text(
+                f"  {name}: {clip_text(one_line(text), LONGEST)}", width, "    "
+            )
     if result.overrun and result.span is not None:
         yield f"  overran its memory span of {result.span:,} tokens"
 
@@ -160,12 +231,24 @@ def style_of(result: ScenarioResult) -> Style:
     """Return the colours of a score."""
     if result.score is None or result.outcome == "skipped":
         return "dim"
-    return "good" if result.outcome == "passed" else "part" if result.score > 0 else "bad"
+    return (
+        "good" if result.outcome == "passed" else "part" if result.score > 0 else "bad"
+    )
 
 
 def example_json(row: ScenarioResult) -> dict[str, Any]:
     """Return an example and its verdict as JSON values."""
-    own = fields_of(row, "scenario", "example", "agent", "trial", "outcome", "score", "upper", "reason")
+    own = fields_of(
+        row,
+        "scenario",
+        "example",
+        "agent",
+        "trial",
+        "outcome",
+        "score",
+        "upper",
+        "reason",
+    )
     return {"item": row.nodeid, **own, "span": row.span_label}
 
 
@@ -181,36 +264,51 @@ def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
         **fields_of(result, "threshold", "gap", "rule"),
         "decided_by": result.evidence,
         "expected": chat.expected,
-        "checks": [{"label": check.label, "state": check.state} for check in result.checks],
+        "checks": [
+            {"label": check.label, "state": check.state} for check in result.checks
+        ],
         "needles": [
-            {"question": question.number, "needle": needle.number, "retrieved_rank": needle.rank}
+            {
+                "question": question.number,
+                "needle": needle.number,
+                "retrieved_rank": needle.rank,
+            }
             | {"gap_tokens": needle.gap, "gap_seconds": needle.seconds_passed}
             for question in result.questions
             for needle in question.needles
         ],
         "exchanges": [
             {
-                "number": each.number, "kind": _exchange_kind(result, each), "by": each.by,
-                "tokens_before": each.start, "now": each.now.isoformat(),
-                "message": each.message[:longest], "reply": each.reply[:longest],
+                "number": each.number,
+                "kind": _exchange_kind(result, each),
+                "by": each.by,
+                "tokens_before": each.start,
+                "now": each.now.isoformat(),
+                "message": each.message[:longest],
+                "reply": each.reply[:longest],
                 "fault": record.fault(each.number) if record else "",
             }
             for each in _shown_exchanges(chat, full=full)
         ],
-    }  # fmt: skip
+    }
 
 
-def example_lines(rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
+def example_lines(
+    rows: Sequence[ScenarioResult], width: int, *, color: bool
+) -> Iterator[str]:
     """Yield a line for each example: score, name, and why it has not more."""
     room = max((len(one_line(row.id)) for row in rows), default=0)
     for row in rows:
         score = verdict_text(row, NOTHING)
         why = "" if row.outcome == "passed" else one_line(row.reason)
-        line = clip_text(f"  {score:>4}  {one_line(row.id):{min(room, 40)}}  {why}", width).rstrip()
+        line = clip_text(
+            f"  {score:>4}  {one_line(row.id):{min(room, 40)}}  {why}", width
+        ).rstrip()
         yield paint_text(line, style_of(row), color=color)
 
 
-# What `show --json` prints (docs/coding-agents.md). Fields may be added; the number changes if one goes.
+# What `show --json` prints (docs/coding-agents.md). Fields may be added; the number
+# changes if one goes.
 FORMAT = "pytest-ltm show 1"
 # Narrower terminals get lines of this width.
 LEAST = 40
@@ -228,7 +326,12 @@ def add_show_arguments(parser: ArgumentParser) -> None:
     """Add the run, the item, and how much of it is shown."""
     add_place(parser)
     full = "with ITEM: all texts in full, with the exchanges of others in between"
-    add_flags(parser, failed="list only examples that did not pass", full=full, json="print JSON")
+    add_flags(
+        parser,
+        failed="list only examples that did not pass",
+        full=full,
+        json="print JSON",
+    )
     add_run(parser)
     item = "a node ID or part of one, or scenario/example as in colours/0"
     parser.add_argument("item", nargs="?", default="", metavar="ITEM", help=item)
@@ -237,8 +340,9 @@ def add_show_arguments(parser: ArgumentParser) -> None:
 def show_examples(given: Namespace) -> int:
     """List the examples of a run with their scores, or print one as a chat.
 
-    With ITEM, print its messages and replies, what lies between them, the verdict and what decided it. An item in the
-    place of RUN, such as colours/0, is one of the latest run.
+    With ITEM, print its messages and replies, what lies between them, the verdict and
+    what decided it. An item in the place of RUN, such as colours/0, is one of the
+    latest run.
     """
     if "/" in given.run and not given.item and not Path(given.run).exists():
         given.run, given.item = LATEST, given.run
@@ -247,38 +351,89 @@ def show_examples(given: Namespace) -> int:
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if given.item:
         row = choose_result(loaded_run.result, given, parts=True)
-        folder = next(each for each in loaded_run.conversations if row in each.result.scenarios)
+        folder = next(
+            each for each in loaded_run.conversations if row in each.result.scenarios
+        )
         record = folder.record()
         examples = folder.plan().get("examples")
         # the plan may be damaged, and the chat is worth showing without it
-        planned = [each for each in examples if isinstance(each, dict)] if isinstance(examples, list) else []
-        names = {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in planned}
+        planned = (
+            [each for each in examples if isinstance(each, dict)]
+            if isinstance(examples, list)
+            else []
+        )
+        names = {
+            f"{each.get('scenario')}/{each.get('example')}": each.get("definition")
+            for each in planned
+        }
         definition = names.get(row.id)
         expected = definition.get("expected") if isinstance(definition, dict) else None
-        chat = ExampleChat(result=row, record=record, expected=expected, damage="" if record else folder.damage())
+        chat = ExampleChat(
+            result=row,
+            record=record,
+            expected=expected,
+            damage="" if record else folder.damage(),
+        )
         marks = [text for text in loaded_run.result.notices if text.startswith(DIFFERS)]
         if given.json:
-            print(json.dumps({"format": FORMAT, **chat_json(chat, full=given.full), "notes": marks}, indent=1))
+            print(
+                json.dumps(
+                    {
+                        "format": FORMAT,
+                        **chat_json(chat, full=given.full),
+                        "notes": marks,
+                    },
+                    indent=1,
+                )
+            )
         else:
-            print("\n".join([*chat_lines(chat, width, color=color, full=given.full), *_note_lines(marks, width)]))
+            print(
+                "\n".join(
+                    [
+                        *chat_lines(chat, width, color=color, full=given.full),
+                        *_note_lines(marks, width),
+                    ]
+                )
+            )
         return 0
     print("\n".join(_list_examples(loaded_run.result, given, width, color=color)))
     return 0
 
 
-def _list_examples(run: RunResult, given: Namespace, width: int, *, color: bool) -> Iterator[str]:
-    rows = [row for row in rows_within(run.scenarios, given) if not given.failed or row.outcome != "passed"]
+def _list_examples(
+    run: RunResult, given: Namespace, width: int, *, color: bool
+) -> Iterator[str]:
+    rows = [
+        row
+        for row in rows_within(run.scenarios, given)
+        if not given.failed or row.outcome != "passed"
+    ]
     if given.json:
         totals = [
-            {"agent": each.agent, "span": each.span_label, "low": each.total_lower_bound,
-             "high": each.total_upper_bound, "out_of": each.maximum_total}
+            {
+                "agent": each.agent,
+                "span": each.span_label,
+                "low": each.total_lower_bound,
+                "high": each.total_upper_bound,
+                "out_of": each.maximum_total,
+            }
             for each in result_columns(run)
-        ]  # fmt: skip
-        about = {"format": FORMAT, "run": run.run_id, "folder": run.folder, "totals": totals}
-        listed = {"examples": [example_json(row) for row in rows], "notes": list(run.notices)}
+        ]
+        about = {
+            "format": FORMAT,
+            "run": run.run_id,
+            "folder": run.folder,
+            "totals": totals,
+        }
+        listed = {
+            "examples": [example_json(row) for row in rows],
+            "notes": list(run.notices),
+        }
         yield json.dumps({**about, **listed}, indent=1)
         return
-    for (agent, span, trial), held in group_by(rows, lambda row: (row.agent, row.span_label, row.trial)).items():
+    for (agent, span, trial), held in group_by(
+        rows, lambda row: (row.agent, row.span_label, row.trial)
+    ).items():
         yield clip_text(one_line(f"{at_span(agent, span)}, trial {trial}"), width)
         yield from example_lines(held, width, color=color)
     passed = sum(row.outcome == "passed" for row in rows)
@@ -287,7 +442,11 @@ def _list_examples(run: RunResult, given: Namespace, width: int, *, color: bool)
 
 
 def _note_lines(notices: Sequence[str], width: int) -> Iterator[str]:
-    yield from (line for notice in notices for line in wrap_text(one_line(f"note: {notice}"), width, "      "))
+    yield from (
+        line
+        for notice in notices
+        for line in wrap_text(one_line(f"note: {notice}"), width, "      ")
+    )
 
 
 # --- amend
@@ -295,11 +454,17 @@ def _note_lines(notices: Sequence[str], width: int) -> Iterator[str]:
 
 def add_amend_arguments(parser: ArgumentParser) -> None:
     """Add the run, the item and its new score."""
-    parser.add_argument("--score", type=float, required=True, help="the share of full marks, 0 to 1")
-    parser.add_argument("--reason", required=True, help="why the automatic verdict is wrong")
+    parser.add_argument(
+        "--score", type=float, required=True, help="the share of full marks, 0 to 1"
+    )
+    parser.add_argument(
+        "--reason", required=True, help="why the automatic verdict is wrong"
+    )
     add_place(parser)
     add_run(parser, required=True)
-    parser.add_argument("item", metavar="ITEM", help="a node ID, or scenario/example as in colours/0")
+    parser.add_argument(
+        "item", metavar="ITEM", help="a node ID, or scenario/example as in colours/0"
+    )
 
 
 def amend_verdict(given: Namespace) -> int:
@@ -307,7 +472,9 @@ def amend_verdict(given: Namespace) -> int:
     amendment = amendments.Amendment(score=given.score, reason=given.reason)
     loaded_run = read_run(find_run(given.run, given.ltm_dir))
     before = choose_result(loaded_run.result, given)
-    after = amendments.amend_verdict(loaded_run.path, loaded_run.result, before.nodeid, amendment)
+    after = amendments.amend_verdict(
+        loaded_run.path, loaded_run.result, before.nodeid, amendment
+    )
     amended = read_run(loaded_run.path)
     # summary.json shows the total
     refresh_summary(amended)
@@ -315,32 +482,50 @@ def amend_verdict(given: Namespace) -> int:
     verdicts = {"before: ": before, "now:    ": after, "automatic: ": before.automatic}
     for name, verdict in verdicts.items():
         if verdict is not None:
-            print(f"  {name}{verdict_text(verdict)}: {shorten_text(one_line(verdict.reason), _REASON, mark='…')}")
+            print(
+                f"  {name}{verdict_text(verdict)}: {shorten_text(one_line(verdict.reason), _REASON, mark='…')}"
+            )
     place = (after.agent, after.span_label)
     was, now = (
-        next(column for column in result_columns(run.result) if (column.agent, column.span_label) == place)
+        next(
+            column
+            for column in result_columns(run.result)
+            if (column.agent, column.span_label) == place
+        )
         for run in (loaded_run, amended)
     )
-    totals = [f"{column.points} of {column.maximum_total}" if column.out_of else "none" for column in (was, now)]
+    totals = [
+        f"{column.points} of {column.maximum_total}" if column.out_of else "none"
+        for column in (was, now)
+    ]
     by_hand = f"{pluralize(now.amended_verdicts, 'verdict')} of {len(now.rows):,} amended by hand"
-    print(f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({by_hand})")
+    print(
+        f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({by_hand})"
+    )
     return 0
 
 
 # --- which example is meant
 
 
-def choose_result(run: RunResult, given: Namespace, *, parts: bool = False) -> ScenarioResult:
+def choose_result(
+    run: RunResult, given: Namespace, *, parts: bool = False
+) -> ScenarioResult:
     """Return the one row of a run that `given` means by item, agent, span and trial.
 
-    `parts`: also part of a node id names an item. ConfigurationError lists the candidates if there are none or several.
+    `parts`: also part of a node id names an item. ConfigurationError lists the
+    candidates if there are none or several.
     """
     rows = rows_within(run.scenarios, given)
     result = [row for row in rows if row.nodeid == given.item]
     result = result or [row for row in rows if given.item in (row.id, row.scenario)]
     if parts:
-        result = result or [row for row in rows if given.item in row.nodeid or given.item in row.id]
-    narrowed = "".join(f" --{name}={getattr(given, name)}" for name in _LABELS if getattr(given, name))
+        result = result or [
+            row for row in rows if given.item in row.nodeid or given.item in row.id
+        ]
+    narrowed = "".join(
+        f" --{name}={getattr(given, name)}" for name in _LABELS if getattr(given, name)
+    )
     if not result:
         known = {name for row in run.scenarios for name in (row.nodeid, row.id)}
         raise ConfigurationError(
@@ -357,6 +542,15 @@ def choose_result(run: RunResult, given: Namespace, *, parts: bool = False) -> S
     return result[0]
 
 
-def rows_within(rows: Sequence[ScenarioResult], given: Namespace) -> list[ScenarioResult]:
+def rows_within(
+    rows: Sequence[ScenarioResult], given: Namespace
+) -> list[ScenarioResult]:
     """Return the rows of the agent, span and trial that `given` names; of all where it names none."""
-    return [row for row in rows if all(getattr(given, name) in ("", getattr(row, of)) for name, of in _LABELS.items())]
+    return [
+        row
+        for row in rows
+        if all(
+            getattr(given, name) in ("", getattr(row, of))
+            for name, of in _LABELS.items()
+        )
+    ]

@@ -19,18 +19,26 @@ from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 def add_arguments(parser: ArgumentParser) -> None:
     """Add which list, and --expand."""
     parser.add_argument("what", metavar="suites|scenarios|agents")
-    preset = "with agents: print the file of a memory system's preset, to copy and change"
-    parser.add_argument("--expand", metavar="PRESET", help=f"{preset}; prompts: what models are sent")
+    preset = (
+        "with agents: print the file of a memory system's preset, to copy and change"
+    )
+    parser.add_argument(
+        "--expand", metavar="PRESET", help=f"{preset}; prompts: what models are sent"
+    )
 
 
 def list_bundled(given: Namespace) -> int:
     """List what comes with pytest-ltm, with a sentence about each."""
     if given.what not in LISTS:
         hint = did_you_mean(given.what, LISTS)
-        raise ConfigurationError(f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}.")
+        raise ConfigurationError(
+            f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}."
+        )
     if given.expand is not None:
         if given.what != "agents":
-            raise ConfigurationError(f"--expand prints a preset of agents: list agents --expand {given.expand}")
+            raise ConfigurationError(
+                f"--expand prints a preset of agents: list agents --expand {given.expand}"
+            )
         print(preset_file_text(given.expand), end="")
         return 0
     print("\n".join(LISTS[given.what]()))
@@ -56,10 +64,22 @@ def list_suites() -> Iterator[str]:
 def list_scenarios() -> Iterator[str]:
     """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
     for name in _suite.scenario_names():
-        function: Any = getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
-        marks = [mark.kwargs for mark in getattr(function, "pytestmark", ()) if mark.name == "ltm"]
-        values = {key: value for keywords in reversed(marks) for key, value in keywords.items()}  # the nearest wins
-        facts = ", ".join(f"{key} {values[key]}" for key in ("skills", "version") if values.get(key))
+        function: Any = getattr(
+            importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}"
+        )
+        marks = [
+            mark.kwargs
+            for mark in getattr(function, "pytestmark", ())
+            if mark.name == "ltm"
+        ]
+        values = {
+            key: value
+            for keywords in reversed(marks)
+            for key, value in keywords.items()
+        }  # the nearest wins
+        facts = ", ".join(
+            f"{key} {values[key]}" for key in ("skills", "version") if values.get(key)
+        )
         yield f"{name}  ({facts})" if facts else name
         yield "  " + (inspect.getdoc(function) or "").partition("\n")[0]
 

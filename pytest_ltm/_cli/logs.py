@@ -42,8 +42,8 @@ def add_check_arguments(parser: ArgumentParser) -> None:
 def check_logs(given: Namespace) -> int:
     """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
 
-    If all is well it prints what the file holds, and the number of e-mail addresses, phone numbers and keys in it. Exit
-    status 1 if anything is wrong.
+    If all is well it prints what the file holds, and the number of e-mail addresses,
+    phone numbers and keys in it. Exit status 1 if anything is wrong.
     """
     file = LogsFile(given.file)
     if file.faults:
@@ -57,7 +57,10 @@ def check_logs(given: Namespace) -> int:
     print(f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}")
     for kind, count in sorted(Counter(one.kind for one in asked).items()):
         mine = [one for one in asked if one.kind == kind]
-        gold, never = sum(bool(one.golds) for one in mine), sum(one.never_told for one in mine)
+        gold, never = (
+            sum(bool(one.golds) for one in mine),
+            sum(one.never_told for one in mine),
+        )
         known = f"gold answers: {gold}, never told: {never}, with evidence: {sum(bool(one.evidence) for one in mine)}"
         print(f"  {kind}: {pluralize(count, 'question')}; {known}")
     notes = [] if asked else [f"no questions yet: add lines such as {EXAMPLE}"]
@@ -86,8 +89,9 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
 def redact_logs(given: Namespace) -> int:
     """Write a file of logs again with stand-ins for e-mail addresses, phone numbers, keys, and names.
 
-    Names are those of the speakers and of your lists. The same text gets the same stand-in, so that questions and gold
-    answers still fit. Everything else stays as it is: read the result.
+    Names are those of the speakers and of your lists. The same text gets the same
+    stand-in, so that questions and gold answers still fit. Everything else stays as it
+    is: read the result.
     """
     file = LogsFile(given.file)
     # a line that cannot be read might hide what has to be taken out
@@ -102,18 +106,28 @@ def redact_logs(given: Namespace) -> int:
             write_whole(path, f"{secrets.token_hex(32)}\n".encode())
             # with the salt, names can be tried until a stand-in matches
             path.chmod(0o600)
-            _print_note(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
+            _print_note(
+                f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same"
+            )
         salt = path.read_bytes().strip()
     except OSError as error:
-        raise DatasetError(f"--salt: {path}: cannot be read: {error.strerror}") from error
+        raise DatasetError(
+            f"--salt: {path}: cannot be read: {error.strerror}"
+        ) from error
     if len(salt) < SHORTEST_SALT:
-        raise DatasetError(f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed")
+        raise DatasetError(
+            f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed"
+        )
     redactor = Redactor(salt, names)
     with _new_file(given.output):
         appender = Appender(given.output, new=True)
         try:
             text = _redact_lines(
-                file, redactor, lambda row: appender.append((json.dumps(row, ensure_ascii=False) + "\n").encode())
+                file,
+                redactor,
+                lambda row: appender.append(
+                    (json.dumps(row, ensure_ascii=False) + "\n").encode()
+                ),
             )
             LogsFile(given.output).check()
         finally:
@@ -122,12 +136,16 @@ def redact_logs(given: Namespace) -> int:
     return 0
 
 
-def _redact_lines(file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]) -> str:
+def _redact_lines(
+    file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]
+) -> str:
     """Pass on each line with stand-ins; return what was taken out."""
     redactor.learn_keys(_iter_rows(file.path))
     for row in _iter_rows(file.path):
         write(redactor.row(row))
-    return ", ".join(f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items()))
+    return ", ".join(
+        f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items())
+    )
 
 
 def _iter_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -142,13 +160,27 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
     """Add the kind, the files, the new file, and how chats are read."""
     kinds = [CHAT, *LAYOUTS, *KINDS]
     text = f"whose files they are; {CHAT}: an export of a chat that its content tells"
-    parser.add_argument("kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}")
-    parser.add_argument("files", type=Path, metavar="FILE", nargs="+", help="files or folders; of chats also the zip")
+    parser.add_argument(
+        "kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}"
+    )
+    parser.add_argument(
+        "files",
+        type=Path,
+        metavar="FILE",
+        nargs="+",
+        help="files or folders; of chats also the zip",
+    )
     add_output(parser, "FILE", _NEW, required=True)
-    add_option(parser, "--gap", "TIME", "the silence that ends a session (default: 4h)", "4h")
+    add_option(
+        parser, "--gap", "TIME", "the silence that ends a session (default: 4h)", "4h"
+    )
     orders = "WhatsApp: order of day, month, year (default: as the whole file fits)"
-    parser.add_argument("--dates", default="", choices=["dmy", "mdy", "ymd"], help=orders)
-    add_option(parser, "--assistant", "NAME", "a speaker who is the assistant (repeatable)", [])
+    parser.add_argument(
+        "--dates", default="", choices=["dmy", "mdy", "ymd"], help=orders
+    )
+    add_option(
+        parser, "--assistant", "NAME", "a speaker who is the assistant (repeatable)", []
+    )
     zone = "chats: the zone of times that name none, in which all are written, such as Europe/Berlin (default: UTC)"
     add_option(parser, "--timezone", "ZONE", zone)
 
@@ -156,11 +188,14 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
 def convert_data(given: Namespace) -> int:
     """Write the files of another benchmark, or the export of a chat, as one file for --ltm-suite=logs.
 
-    A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of a benchmark without this step.
+    A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of
+    a benchmark without this step.
     """
     with _new_file(given.output):
         source, opening, read = _reader_of(given)
-        counts = write_interchange(given.output, read, given.files, source=source, opening=opening)
+        counts = write_interchange(
+            given.output, read, given.files, source=source, opening=opening
+        )
         file = LogsFile(given.output)
         file.check()
     places = [place for user in file.users.values() for place in user.sessions.values()]
@@ -170,7 +205,9 @@ def convert_data(given: Namespace) -> int:
     for why, count in sorted((+counts).items()):
         _print_note(f"{count:>9,}  {why}")
     if not asked:
-        _print_note(f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}")
+        _print_note(
+            f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}"
+        )
     return 0
 
 
@@ -182,13 +219,17 @@ def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
     try:
         gap = duration(given.gap)
     except (ScenarioError, OverflowError, ValueError) as error:
-        raise DatasetError(f"--gap: expected a duration such as 4h or 30m, got {given.gap!r}") from error
+        raise DatasetError(
+            f"--gap: expected a duration such as 4h or 30m, got {given.gap!r}"
+        ) from error
     try:
         zone = ZoneInfo(given.timezone) if given.timezone else None
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         why = f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin"
         raise DatasetError(why) from error
-    splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone)
+    splitting = Splitting(
+        gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone
+    )
     layout = "" if given.kind == CHAT else given.kind
 
     def read(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
@@ -206,15 +247,23 @@ def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
 def _new_file(path: Path) -> Iterator[None]:
     """Write a file in the block that was not there before; what fails leaves none."""
     if path.exists():
-        raise DatasetError(f"-o: {path} exists already, and is not overwritten. Name another file, or delete it")
+        raise DatasetError(
+            f"-o: {path} exists already, and is not overwritten. Name another file, or delete it"
+        )
     try:
         yield
     except BaseException as error:
-        # half a file would pass for a whole one; but one that came to be meanwhile is somebody else's
+        # half a file would pass for a whole one; but one that came to be meanwhile is
+        # somebody else's
         if not isinstance(error.__cause__, FileExistsError):
             path.unlink(missing_ok=True)
-        if isinstance(error, (DiskFault, FileNotFoundError)) and not path.parent.is_dir():
-            raise DatasetError(f"-o: {path}: cannot be written. Is there such a folder?") from error
+        if (
+            isinstance(error, (DiskFault, FileNotFoundError))
+            and not path.parent.is_dir()
+        ):
+            raise DatasetError(
+                f"-o: {path}: cannot be written. Is there such a folder?"
+            ) from error
         raise
 
 

@@ -39,12 +39,28 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, that of its questions, and who decides."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
     parser.add_argument("file", type=Path, metavar="FILE", help=rows)
-    add_option(parser, "--data", "FILE", "LongMemEval's file with the questions: oracle, S or M", None, type=Path)
+    add_option(
+        parser,
+        "--data",
+        "FILE",
+        "LongMemEval's file with the questions: oracle, S or M",
+        None,
+        type=Path,
+    )
     judge_all = "let the judge decide all, not just what rules cannot"
-    add_flags(parser, json="print JSON: every row's verdict and the sums", judge_all=judge_all)
+    add_flags(
+        parser, json="print JSON: every row's verdict and the sums", judge_all=judge_all
+    )
     source = parser.add_mutually_exclusive_group()
     add_flags(source, labels="take a judge's verdicts from the rows (autoeval_label)")
-    add_option(source, "--ltm-judge", "SPEC", "the judge that decides what rules cannot", None, dest="judge")
+    add_option(
+        source,
+        "--ltm-judge",
+        "SPEC",
+        "the judge that decides what rules cannot",
+        None,
+        dest="judge",
+    )
 
 
 def score_longmemeval(given: Namespace) -> int:
@@ -55,39 +71,69 @@ def score_longmemeval(given: Namespace) -> int:
     ruled = _judge_answers(answers, given)
     right = {"yes": True, "no": False, "unscored": None}
     verdicts = [
-        evaluation.QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled
+        evaluation.QuestionVerdict(
+            one.question_id, one.question_type, right[said.verdict]
+        )
+        for one, said in ruled
     ]
     sums = evaluation.aggregate_verdicts(verdicts)
     if given.json:
         values = {
             "rows": [
-                {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
+                {
+                    "question_id": one.question_id,
+                    "verdict": said.verdict,
+                    "reason": said.reason,
+                }
+                for one, said in ruled
             ],
-            "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
+            "by_type": {
+                name: accuracy.as_json() for name, accuracy in sums.by_type.items()
+            },
             "task_averaged": sums.task_averaged,
-            "overall": sums.overall.as_json(), "abstention": sums.abstention.as_json(), "missing": missing,
-        }  # fmt: skip
+            "overall": sums.overall.as_json(),
+            "abstention": sums.abstention.as_json(),
+            "missing": missing,
+        }
         print(json.dumps(values, indent=2))
         return 0
     sys.stdout.write(accuracy_table(sums))
     if missing:  # as in the published script, no mean has them
-        print(f"{len(missing):,} missing, left out of the means: {join_some(missing, _SHOWN)}")
+        print(
+            f"{len(missing):,} missing, left out of the means: {join_some(missing, _SHOWN)}"
+        )
     return 0
 
 
-def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple[Answered, Ruling]]:
+def _judge_answers(
+    answered: Sequence[Answered], given: Namespace
+) -> list[tuple[Answered, Ruling]]:
     if given.labels:
         if silent := next((one for one in answered if one.label is None), None):
             why = f"no {LABELS[0]}: {given.file} holds no judge's verdicts. Leave out the option"
             raise DatasetError(f"{silent.where}: {why}")
-        return [(one, Ruling("yes" if one.label else "no", f"as {one.judge or 'its judge'} said")) for one in answered]
+        return [
+            (
+                one,
+                Ruling(
+                    "yes" if one.label else "no", f"as {one.judge or 'its judge'} said"
+                ),
+            )
+            for one in answered
+        ]
     ruled = [
-        (one, evaluation.rule_on_hypothesis(
-            question_id=one.question_id, question_type=one.question_type, question=one.question, answer=one.answer,
-            hypothesis=one.hypothesis,
-        ))
+        (
+            one,
+            evaluation.rule_on_hypothesis(
+                question_id=one.question_id,
+                question_type=one.question_type,
+                question=one.question,
+                answer=one.answer,
+                hypothesis=one.hypothesis,
+            ),
+        )
         for one in answered
-    ]  # fmt: skip
+    ]
     if given.judge is None:
         return ruled
     with judge_session(given.judge) as ask:
@@ -95,11 +141,16 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
             if not given.judge_all and said.verdict != "unscored":
                 continue
             prompt = evaluation.prompt_for(one.question_id, one.question_type)
-            inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
+            inquiry = prompt.inquiry(
+                question=one.question, reference=str(one.answer), answer=one.hypothesis
+            )
             # the published evaluation asks once
             decision = decide_by_votes(ask, inquiry, votes=1)
             if isinstance(decision, JudgeDecision):
-                ruled[number] = one, Ruling("yes" if decision.grade == "yes" else "no", str(decision))
+                ruled[number] = (
+                    one,
+                    Ruling("yes" if decision.grade == "yes" else "no", str(decision)),
+                )
             else:
                 ruled[number] = one, Ruling("unscored", decision.reason)
     return ruled
@@ -117,7 +168,11 @@ def accuracy_table(sums: evaluation.Aggregates) -> str:
     lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
     average = "-" if sums.task_averaged is None else f"{sums.task_averaged:.4f}"
     lines.append(f"{'task-averaged':<28}{average:>9}")
-    lines += [_accuracy_line("overall", sums.overall), _accuracy_line("abstention", sums.abstention), ""]
+    lines += [
+        _accuracy_line("overall", sums.overall),
+        _accuracy_line("abstention", sums.abstention),
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -126,12 +181,14 @@ def _accuracy_line(name: str, accuracy: evaluation.Accuracy) -> str:
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
 
 
-# --- rows of answers: complete ones, or the official hypotheses joined with the questions that they answer
+# --- rows of answers: complete ones, or the official hypotheses joined with the
+# questions that they answer
 
 # The fields of the official format.
 HYPOTHESIS = ("question_id", "hypothesis")
 COMPLETE = ("question_id", "question_type", "question", "answer", "hypothesis")
-# Fields in which a row may carry a judge's verdict: the official log's, and a plain one.
+# Fields in which a row may carry a judge's verdict: the official log's, and a plain
+# one.
 LABELS = ("autoeval_label", "label")
 
 
@@ -155,7 +212,8 @@ class Answered:
 def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[str]]:
     """Return the answers of a file, and the ids of questions in `data`, if it is given, that have none.
 
-    Raises DatasetError for a row that is none, an id that `data` does not have, and one that is there twice.
+    Raises DatasetError for a row that is none, an id that `data` does not have, and one
+    that is there twice.
     """
     if data is None:
         rows = read_json_rows(path, HYPOTHESIS)
@@ -166,11 +224,19 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     for where, row in read_json_rows(path, HYPOTHESIS):
         name = row["question_id"]
         if not isinstance(name, str) or name not in known:
-            raise DatasetError(f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), known)}")
+            raise DatasetError(
+                f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), known)}"
+            )
         if name in given:
-            raise DatasetError(f"{where}: a second answer to {name!r}; the first is at {given[name].where}")
+            raise DatasetError(
+                f"{where}: a second answer to {name!r}; the first is at {given[name].where}"
+            )
         record = file.record(name)
-        about = {"question_id": name, "question_type": record.type, "question": record.question}
+        about = {
+            "question_id": name,
+            "question_type": record.type,
+            "question": record.question,
+        }
         given[name] = _parse_answered(where, about | {"answer": record.answer}, row)
     return list(given.values()), [name for name in known if name not in given]
 
@@ -182,11 +248,17 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
     kind = about["question_type"]
     if kind not in TYPES:
         hint = did_you_mean(str(kind), TYPES)
-        raise DatasetError(f"{where}: unknown question_type {kind!r}.{hint} Known are {', '.join(TYPES)}")
-    fields = {name: about[name] for name in COMPLETE if name in about} | {"hypothesis": row["hypothesis"]}
+        raise DatasetError(
+            f"{where}: unknown question_type {kind!r}.{hint} Known are {', '.join(TYPES)}"
+        )
+    fields = {name: about[name] for name in COMPLETE if name in about} | {
+        "hypothesis": row["hypothesis"]
+    }
     for name in ("question_id", "question", "hypothesis"):
         if not isinstance(fields[name], str):
-            raise DatasetError(f"{where}: {name}: expected a text, got {fields[name]!r}")
+            raise DatasetError(
+                f"{where}: {name}: expected a text, got {fields[name]!r}"
+            )
     label_field = next((name for name in LABELS if name in row), None)
     if label_field is None:
         return Answered(where=where, label=None, judge="", **fields)
@@ -195,10 +267,13 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
     if isinstance(label, dict):
         judge, label = label.get("model", judge), label.get("label")
     if isinstance(label, str):
-        # a text is a judge's whole reply: by the official rule it says yes if "yes" is in it
+        # a text is a judge's whole reply: by the official rule it says yes if "yes" is
+        # in it
         label = "yes" in label.lower()
     if not isinstance(label, bool):
-        raise DatasetError(f"{where}: {label_field}: expected true, false or the judge's reply, got {label!r}")
+        raise DatasetError(
+            f"{where}: {label_field}: expected true, false or the judge's reply, got {label!r}"
+        )
     return Answered(where=where, label=label, judge=str(judge), **fields)
 
 
@@ -207,9 +282,17 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
 
 def _choose_conversations(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
     """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
-    agent = _only_name("--agent", given.agent, dict.fromkeys(each.result.agent for each in run.conversations))
+    agent = _only_name(
+        "--agent",
+        given.agent,
+        dict.fromkeys(each.result.agent for each in run.conversations),
+    )
     held = [each for each in run.conversations if each.result.agent == agent]
-    trial = _only_name("--trial", given.trial, dict.fromkeys(each.result.name.planned_name.trial for each in held))
+    trial = _only_name(
+        "--trial",
+        given.trial,
+        dict.fromkeys(each.result.name.planned_name.trial for each in held),
+    )
     return [each for each in held if each.result.name.planned_name.trial == trial]
 
 
@@ -257,7 +340,10 @@ def export_hypotheses(given: Namespace) -> int:
     """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
     run = read_run(find_run(given.run, given.ltm_dir))
     result = [
-        {"question_id": str(facts["id"]), "hypothesis": row.questions[-1].answer if row.questions else None}
+        {
+            "question_id": str(facts["id"]),
+            "hypothesis": row.questions[-1].answer if row.questions else None,
+        }
         for _, row, facts in _asked_questions(_choose_conversations(run, given))
     ]
     if not result:
@@ -268,7 +354,11 @@ def export_hypotheses(given: Namespace) -> int:
     else:
         write_output(given.output, for_file("".join(lines)))
     missing = len(result) - len(lines)
-    sys.stderr.write(f"{len(lines):,} answers" + (f", {missing:,} questions without one" if missing else "") + "\n")
+    sys.stderr.write(
+        f"{len(lines):,} answers"
+        + (f", {missing:,} questions without one" if missing else "")
+        + "\n"
+    )
     return 0
 
 
@@ -285,38 +375,66 @@ def add_measure_arguments(parser: ArgumentParser) -> None:
 def measure_retrieval(given: Namespace) -> int:
     """Print the official retrieval metrics of a run, or of a file of rankings.
 
-    These are recall_any, recall_all and ndcg_any as published, and the standard nDCG: of what a run's agent reports to
-    have retrieved, or of a JSON list of {corpus_ids, correct_docs, rankings}.
+    These are recall_any, recall_all and ndcg_any as published, and the standard nDCG:
+    of what a run's agent reports to have retrieved, or of a JSON list of {corpus_ids,
+    correct_docs, rankings}.
     """
     if Path(given.run).is_file():
         needed = ("corpus_ids", "correct_docs", "rankings")
         rankings = Field(json_of(Path(given.run)), given.run).items("rankings")
-        rows = [_ranking_metrics(one.mapping(required=needed), turns=given.turns) for one in rankings]
+        rows = [
+            _ranking_metrics(one.mapping(required=needed), turns=given.turns)
+            for one in rankings
+        ]
         print(json.dumps({"rows": rows}, indent=2))
         return 0
-    # As published, questions that cannot be answered and those without a marked turn of the user's are left out.
+    # As published, questions that cannot be answered and those without a marked turn of
+    # the user's are left out.
     run = read_run(find_run(given.run, given.ltm_dir))
     values = {}
     for each in _choose_conversations(run, given):
         record = each.record()
         for _, row, facts in _asked_questions([each]):
-            asked = record.exchange(row.questions[-1].number) if record and row.questions else None
+            asked = (
+                record.exchange(row.questions[-1].number)
+                if record and row.questions
+                else None
+            )
             wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
             if asked is not None and asked.retrieved is not None and wanted:
-                values[facts["id"]] = evaluation.retrieval_figures(asked.retrieved, wanted, turns)
+                values[facts["id"]] = evaluation.retrieval_figures(
+                    asked.retrieved, wanted, turns
+                )
     if not values:
         raise DatasetError(
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
             "needs a method retrieved()"
         )
-    means = {name: fmean(metrics[name] for metrics in values.values()) for name in next(iter(values.values()))}
+    means = {
+        name: fmean(metrics[name] for metrics in values.values())
+        for name in next(iter(values.values()))
+    }
     if given.json:
-        listed = [{"question_id": name, "metrics": metrics} for name, metrics in values.items()]
-        print(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2))
+        listed = [
+            {"question_id": name, "metrics": metrics}
+            for name, metrics in values.items()
+        ]
+        print(
+            json.dumps(
+                {"questions": len(values), "means": means, "rows": listed}, indent=2
+            )
+        )
         return 0
-    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in evaluation.DEPTHS))
-    for level, metric in product(("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")):
-        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in evaluation.DEPTHS)
+    print(
+        f"{f'{len(values):,} questions, k =':<24}"
+        + "".join(f"{k:>8}" for k in evaluation.DEPTHS)
+    )
+    for level, metric in product(
+        ("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")
+    ):
+        cells = "".join(
+            f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in evaluation.DEPTHS
+        )
         print(f"{f'{level} {metric}':<24}{cells}")
     return 0
 
@@ -334,6 +452,8 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
     if turns or "turn2session" in fields:
         measures["turn2session"] = evaluation.turns_as_sessions
     return {
-        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in evaluation.DEPTHS}
+        name: {
+            str(k): asdict(measure(ranked, corpus, gold, k)) for k in evaluation.DEPTHS
+        }
         for name, measure in measures.items()
     }

@@ -28,33 +28,53 @@ from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
 from pytest_ltm.reporting.summary import rewrite_summary, write_summary, write_verdicts
 
-# The exit status where the merged run was written and something that belongs to it is missing.
+# The exit status where the merged run was written and something that belongs to it is
+# missing.
 INCOMPLETE = 1
 # What the plans of all conversations of one run have in common.
-MUST_BE_EQUAL = ("seed", "tokenizer", "filler", "scoring", "judge", "judge_votes", "time")
-# So many sentences are told of plans that differ, and so many names of conversations that are missing.
+MUST_BE_EQUAL = (
+    "seed",
+    "tokenizer",
+    "filler",
+    "scoring",
+    "judge",
+    "judge_votes",
+    "time",
+)
+# So many sentences are told of plans that differ, and so many names of conversations
+# that are missing.
 MAX_LISTED_DIFFERENCES = 5
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the runs and the new one."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
-    parser.add_argument("-o", "--output", required=True, metavar="RUN", help="the new run: a folder, or a run ID")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="RUN",
+        help="the new run: a folder, or a run ID",
+    )
     add_ltm_dir(parser)
 
 
 def merge_runs(given: Namespace) -> int:
     """Join run folders that were played apart: the shards of --ltm-shard, several machines, further trials.
 
-    Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1 if something is missing, 2 if
-    nothing was written.
+    Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1
+    if something is missing, 2 if nothing was written.
     """
     # a run that is named twice counts once
-    folders = {path.resolve(): path for path in (find_run(text, given.ltm_dir) for text in given.runs)}
+    folders = {
+        path.resolve(): path
+        for path in (find_run(text, given.ltm_dir) for text in given.runs)
+    }
     runs = [read_run(path) for path in folders.values()]
     target = new_run_folder(given.output, given.ltm_dir)
     chosen, repeated, missing = merge_parts(runs)
-    # The amendments of all runs; ConfigurationError if two say different things of one item.
+    # The amendments of all runs; ConfigurationError if two say different things of one
+    # item.
     entries: dict[str, tuple[Amendment, Path]] = {}
     for run in runs:
         for nodeid, amendment in _amendments.read_amendments(run.path).items():
@@ -67,22 +87,36 @@ def merge_runs(given: Namespace) -> int:
     with build_folder(target) as beside:
         for part in chosen:
             # a lock belongs to whoever writes the original
-            shutil.copytree(part.path, beside / part.path.name, ignore=shutil.ignore_patterns(".lock"))
+            shutil.copytree(
+                part.path,
+                beside / part.path.name,
+                ignore=shutil.ignore_patterns(".lock"),
+            )
         if amendments:
-            text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
+            text = json_text(
+                {
+                    nodeid: to_record(entry)
+                    for nodeid, entry in sorted(amendments.items())
+                }
+            )
             (beside / _amendments.FILE).write_bytes(text.encode())
-        # How each part was started is kept for verifying: a merged run cannot be started again as one.
+        # How each part was started is kept for verifying: a merged run cannot be
+        # started again as one.
         names: dict[Path, list[str]] = {}
         for part in chosen:
             names.setdefault(part.path.parent, []).append(part.path.name)
-        if known := [one for run, held in names.items() for one in run_parts(run, held)]:
+        if known := [
+            one for run, held in names.items() for one in run_parts(run, held)
+        ]:
             (beside / PARTS).write_bytes(json_text({"parts": known}).encode())
         merged = _summed_up(target, beside, runs, missing)
     joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
     lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
     lines += [f"  repeated: {sentence}" for sentence in repeated]
     lines += [f"  missing: {sentence}" for sentence in missing]
-    lines += [f"  kept: {pluralize(len(amendments), 'amended verdict')}"] * bool(amendments)
+    lines += [f"  kept: {pluralize(len(amendments), 'amended verdict')}"] * bool(
+        amendments
+    )
     print("\n".join(lines))
     return INCOMPLETE if missing else 0
 
@@ -90,11 +124,13 @@ def merge_runs(given: Namespace) -> int:
 # --- which conversations the merged run has
 
 
-def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str], list[str]]:
+def merge_parts(
+    runs: Sequence[LoadedRun],
+) -> tuple[list[ConversationFolder], list[str], list[str]]:
     """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
 
-    Raises ConfigurationError that says which plans differ, and in what, where they cannot be one run, or which
-    journals are damaged.
+    Raises ConfigurationError that says which plans differ, and in what, where they
+    cannot be one run, or which journals are damaged.
     """
     every = [folder for run in runs for folder in run.conversations]
     if damages := [damage for part in every if (damage := part.damage())]:
@@ -106,7 +142,10 @@ def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], li
         first = chosen.setdefault(part.path.name, part)
         if first is part:
             continue
-        name, where = part.path.name, f"{part.path.name} is in {first.path.parent} and in {part.path.parent}"
+        name, where = (
+            part.path.name,
+            f"{part.path.name} is in {first.path.parent} and in {part.path.parent}",
+        )
         journals = [each.path / "journal.jsonl" for each in (first, part)]
         contents = [read_regular(path) if path.is_file() else None for path in journals]
         complete = [each for each in (first, part) if each.result.ended == "complete"]
@@ -114,7 +153,9 @@ def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], li
             repeated.append(f"{where}: the same, taken once")
         elif len(complete) == 1:
             chosen[name] = complete[0]
-            repeated.append(f"{where}: taken from {complete[0].path.parent}, where it is complete")
+            repeated.append(
+                f"{where}: taken from {complete[0].path.parent}, where it is complete"
+            )
         else:
             raise ConfigurationError(
                 f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
@@ -139,12 +180,19 @@ def _refuse_strangers(every: Sequence[ConversationFolder]) -> None:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
             try:
-                plans = [Plan.from_json(each.plan(), where=str(each.path)) for each in (first, part)]
+                plans = [
+                    Plan.from_json(each.plan(), where=str(each.path))
+                    for each in (first, part)
+                ]
             except DefinitionError as error:
                 why = f"The fingerprints differ, and a plan cannot be read: {error}"
                 raise _merge_refusal(first, part, [why]) from None
-            changed_by_hand = "The fingerprints differ: one of the files was changed by hand."
-            raise _merge_refusal(first, part, plan_differences(*plans) or [changed_by_hand])
+            changed_by_hand = (
+                "The fingerprints differ: one of the files was changed by hand."
+            )
+            raise _merge_refusal(
+                first, part, plan_differences(*plans) or [changed_by_hand]
+            )
         plan, other = every[0].plan(), part.plan()
         sentences = [
             f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
@@ -156,13 +204,21 @@ def _refuse_strangers(every: Sequence[ConversationFolder]) -> None:
             raise _merge_refusal(every[0], part, sentences)
 
 
-def _merge_refusal(one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]) -> ConfigurationError:
+def _merge_refusal(
+    one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]
+) -> ConfigurationError:
     why = "these are not parts of one run, because plans differ:"
-    listed = first_and_rest(sentences, MAX_LISTED_DIFFERENCES, "… and {} more differences")
-    return ConfigurationError("\n  ".join([why, str(one.path), str(other.path), *listed]))
+    listed = first_and_rest(
+        sentences, MAX_LISTED_DIFFERENCES, "… and {} more differences"
+    )
+    return ConfigurationError(
+        "\n  ".join([why, str(one.path), str(other.path), *listed])
+    )
 
 
-def _missing_parts(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]) -> list[str]:
+def _missing_parts(
+    runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]
+) -> list[str]:
     """Return a sentence for each shard that no run is, and one about conversations that their settings ask for."""
     summaries = (run.summary.get("plan") for run in runs)
     plans = [plan for plan in summaries if isinstance(plan, dict)]
@@ -171,27 +227,46 @@ def _missing_parts(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolde
     for of in sorted({text.partition("/")[2] for text in shards}):
         if of.isdecimal():
             wanted = [f"{number}/{of}" for number in range(1, int(of) + 1)]
-            missing += [f"no run is shard {text}" for text in wanted if text not in shards]
-    # Threads within a conversation are not in the settings, so folders are compared by what was planned.
-    have, expected = {part.result.name.planned_name for part in chosen}, dict[ConversationName, None]()
+            missing += [
+                f"no run is shard {text}" for text in wanted if text not in shards
+            ]
+    # Threads within a conversation are not in the settings, so folders are compared by
+    # what was planned.
+    have, expected = (
+        {part.result.name.planned_name for part in chosen},
+        dict[ConversationName, None](),
+    )
     for plan in plans:
         numbers = range(plan["trials"]) if isinstance(plan.get("trials"), int) else ()
-        places = product(plan.get("agents") or (), plan.get("spans") or (), map(str, numbers))
+        places = product(
+            plan.get("agents") or (), plan.get("spans") or (), map(str, numbers)
+        )
         expected.update(dict.fromkeys(starmap(ConversationName, places)))
     names = [name.folder for name in expected if name not in have]
-    return [*missing, *[f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] * bool(names)]
+    return [
+        *missing,
+        *[f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] * bool(names),
+    ]
 
 
 # --- writing it
 
 
-def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:
+def _summed_up(
+    target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]
+) -> LoadedRun:
     """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
     plans = [dict(run.summary.get("plan") or {}) for run in runs]
     # of settings that differ, those of the first run count
-    joined: dict[str, Any] = {name: value for plan in reversed(plans) for name, value in plan.items()}
+    joined: dict[str, Any] = {
+        name: value for plan in reversed(plans) for name, value in plan.items()
+    }
     for name in ("agents", "spans"):
-        joined[name] = {label: value for plan in plans for label, value in (plan.get(name) or {}).items()}
+        joined[name] = {
+            label: value
+            for plan in plans
+            for label, value in (plan.get(name) or {}).items()
+        }
     joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
     # the whole is no shard
     joined.pop("shard", None)
@@ -200,11 +275,18 @@ def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: S
     paces, untimed = _merged_paces(beside, merged)
     notices = [notice for run in runs for notice in run.result.notices]
     notices += [f"merged: {sentence}" for sentence in missing]
-    notices += [f"{why.replace(str(beside), str(target))}: seconds are summed over the rest" for why in untimed]
+    notices += [
+        f"{why.replace(str(beside), str(target))}: seconds are summed over the rest"
+        for why in untimed
+    ]
     result = structs.replace(
-        merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(dict.fromkeys(notices)),
-        prechecks=tuple(one for run in runs for one in run.result.prechecks), paces=paces,
-    )  # fmt: skip
+        merged.result,
+        run_id=target.resolve().name,
+        folder=str(target),
+        notices=tuple(dict.fromkeys(notices)),
+        prechecks=tuple(one for run in runs for one in run.result.prechecks),
+        paces=paces,
+    )
     # shards are played at the same time, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
@@ -220,7 +302,10 @@ def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[
     entries: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []
     for held in run.conversations:
-        path, key = target / held.path.name / "timings.jsonl", (held.result.agent, held.result.span_label)
+        path, key = (
+            target / held.path.name / "timings.jsonl",
+            (held.result.agent, held.result.span_label),
+        )
         if path.is_file():
             timed, why = timings.load_all_timings(path)
             untimed += [why] * bool(why)

@@ -17,7 +17,13 @@ from pytest_ltm._storage.errors import ConfigurationError
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the page is served."""
     add_option(parser, "--port", "N", "port (default: 8642; 0: any free one)", 8642)
-    add_option(parser, "--host", "ADDRESS", "address (default: 127.0.0.1, for this computer alone)", "127.0.0.1")
+    add_option(
+        parser,
+        "--host",
+        "ADDRESS",
+        "address (default: 127.0.0.1, for this computer alone)",
+        "127.0.0.1",
+    )
     add_flags(parser, i_know="let others reach another --host, unencrypted")
     live = "link to this run's live view, and stop when standard input ends, as --ltm-live does"
     add_option(parser, "--live", "RUN", live)
@@ -28,8 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def serve_pages(given: Namespace) -> int:
     """Serve a page on this computer: runs, live ones too, reports, and comparisons of two runs.
 
-    People review verdicts on it and take the test themselves (--ltm-agent=human:web). It prints a link with a key,
-    starts no run and sends nothing anywhere. Needs pip install 'pytest-ltm[web]'.
+    People review verdicts on it and take the test themselves (--ltm-agent=human:web).
+    It prints a link with a key, starts no run and sends nothing anywhere. Needs pip
+    install 'pytest-ltm[web]'.
     """
     try:
         import uvicorn
@@ -37,26 +44,49 @@ def serve_pages(given: Namespace) -> int:
         from pytest_ltm.web.app import make_app
         from pytest_ltm.web.guard import ENTRANCE, MOST_STRANGERS, Strangers
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'") from error
+        raise ConfigurationError(
+            f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'"
+        ) from error
 
     listening = _listening_socket(given)
     port = listening.getsockname()[1]
     shown = f"[{given.host}]" if ":" in given.host else given.host
-    hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
+    hosts = {
+        f"{shown}:{port}",
+        *(
+            {f"localhost:{port}", f"127.0.0.1:{port}"}
+            if _is_loopback(given.host)
+            else ()
+        ),
+    }
     secret, strangers = secrets.token_hex(16), Strangers()
     app = make_app(
-        ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port, live=given.live,
+        ltm_dir=given.ltm_dir,
+        baselines=given.baselines,
+        secret=secret,
+        hosts=hosts,
+        port=port,
+        live=given.live,
         strangers=strangers,
-    )  # fmt: skip
+    )
     if not _is_loopback(given.host):
         who = f"anyone who can reach {shown}:{port}"
-        print(f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to {who}")
+        print(
+            f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to {who}"
+        )
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none",
-        timeout_graceful_shutdown=3, http=strangers.protocol(), backlog=MOST_STRANGERS,
-    )  # fmt: skip
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=3,
+        http=strangers.protocol(),
+        backlog=MOST_STRANGERS,
+    )
     server = uvicorn.Server(config)
     app.state.ending = lambda: server.should_exit  # pages are told what came last
 
@@ -90,9 +120,13 @@ def _listening_socket(given: Namespace) -> socket.socket:
         )
     # 0.0.0.0 and :: mean every address, and a link needs one
     if not host.strip("0.:"):
-        raise ConfigurationError(f"--host {host}: name one address, which links can then have")
+        raise ConfigurationError(
+            f"--host {host}: name one address, which links can then have"
+        )
     try:
-        [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        [(family, _, _, _, address), *_] = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )
         listening = socket.socket(family)
         # a server that has just ended leaves its port waiting
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

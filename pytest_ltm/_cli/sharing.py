@@ -12,7 +12,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
-from pytest_ltm._cli.arguments import RUN, add_flags, add_ltm_dir, add_option, add_output, add_runs
+from pytest_ltm._cli.arguments import (
+    RUN,
+    add_flags,
+    add_ltm_dir,
+    add_option,
+    add_output,
+    add_runs,
+)
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.change_report import gate_from_json
@@ -25,19 +32,37 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import escape_unprintable, for_file
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.agent_sentences import run_sentences
-from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, table_files, trackers
+from pytest_ltm.reporting.exports import (
+    every_eval_ever,
+    inspect_ai,
+    junit,
+    table_files,
+    trackers,
+)
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
-from pytest_ltm.reporting.history import HistoricalScore, Past, read_past, result_standings
+from pytest_ltm.reporting.history import (
+    HistoricalScore,
+    Past,
+    read_past,
+    result_standings,
+)
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.verification import DIFFERS, mark_discrepancies
 
 UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
 GREY = "grey"
-# By what an endpoint badge calls them, mostly: white text on each has a contrast of at least 4.5:1.
-COLOURS = {"green": "#1e7b34", "olive": "#6a7000", "amber": "#9a5b00", "red": "#b3261e", GREY: "#5f6368"}
+# By what an endpoint badge calls them, mostly: white text on each has a contrast of at
+# least 4.5:1.
+COLOURS = {
+    "green": "#1e7b34",
+    "olive": "#6a7000",
+    "amber": "#9a5b00",
+    "red": "#b3261e",
+    GREY: "#5f6368",
+}
 _LABEL = "#3d4247"
 # What endpoint badges call those that they have another name for.
 _NAMES = {"olive": "yellowgreen", "amber": "orange", GREY: "lightgrey"}
@@ -68,16 +93,26 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
     elif past.state != "finished" or standing is None:
         message, colour, why = UNMEASURABLE, GREY, past.why or past.state
     elif standing.unmeasured or past.gate == "unmeasurable":
-        message, colour, why = UNMEASURABLE, GREY, standing.unmeasured or "the gate could not be measured"
+        message, colour, why = (
+            UNMEASURABLE,
+            GREY,
+            standing.unmeasured or "the gate could not be measured",
+        )
     else:
-        message, interval, why = f"{standing.points} of {standing.full}", standing.interval, ""
+        message, interval, why = (
+            f"{standing.points} of {standing.full}",
+            standing.interval,
+            "",
+        )
         # A badge stands without context: how sure the number is belongs on it.
         if not interval:
             message += ", one conversation"
         elif standing.low == standing.high:
             message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
         message += ", bundled agent" * (not standing.own)  # a label may hide its name
-        colour = next(colour for least, colour in _SCALE if (standing.share or 0.0) >= least)
+        colour = next(
+            colour for least, colour in _SCALE if (standing.share or 0.0) >= least
+        )
         if past.gate in ("regressed", "failed"):
             message, colour = f"{message}, {past.gate}", "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
@@ -100,7 +135,12 @@ def _xml_text(text: str) -> str:
 def endpoint_json(badge: Badge) -> str:
     """Return the badge as the text of a file for an endpoint badge."""
     colour = _NAMES.get(badge.colour, badge.colour)
-    values = {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
+    values = {
+        "schemaVersion": 1,
+        "label": badge.label,
+        "message": badge.message,
+        "color": colour,
+    }
     return json.dumps(values, indent=1) + "\n"
 
 
@@ -110,7 +150,9 @@ _LETTER, _PAD, _HEIGHT = 6.2, 7, 20
 
 def badge_svg(badge: Badge) -> str:
     """Return the badge as an SVG file that needs nothing else."""
-    left, right = (round(columns_of(text) * _LETTER) for text in (badge.label, badge.message))
+    left, right = (
+        round(columns_of(text) * _LETTER) for text in (badge.label, badge.message)
+    )
     at, width = left + 2 * _PAD, left + right + 4 * _PAD
     reply = f"{badge.label}: {badge.message}"
     words = ((_PAD, left, badge.label), (at + _PAD, right, badge.message))
@@ -159,7 +201,12 @@ def write_report(given: Namespace) -> int:
     folders = [find_run(text, given.ltm_dir) for text in given.runs or [LATEST]]
     build_report(folders, given.output)
     print(f"{given.output} ({given.output.stat().st_size / 1_000_000:.1f} MB)")
-    damaged = [damage for folder in folders for part in results_in(folder)[0] if (damage := part.damage())]
+    damaged = [
+        damage
+        for folder in folders
+        for part in results_in(folder)[0]
+        if (damage := part.damage())
+    ]
     for damage in damaged:
         print(redact_secrets(f"left out of the report: {damage}"), file=sys.stderr)
     return 1 if damaged else 0
@@ -172,9 +219,18 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the format and the place."""
     formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *WRITERS)))
     parser.add_argument("--to", required=True, choices=formats, help="the format")
-    add_output(parser, "PATH", "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)")
+    add_output(
+        parser,
+        "PATH",
+        "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)",
+    )
     table = f"with {', '.join(TABLES)}: this table only"
-    parser.add_argument("--table", default="", choices=["examples", "questions", "exchanges", "verdicts"], help=table)
+    parser.add_argument(
+        "--table",
+        default="",
+        choices=["examples", "questions", "exchanges", "verdicts"],
+        help=table,
+    )
     add_flags(parser, force="overwrite what exists")
     add_runs(parser, kinds=f"{RUN}, or a folder of runs")
 
@@ -182,13 +238,16 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 def export_runs(given: Namespace) -> int:
     """Write one or many runs in the format of another tool.
 
-    csv, jsonl and parquet are a folder with a file for each table, or one file with --table; inspect, mlflow, wandb and
-    eee (Every Eval Ever) are a folder with an entry for each agent and span. Nothing is overwritten without --force.
-    Exit status 1 if something is missing because a run was killed or a journal is damaged, or if results do not follow
-    from the record.
+    csv, jsonl and parquet are a folder with a file for each table, or one file with
+    --table; inspect, mlflow, wandb and eee (Every Eval Ever) are a folder with an entry
+    for each agent and span. Nothing is overwritten without --force. Exit status 1 if
+    something is missing because a run was killed or a journal is damaged, or if results
+    do not follow from the record.
     """
     if given.table and given.to not in TABLES:
-        raise ConfigurationError(f"--table goes with {', '.join(TABLES)}, not with {given.to}")
+        raise ConfigurationError(
+            f"--table goes with {', '.join(TABLES)}, not with {given.to}"
+        )
     loaded = load(*given.runs, ltm_dir=given.ltm_dir)
     results = replace(loaded, runs=tuple(map(mark_discrepancies, loaded.runs)))
     suffix = f".{given.to}" if given.table else SINGLE_FILE_FORMATS.get(given.to, "")
@@ -203,18 +262,31 @@ def export_runs(given: Namespace) -> int:
         else:
             pages = [
                 run_markdown(
-                    run.result, verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"),
-                    sentences=run_sentences(result_columns(run.result), run.summary.get("comparison")),
+                    run.result,
+                    verdict=gate_from_json(
+                        run.summary.get("gate"), f"{run.path}, gate"
+                    ),
+                    sentences=run_sentences(
+                        result_columns(run.result), run.summary.get("comparison")
+                    ),
                 )
                 for run in results.runs
-            ]  # fmt: skip
+            ]
             text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     write_all(written, force=given.force)
     for each in written:
         print(each)
-    differs = [text for run in results.runs for text in run.result.notices if text.startswith(DIFFERS)]
-    for text in [*(f"missing: {text}" for text in results.missing), *map(one_line, differs)]:
+    differs = [
+        text
+        for run in results.runs
+        for text in run.result.notices
+        if text.startswith(DIFFERS)
+    ]
+    for text in [
+        *(f"missing: {text}" for text in results.missing),
+        *map(one_line, differs),
+    ]:
         print(redact_secrets(text), file=sys.stderr)
     return 1 if results.missing or differs else 0
 
@@ -227,29 +299,49 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
     kinds = f"{RUN}, or a baseline file (default: latest)"
     parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=kinds)
     add_output(parser, "FILE", "a file .svg or .json", default="ltm-badge.svg")
-    add_option(parser, "--agent", "LABEL", "the agent, if the run tests several, or bundled ones only")
-    add_option(parser, "--span", "LABEL", "the memory span's label (default: the longest)")
-    add_option(parser, "--label", "TEXT", "the text on the left (default: memory of AGENT at SPAN)")
+    add_option(
+        parser,
+        "--agent",
+        "LABEL",
+        "the agent, if the run tests several, or bundled ones only",
+    )
+    add_option(
+        parser, "--span", "LABEL", "the memory span's label (default: the longest)"
+    )
+    add_option(
+        parser,
+        "--label",
+        "TEXT",
+        "the text on the left (default: memory of AGENT at SPAN)",
+    )
     add_ltm_dir(parser)
 
 
 def draw_badge(given: Namespace) -> int:
     """Draw a badge: an agent's total at a memory span with its interval, and what the gate said.
 
-    The badge has no score if the run is incomplete or could not be measured. Without --agent and --span it is about the
-    agent under test at the longest span.
+    The badge has no score if the run is incomplete or could not be measured. Without
+    --agent and --span it is about the agent under test at the longest span.
     """
     if given.output.suffix not in WRITTEN:
-        raise ConfigurationError(f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}")
+        raise ConfigurationError(
+            f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}"
+        )
     path = Path(given.run)
     if not path.is_file():
         past = read_past(find_run(given.run, given.ltm_dir))
     else:
         standings = result_standings(load_baseline(path).result)
-        past = Past(name=path.stem, path=path, at=None, state="finished", standings=standings)
+        past = Past(
+            name=path.stem, path=path, at=None, state="finished", standings=standings
+        )
     # The agent under test, at the longest of its spans.
     own = [each for each in past.standings if each.own] or past.standings
-    named = [each for each in past.standings if each.agent == given.agent] if given.agent else own
+    named = (
+        [each for each in past.standings if each.agent == given.agent]
+        if given.agent
+        else own
+    )
     held = [each for each in named if given.span in ("", each.span_label)]
     agents = {each.agent for each in held}
     if past.standings and len(agents) != 1:
@@ -258,7 +350,9 @@ def draw_badge(given: Namespace) -> int:
             f"{past.name} {'tests several agents' if agents else why}. Choose with --agent and --span: agents "
             f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
         )
-    made = badge_of(past, max(held, key=lambda each: each.span or 0, default=None), given.label)
+    made = badge_of(
+        past, max(held, key=lambda each: each.span or 0, default=None), given.label
+    )
     write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
     # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)

@@ -31,14 +31,19 @@ class _Due(Struct):
 
     def answer(self, now: datetime) -> str:
         """Return what the next reply must contain; "" if nothing."""
-        return self.answers(now) if callable(self.answers) else self.answers.get(self.replies + 1, "")
+        return (
+            self.answers(now)
+            if callable(self.answers)
+            else self.answers.get(self.replies + 1, "")
+        )
 
 
 class Channel:
     """The way to the port that answers in one conversation, and the record of what went over it.
 
-    Each event is in the journal before it counts; then `observers` hear of it. `heard` is called after each exchange
-    but recorded ones. `count`: how many tokens of replies count towards spans; `reading`: what is read of them.
+    Each event is in the journal before it counts; then `observers` hear of it. `heard`
+    is called after each exchange but recorded ones. `count`: how many tokens of replies
+    count towards spans; `reading`: what is read of them.
     """
 
     def __init__(
@@ -91,27 +96,42 @@ class Channel:
     ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
-        `images`: files that an AcceptsImages agent sees beside it; their names are written down, and add no tokens.
-        `tokens`: of the text, where they are known; every text is counted once. `answer`: what full marks ask for,
-        for a control. `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the agent must not
-        remember it. `withdrawn`: values whose records are deleted after it, of an agent that DeletesRecords.
-        ConversationOver if there is no agent to send it to, or no place to write it down: then it was not sent.
+        `images`: files that an AcceptsImages agent sees beside it; their names are
+        written down, and add no tokens. `tokens`: of the text, where they are known;
+        every text is counted once. `answer`: what full marks ask for, for a control.
+        `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the
+        agent must not remember it. `withdrawn`: values whose records are deleted after
+        it, of an agent that DeletesRecords. ConversationOver if there is no agent to
+        send it to, or no place to write it down: then it was not sent.
         """
         with self._exchange(by) as number:
             recorded = self.port.upcoming(events.MessageSent)
             if tokens is None and recorded is not None and recorded.text == text:
                 tokens = recorded.tokens
             message = events.MessageSent(
-                exchange=number, by=by, kind=kind, text=text,
+                exchange=number,
+                by=by,
+                kind=kind,
+                text=text,
                 tokens=self._counter.count(text) if tokens is None else tokens,
-                position=self.record.position, now=self.clock.now, about=about,
-                images=tuple([PurePath(image).name for image in images]), user=user, alone=alone,
-            )  # fmt: skip
+                position=self.record.position,
+                now=self.clock.now,
+                about=about,
+                images=tuple([PurePath(image).name for image in images]),
+                user=user,
+                alone=alone,
+            )
             self.journal.write(message)
-            enclosed = Enclosed(images, self._prompts(answer, about), self.record.memory.holders(withdrawn))
+            enclosed = Enclosed(
+                images,
+                self._prompts(answer, about),
+                self.record.memory.holders(withdrawn),
+            )
             reply = self.port.reply(message, enclosed)
             if reply.retrieved is not None:
-                reply = replace(reply, retrieved=self.texts.replace_known_texts(reply.retrieved))
+                reply = replace(
+                    reply, retrieved=self.texts.replace_known_texts(reply.retrieved)
+                )
             self.journal.write(reply)
             self.port.written(reply)
             for due in () if alone else self._due:
@@ -119,7 +139,11 @@ class Channel:
         return self.transcript[-1]
 
     def expect(
-        self, answers: Mapping[int, str] | Callable[[datetime], str], about: tuple[int, ...], *, replies: int
+        self,
+        answers: Mapping[int, str] | Callable[[datetime], str],
+        about: tuple[int, ...],
+        *,
+        replies: int,
     ) -> None:
         """Have later replies prompted, to whomever: by their numbers, of which `replies` have been given, or time."""
         self._due.append(_Due(answers, about, replies))
@@ -127,16 +151,28 @@ class Channel:
     def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
         """Tell the agent an exchange that it need not answer; AgentFault if it will not have it.
 
-        `history`: the id of the exchange in the conversation's history, if it is one of it.
+        `history`: the id of the exchange in the conversation's history, if it is one of
+        it.
         """
         with self._exchange("") as number:
-            tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
+            tokens = (
+                self._counter.count(filler.message)
+                if filler.message_tokens is None
+                else filler.message_tokens
+            )
             filler_sent = events.FillerSent(
-                exchange=number, message=filler.message, message_tokens=tokens, reply=filler.expected_reply,
-                reply_tokens=0, history=history,
-            )  # fmt: skip
-            self.record.now = self.clock.now  # a clock on the wall has moved on since the last event
-            # The port completes it with what telling took, so it is written down afterwards: a torn one is told again.
+                exchange=number,
+                message=filler.message,
+                message_tokens=tokens,
+                reply=filler.expected_reply,
+                reply_tokens=0,
+                history=history,
+            )
+            self.record.now = (
+                self.clock.now
+            )  # a clock on the wall has moved on since the last event
+            # The port completes it with what telling took, so it is written down
+            # afterwards: a torn one is told again.
             self.journal.write(self.port.tell(filler_sent))
         return self.transcript[-1]
 
@@ -144,7 +180,9 @@ class Channel:
         """Return the filler that comes next in the record, if filler does: what was said is said again."""
         upcoming = self.port.upcoming(events.FillerSent)
         if upcoming is not None:
-            return FillerExchange(upcoming.message, upcoming.reply, upcoming.message_tokens)
+            return FillerExchange(
+                upcoming.message, upcoming.reply, upcoming.message_tokens
+            )
         asked = self.port.upcoming(events.MessageSent)
         if asked is not None and asked.kind == "filler":
             return FillerExchange(asked.text, "", asked.tokens)
@@ -156,26 +194,44 @@ class Channel:
         self.journal.close()
         return notice
 
-    def _prompts(self, answer: str | None, about: tuple[int, ...]) -> list[ExpectedReply]:
+    def _prompts(
+        self, answer: str | None, about: tuple[int, ...]
+    ) -> list[ExpectedReply]:
         if not self.prompts:
             return []
         own = [] if answer is None else [(answer, about)]
-        due = [(text, due.about) for due in self._due if (text := due.answer(self.clock.now))]
+        due = [
+            (text, due.about)
+            for due in self._due
+            if (text := due.answer(self.clock.now))
+        ]
         return [
-            ExpectedReply(text, tuple(self.transcript.number(number).message for number in needles))
+            ExpectedReply(
+                text,
+                tuple(self.transcript.number(number).message for number in needles),
+            )
             for text, needles in (*own, *due)
         ]
 
     @contextmanager
     def _exchange(self, by: str) -> Iterator[int]:
         """Have all that sending needs, and yield the number of the exchange; a fault in it is written down."""
-        is_new = not self.port.replaying  # asked first: the recorded reply may be the last of the record
+        is_new = (
+            not self.port.replaying
+        )  # asked first: the recorded reply may be the last of the record
         self.port.ready(by)
         number, self._messages = self._messages, self._messages + 1
         try:
             yield number
         except AgentFault as fault:
-            self.journal.write(events.Fault(exchange=number, text=str(fault), fatal=fault.fatal, lost=fault.usage))
+            self.journal.write(
+                events.Fault(
+                    exchange=number,
+                    text=str(fault),
+                    fatal=fault.fatal,
+                    lost=fault.usage,
+                )
+            )
             raise
         if is_new:
             self._heard(self.transcript[-1])

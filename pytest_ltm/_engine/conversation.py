@@ -14,7 +14,12 @@ from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
 from pytest_ltm._model import schedule as _schedule
-from pytest_ltm._model.filler import Filler, FillerExchange, PastExchange, split_by_tokens
+from pytest_ltm._model.filler import (
+    Filler,
+    FillerExchange,
+    PastExchange,
+    split_by_tokens,
+)
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._model.score import Unscored
@@ -65,7 +70,9 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Action: TypeAlias = "_schedule.Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
+Action: TypeAlias = (
+    "_schedule.Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
+)
 
 
 class ScriptChanged(_errors.ConversationOver):
@@ -83,7 +90,11 @@ class ConversationScript:
         """Return the decision that comes before the next request of a body."""
         return ()
 
-    def check(self, lane: Lane, made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher) -> None:
+    def check(
+        self,
+        lane: Lane,
+        made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher,
+    ) -> None:
         """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
 
     def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
@@ -100,28 +111,46 @@ class ConversationScript:
 class AgendaScript(ConversationScript):
     """The opening message, then what an agenda decides."""
 
-    def __init__(self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()) -> None:
+    def __init__(
+        self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()
+    ) -> None:
         entries = [
-            _schedule.AgendaEntry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
+            _schedule.AgendaEntry(
+                scenario=e.scenario,
+                incompatible=frozenset(e.incompatible),
+                together=e.together,
+            )
             for e in plan.examples
         ]
-        self.agenda = _schedule.Agenda(entries, now=now, history=[past.at for past in history])
+        self.agenda = _schedule.Agenda(
+            entries, now=now, history=[past.at for past in history]
+        )
         # An isolated example begins at once: an opening message would lie in its span.
         self._opening = plan.opening if plan.span is not None else ""
-        self._rhythm = _schedule.session_rhythm(plan.sessions, span=plan.span, began=now)
+        self._rhythm = _schedule.session_rhythm(
+            plan.sessions, span=plan.span, began=now
+        )
 
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
-        if self._rhythm is not None and (why := _schedule.cannot_come_back(talk.channel.capabilities)):
-            raise _errors.ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
+        if self._rhythm is not None and (
+            why := _schedule.cannot_come_back(talk.channel.capabilities)
+        ):
+            raise _errors.ConversationOver(
+                f"sessions are asked for (--ltm-sessions), and {why}"
+            )
         if self._opening:
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.has_counting_watcher)
-        # After the last example there is no user to come back, so no further session is begun.
+        # After the last example there is no user to come back, so no further session is
+        # begun.
         if self._rhythm is not None and not isinstance(decision, _schedule.Finish):
-            position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
+            position, now = (
+                talk.channel.transcript.counted_tokens,
+                talk.channel.clock.now,
+            )
             if self._rhythm.is_over(position, now):
                 return Renew()
         match decision:
@@ -136,7 +165,9 @@ class AgendaScript(ConversationScript):
     def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """Put the example on the agenda."""
         self._advance(talk)  # a clock on the wall has moved on meanwhile
-        self.agenda.suspend(lane.index, tokens=wait.tokens, time=wait.time, told=wait.history)
+        self.agenda.suspend(
+            lane.index, tokens=wait.tokens, time=wait.time, told=wait.history
+        )
 
     def release(self, lane: Lane) -> str:
         """Take the example from the agenda."""
@@ -144,14 +175,20 @@ class AgendaScript(ConversationScript):
         return lane.example.reset if lane.own and lane.span is not None else ""
 
     def _advance(self, talk: Conversation) -> None:
-        self.agenda.advance(position=talk.channel.transcript.counted_tokens, now=talk.channel.clock.now)
+        self.agenda.advance(
+            position=talk.channel.transcript.counted_tokens, now=talk.channel.clock.now
+        )
 
 
 class FillerSender:
     """Fills a conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
 
     def __init__(
-        self, channel: Channel, filler: Filler, count: Callable[[str], int], history: Sequence[PastExchange] = ()
+        self,
+        channel: Channel,
+        filler: Filler,
+        count: Callable[[str], int],
+        history: Sequence[PastExchange] = (),
     ) -> None:
         self.history = history
         self.told: dict[str, tuple[int, ...]] = {}
@@ -162,10 +199,15 @@ class FillerSender:
         """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
         before = self._channel.transcript.counted_tokens
         try:
-            # Also where one is recorded: the filler's next exchange must be the one after it.
-            filler: object = self._filler.make(tokens, self._channel.port.max_message_tokens)
+            # Also where one is recorded: the filler's next exchange must be the one
+            # after it.
+            filler: object = self._filler.make(
+                tokens, self._channel.port.max_message_tokens
+            )
         except Exception as error:  # a filler may come from the user
-            raise _errors.ConversationOver(f"the filler failed with {_errors.describe_error(error)}") from error
+            raise _errors.ConversationOver(
+                f"the filler failed with {_errors.describe_error(error)}"
+            ) from error
         if not isinstance(filler, FillerExchange):
             why = f"make() returns a FillerExchange, not {filler!r}"
             raise _errors.ConversationOver(f"the filler failed with FillerError: {why}")
@@ -173,8 +215,11 @@ class FillerSender:
         if "AcceptsHistory" in self._channel.capabilities and not answered:
             exchange = self._channel.tell(filler)
         else:
-            exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
-        # Else the agenda would decide for filler again and again, and the run would never end.
+            exchange = self._channel.ask(
+                "", "filler", filler.message, tokens=filler.message_tokens
+            )
+        # Else the agenda would decide for filler again and again, and the run would
+        # never end.
         if self._channel.transcript.counted_tokens == before:
             raise _errors.ConversationOver(
                 "the filler adds no tokens, so no wait would ever end. Use another --ltm-filler"
@@ -188,7 +233,9 @@ class FillerSender:
             return (past.pictured,)
         if "AcceptsHistory" in self._channel.capabilities:
             return (past.message,)
-        return split_by_tokens(past.asked, self._channel.port.max_message_tokens, self._count)
+        return split_by_tokens(
+            past.asked, self._channel.port.max_message_tokens, self._count
+        )
 
     def tell(self, number: int, message: str) -> Exchange:
         """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
@@ -197,12 +244,17 @@ class FillerSender:
             if self._shows(past):
                 exchange = self._channel.ask("", "history", message, images=past.images)
             elif "AcceptsHistory" in self._channel.capabilities:
-                exchange = self._channel.tell(FillerExchange(message, past.reply), history=past.id)
+                exchange = self._channel.tell(
+                    FillerExchange(message, past.reply), history=past.id
+                )
             else:
                 exchange = self._channel.ask("", "history", message)
         except _errors.AgentFault as fault:
-            raise _errors.ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
-        # A question may depend on the exchange, or on what it holds: dialogue turns, facts, summaries.
+            raise _errors.ConversationOver(
+                f"the agent did not take {past.id} of the history: {fault}"
+            ) from fault
+        # A question may depend on the exchange, or on what it holds: dialogue turns,
+        # facts, summaries.
         for name in (past.id, *past.holds):
             self.told[name] = (*self.told.get(name, ()), exchange.number)
         if "ShowsRetrieval" in self._channel.capabilities:
@@ -217,8 +269,8 @@ class FillerSender:
 class Conversation:
     """One dialogue with one agent, in which every example of the plan is played.
 
-    `script` says what comes next, and `channel` has who answers, and who hears of what happens. Every message goes
-    out from `step`, which the port may suspend.
+    `script` says what comes next, and `channel` has who answers, and who hears of what
+    happens. Every message goes out from `step`, which the port may suspend.
     """
 
     def __init__(
@@ -242,15 +294,24 @@ class Conversation:
         """Why an example does not follow its script any more, by example."""
         self.finished = False
         self.lanes = [
-            Lane(index, example, body, None if plan.span is None else example.span or plan.span)
-            for index, (example, body) in enumerate(zip(plan.examples, bodies, strict=True))
+            Lane(
+                index,
+                example,
+                body,
+                None if plan.span is None else example.span or plan.span,
+            )
+            for index, (example, body) in enumerate(
+                zip(plan.examples, bodies, strict=True)
+            )
         ]
         self._watched: dict[int, Lane] = {}
 
     @property
     def has_counting_watcher(self) -> bool:
         """Whether a watcher counts replies and has not spoken yet."""
-        return bool(self._watched) and any(lane.has_counting_watcher for lane in self._watched.values())
+        return bool(self._watched) and any(
+            lane.has_counting_watcher for lane in self._watched.values()
+        )
 
     def step(self) -> None:
         """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
@@ -259,7 +320,9 @@ class Conversation:
                 self._act(self.script.next(self))
                 return
             if self.channel.port.replaying:  # the record is not changed
-                self.channel.journal.over = self.channel.journal.over or _errors.ConversationOver(self.gone)
+                self.channel.journal.over = (
+                    self.channel.journal.over or _errors.ConversationOver(self.gone)
+                )
             for lane in (lane for lane in self.lanes if not lane.ended):
                 if lane.start is not None:
                     lane.body.unwind_body()
@@ -282,7 +345,8 @@ class Conversation:
             case GiveUp(reason):
                 self.give_up(reason)
             case _schedule.Finish():
-                # Nothing follows that could settle a watcher, so each is asked for the last time.
+                # Nothing follows that could settle a watcher, so each is asked for the
+                # last time.
                 for lane in list(self._watched.values()):
                     for watching in lane.watching:
                         if watching.verdict is None:
@@ -309,10 +373,17 @@ class Conversation:
             case TellHistoryPart(number, message):
                 self._heard(self.pastime.tell(number, message))
             case _schedule.Fill(tokens):
-                # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
-                self._attempt(lambda: self.pastime.send_filler(tokens, answered=self.has_counting_watcher))
+                # A watcher that counts replies needs real ones; else telling spares the
+                # agent's time and money.
+                self._attempt(
+                    lambda: self.pastime.send_filler(
+                        tokens, answered=self.has_counting_watcher
+                    )
+                )
             case Send(by, kind, text, about, alone):
-                self._attempt(lambda: self.channel.ask(by, kind, text, about, alone=alone))
+                self._attempt(
+                    lambda: self.channel.ask(by, kind, text, about, alone=alone)
+                )
             case SendFiller(filler):
                 self._attempt(lambda: self.channel.tell(filler))
 
@@ -328,7 +399,8 @@ class Conversation:
             # A body that never began has no greenlet to unwind, and no clean-up to run.
             if lane.start is not None and not lane.ended:
                 lane.body.unwind_body()
-        # While recorded events are replayed the journal has its end already, or is to be resumed further.
+        # While recorded events are replayed the journal has its end already, or is to
+        # be resumed further.
         if not self.finished and not self.channel.port.replaying:
             self.channel.journal.note(events.End(reason=reason))
         self.finished = True
@@ -348,7 +420,9 @@ class Conversation:
             return
         now = self.channel.clock.now
         self.channel.journal.write(
-            events.Begin(example=lane.example.key, position=self.channel.record.position, now=now)
+            events.Begin(
+                example=lane.example.key, position=self.channel.record.position, now=now
+            )
         )
         self._speak(lane, lane.body.begin())
 
@@ -360,7 +434,9 @@ class Conversation:
         try:
             self.channel.clock.jump_to_recorded(to)
         except ValueError as error:
-            raise _errors.Divergence(f"the journal holds an impossible jump: {error}") from error
+            raise _errors.Divergence(
+                f"the journal holds an impossible jump: {error}"
+            ) from error
 
     # --- one example speaks until it waits or ends
 
@@ -381,7 +457,9 @@ class Conversation:
                     request = lane.body.throw_error(error)
                     if isinstance(error, _errors.AgentFault):
                         lane.broken = error
-                        if request is not None:  # it swallowed the fault; nothing it says now could be scored
+                        if (
+                            request is not None
+                        ):  # it swallowed the fault; nothing it says now could be scored
                             lane.body.unwind_body()
                         break
                 else:
@@ -404,12 +482,21 @@ class Conversation:
                 raise _errors.ConversationOver(self.gone)
 
     def _wait(self, lane: Lane, wait: Wait) -> None:
-        tokens, time = lane.targets(wait, position=self.channel.transcript.counted_tokens, now=self.channel.clock.now)
+        tokens, time = lane.targets(
+            wait,
+            position=self.channel.transcript.counted_tokens,
+            now=self.channel.clock.now,
+        )
         there = len(self.pastime.history)
         if wait.history > there:
-            raise _errors.ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
-        # Checked against the record before it is written: a journal never holds what did not happen.
-        event = events.WaitBegan(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
+            raise _errors.ScenarioError(
+                f"waits for {wait.history} exchanges of the history, and it has {there}"
+            )
+        # Checked against the record before it is written: a journal never holds what
+        # did not happen.
+        event = events.WaitBegan(
+            example=lane.example.key, tokens=tokens, time=time, history=wait.history
+        )
         self.script.check(lane, event)
         self.channel.journal.write(event)
         self.script.wait(self, lane, event)
@@ -431,24 +518,38 @@ class Conversation:
         alone = False
         if asked is not None:
             needles = lane.needles(asked.about, self.pastime.told)
-            apart = self.plan.questions == "alone" if asked.alone is None else asked.alone
+            apart = (
+                self.plan.questions == "alone" if asked.alone is None else asked.alone
+            )
             alone = apart and self.channel.capabilities.asked_alone
-            images = asked.images if "AcceptsImages" in self.channel.capabilities else ()
+            images = (
+                asked.images if "AcceptsImages" in self.channel.capabilities else ()
+            )
         answer = "" if asked is None else asked.answer
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
-        # Before anything is sent: a body that says something else than its record is over without a word.
+        # Before anything is sent: a body that says something else than its record is
+        # over without a word.
         self.script.check(lane, request)
         try:
             exchange = self.channel.ask(
-                lane.example.key, "say" if asked is None else "ask", request.text, needles, images=images,
-                answer=answer, user=request.user, alone=alone, withdrawn=lane.withdrawn_values(request),
-            )  # fmt: skip
+                lane.example.key,
+                "say" if asked is None else "ask",
+                request.text,
+                needles,
+                images=images,
+                answer=answer,
+                user=request.user,
+                alone=alone,
+                withdrawn=lane.withdrawn_values(request),
+            )
         except _errors.AgentFault as fault:
             self._note(fault)
             raise
         lane.note_exchange(request, exchange)
         if asked is not None:
-            lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
+            lane.questions.append(
+                CreditedQuestion(exchange.number, needles, answer or "")
+            )
         self._heard(exchange)
         return exchange.reply
 
@@ -459,28 +560,43 @@ class Conversation:
         try:
             notice = self.channel.port.new_session()
         except _errors.AgentFault as fault:
-            raise _errors.ConversationOver(f"the agent could not be saved for its next session: {fault}") from fault
+            raise _errors.ConversationOver(
+                f"the agent could not be saved for its next session: {fault}"
+            ) from fault
         if notice:
             self.notices.append(notice)
 
     def _watch(self, lane: Lane, request: Watch) -> None:
         if not lane.own:
-            raise _errors.ScenarioError("watches before it has said anything. Tell the agent what to do first")
+            raise _errors.ScenarioError(
+                "watches before it has said anything. Tell the agent what to do first"
+            )
         event = events.Watcher(example=lane.example.key, replies=request.replies)
         self.script.check(lane, event)
         last = lane.own[-1].number
         if not lane.questions or lane.questions[-1].number != last:
             lane.questions.append(
-                CreditedQuestion(last, tuple(number for number in lane.uncredited_exchanges if number != last))
+                CreditedQuestion(
+                    last,
+                    tuple(
+                        number for number in lane.uncredited_exchanges if number != last
+                    ),
+                )
             )
         transcript = self.channel.transcript
-        since = [one for one in transcript.since(last) if not one.told and (not one.alone or one.number == last)]
+        since = [
+            one
+            for one in transcript.since(last)
+            if not one.told and (not one.alone or one.number == last)
+        ]
         watching = Watching(request, since[: request.replies])
         lane.watching.append(watching)
         self._watched[lane.index] = lane
         self.channel.journal.write(event)
         if request.answers is not None:
-            self.channel.expect(request.answers, (*lane.questions[-1].needles, last), replies=len(since))
+            self.channel.expect(
+                request.answers, (*lane.questions[-1].needles, last), replies=len(since)
+            )
         else:
             lane.unprompted = lane.unprompted or self.channel.prompts
         self._look(lane, watching)
@@ -507,10 +623,14 @@ class Conversation:
         watched = list(self._watched.values())
         for lane in watched:
             for watching in lane.watching:
-                if watching.verdict is None and watching.since[-1].number < exchange.number:
+                if (
+                    watching.verdict is None
+                    and watching.since[-1].number < exchange.number
+                ):
                     watching.since.append(exchange)
                     self._look(lane, watching)
-        # Only now, because the end of one may send its reset message, which the others must hear after this one.
+        # Only now, because the end of one may send its reset message, which the others
+        # must hear after this one.
         for lane in watched:
             if lane.body_ended:
                 self._settle(lane)
@@ -522,20 +642,26 @@ class Conversation:
             raise
         except BaseException as error:  # noqa: BLE001 - a watcher may come from the user
             lane.broken = error
-            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {_errors.text_of(error)}")
+            watching.verdict = Unscored(
+                f"the watcher raised {type(error).__name__}: {_errors.text_of(error)}"
+            )
 
     def _settle(self, lane: Lane) -> None:
         """The body has ended: report the example, unless one of its watchers has still to speak."""
         if lane.example.key in self.kept:
             return
         self.script.settle(lane)
-        if self.channel.journal.over is not None:  # a body that asked a judge hit it first, and ended
+        if (
+            self.channel.journal.over is not None
+        ):  # a body that asked a judge hit it first, and ended
             raise self.channel.journal.over
         broken = lane.broken or lane.body.error
         if broken is None and lane.has_counting_watcher:
             return
         self._release(lane)
-        if not lane.ended and (broken is not None or all(w.verdict is not None for w in lane.watching)):
+        if not lane.ended and (
+            broken is not None or all(w.verdict is not None for w in lane.watching)
+        ):
             self._end(lane, lane.ending())
 
     def _release(self, lane: Lane) -> None:
@@ -548,12 +674,15 @@ class Conversation:
             self._attempt(lambda: self.channel.ask(lane.example.key, "reset", reset))
 
     def _end(self, lane: Lane, ending: Ending) -> None:
-        # `note`, not `write`: an end must not fail where nothing may be written any more.
+        # `note`, not `write`: an end must not fail where nothing may be written any
+        # more.
         self.channel.journal.note(events.End(example=lane.example.key))
         lane.ended = True
         self._watched.pop(lane.index, None)
         try:
             lane.body.finish(lane, ending)
         except _errors.ConversationOver:
-            lane.ended = False  # its verdict could not be kept, and nothing of it was reported
+            lane.ended = (
+                False  # its verdict could not be kept, and nothing of it was reported
+            )
             raise

@@ -8,9 +8,21 @@ from typing import Any, cast
 from msgspec import Struct
 
 from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import AgendaScript, Conversation, ConversationScript
+from pytest_ltm._engine.conversation import (
+    AgendaScript,
+    Conversation,
+    ConversationScript,
+)
 from pytest_ltm._engine.lane import GreenBody
-from pytest_ltm._engine.port import AgentLine, Calling, LivePort, Port, Recorded, RecordedEvents, call_now
+from pytest_ltm._engine.port import (
+    AgentLine,
+    Calling,
+    LivePort,
+    Port,
+    Recorded,
+    RecordedEvents,
+    call_now,
+)
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import Filler, PastExchange
@@ -39,24 +51,46 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         """Return the script of a conversation that is played for the first time, or resumed."""
         return AgendaScript(self.plan, now=self.clock.now, history=self.history)
 
-    def live_port(self, make: Callable[[], AgentLine], timings: Timings, **options: Any) -> LivePort:
+    def live_port(
+        self, make: Callable[[], AgentLine], timings: Timings, **options: Any
+    ) -> LivePort:
         """Return who answers for the agent that `make` makes; `options`: what else a LivePort takes."""
-        return LivePort(make, self.counter, self.clock, timings, calling=self.calling, **options)
+        return LivePort(
+            make, self.counter, self.clock, timings, calling=self.calling, **options
+        )
 
     def recorded_port(self, recorded: RecordedEvents, then: Port) -> Port:
         """Return who answers from a record, and `then` goes on."""
-        # Without a record the port answers itself: no exchange then passes through another layer.
+        # Without a record the port answers itself: no exchange then passes through
+        # another layer.
         return Recorded(recorded, self.clock, then) if recorded.replaying else then
 
     def open(
-        self, bodies: Sequence[GreenBody], script: ConversationScript, port: Port, journal: Journal, **observing: Any
+        self,
+        bodies: Sequence[GreenBody],
+        script: ConversationScript,
+        port: Port,
+        journal: Journal,
+        **observing: Any,
     ) -> Conversation:
         """Return the conversation; `bodies` in the order of the plan, `observing`: who hears of what happens in it."""
         channel = Channel(
-            port, self.counter, self.clock, journal, count=self.plan.count, reading=self.plan.reading, **observing
+            port,
+            self.counter,
+            self.clock,
+            journal,
+            count=self.plan.count,
+            reading=self.plan.reading,
+            **observing,
         )
         return Conversation(
-            self.plan, bodies, script, channel, filler=self.filler, counter=self.counter, history=self.history
+            self.plan,
+            bodies,
+            script,
+            channel,
+            filler=self.filler,
+            counter=self.counter,
+            history=self.history,
         )
 
     def handle(
@@ -71,9 +105,14 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         """Return what the body of an example talks through; `talk` returns its conversation, once it talks."""
         plan = self.plan
         return Ltm(
-            send, now=lambda: self.clock.now, example=example.number,
+            send,
+            now=lambda: self.clock.now,
+            example=example.number,
             span=None if plan.span is None else example.span or plan.span,
-            rng=lambda: body_rng(self.seed, plan.trial, example), definition=example.definition,
+            rng=lambda: body_rng(self.seed, plan.trial, example),
+            definition=example.definition,
             scoring=cast("Scoring", plan.scoring),
-            heard=lambda: talk().channel.transcript.exchanges_of(example.key), judge=judge, **options,
-        )  # fmt: skip
+            heard=lambda: talk().channel.transcript.exchanges_of(example.key),
+            judge=judge,
+            **options,
+        )

@@ -62,14 +62,21 @@ class Watching(Struct):
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        verdict, replies = self.request.watcher(TranscriptView(self.since)), self.request.replies
+        verdict, replies = (
+            self.request.watcher(TranscriptView(self.since)),
+            self.request.replies,
+        )
         if verdict is not None and not isinstance(verdict, (Score, Unscored)):
-            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}")
+            raise ScenarioError(
+                f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}"
+            )
         if verdict is None and replies is not None and len(self.since) >= replies:
             within = f"{replies} {'reply' if replies == 1 else 'replies'}"
             verdict = Unscored(f"the watcher gave no verdict within {within}")
         elif verdict is None and at_end:
-            verdict = Unscored("the watcher gave no verdict before the conversation ended")
+            verdict = Unscored(
+                "the watcher gave no verdict before the conversation ended"
+            )
         self.verdict = verdict
 
 
@@ -100,29 +107,40 @@ class Lane(Struct):
     ended: bool = False
     """It has been reported."""
 
-    def targets(self, wait: Wait, *, position: int, now: datetime) -> tuple[int, datetime]:
+    def targets(
+        self, wait: Wait, *, position: int, now: datetime
+    ) -> tuple[int, datetime]:
         """Return what the conversation must have reached before it goes on: tokens, and time.
 
-        Span and tokens are over at once in an isolated conversation. ScenarioError beyond the span.
+        Span and tokens are over at once in an isolated conversation. ScenarioError
+        beyond the span.
         """
         try:
             time = now + wait.time
         except OverflowError:
-            raise ScenarioError(f"cannot wait {wait.time}: the calendar ends before that") from None
+            raise ScenarioError(
+                f"cannot wait {wait.time}: the calendar ends before that"
+            ) from None
         if self.span is None:
             return position, time
         if wait.tokens > self.span:
             raise ScenarioError(
                 f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
             )
-        # A share of the span is counted from the example's beginning, tokens from now: the later one holds.
+        # A share of the span is counted from the example's beginning, tokens from now:
+        # the later one holds.
         start = position if self.start is None else self.start
-        return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
+        return math.ceil(
+            max(position + wait.tokens, start + wait.span * self.span)
+        ), time
 
-    def needles(self, about: Sequence[str], history: dict[str, tuple[int, ...]] | None = None) -> tuple[int, ...]:
+    def needles(
+        self, about: Sequence[str], history: dict[str, tuple[int, ...]] | None = None
+    ) -> tuple[int, ...]:
         """Return the numbers of the exchanges that a question depends on; no `about`: all of its own.
 
-        `history`: the numbers of the exchanges told of the conversation's history, by id: `about` may name these, too.
+        `history`: the numbers of the exchanges told of the conversation's history, by
+        id: `about` may name these, too.
         """
         if not self.own and not history:
             raise ScenarioError(
@@ -131,12 +149,17 @@ class Lane(Struct):
         # Without `about` a question is on all that the scenario has said so far.
         if not about:
             return self.uncredited_exchanges
-        own: dict[str, tuple[int, ...]] = {exchange.message: (exchange.number,) for exchange in self.own}
-        # Its own message comes first: an id of the history that reads the same is not meant.
+        own: dict[str, tuple[int, ...]] = {
+            exchange.message: (exchange.number,) for exchange in self.own
+        }
+        # Its own message comes first: an id of the history that reads the same is not
+        # meant.
         known = ChainMap(own, history or {})
         for text in about:
             if text not in known:
-                raise ScenarioError(f"about={text!r} was never said by this scenario.{did_you_mean(text, known)}")
+                raise ScenarioError(
+                    f"about={text!r} was never said by this scenario.{did_you_mean(text, known)}"
+                )
         return tuple(dict.fromkeys(number for text in about for number in known[text]))
 
     @property
@@ -147,14 +170,20 @@ class Lane(Struct):
     def unplayable(self, counter: TokenCounter, capabilities: frozenset[str]) -> str:
         """Return why it cannot be played with this agent or in this span, or ""."""
         needed = set(self.example.requires)
-        if capabilities & {SEES_CLOCK, "Prompted"}:  # a control is told what to say in time
+        if capabilities & {
+            SEES_CLOCK,
+            "Prompted",
+        }:  # a control is told what to say in time
             needed.discard("TimeAware")
         missing = sorted(needed - capabilities)
         if missing:
             return f"needs an agent that is {' and '.join(missing)}"
-        # Only what is known before the body runs; what a body makes up is measured once it is said.
+        # Only what is known before the body runs; what a body makes up is measured once
+        # it is said.
         steps = self.example.definition.steps if self.example.definition else ()
-        tokens = sum(counter.count(step.text) for step in steps if not isinstance(step, Wait))
+        tokens = sum(
+            counter.count(step.text) for step in steps if not isinstance(step, Wait)
+        )
         if self.span is None or tokens <= self.span:
             return ""
         return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
@@ -166,18 +195,34 @@ class Lane(Struct):
             told: Mapping[str, str | None] = request.tells
         else:
             offered = request.tells.items()
-            chosen = {about: [one for one in values if has_value(exchange.reply, one)] for about, values in offered}
+            chosen = {
+                about: [one for one in values if has_value(exchange.reply, one)]
+                for about, values in offered
+            }
             # A reply that names several of the values has chosen none.
-            told = {about: values[0] for about, values in chosen.items() if len(values) == 1}
+            told = {
+                about: values[0] for about, values in chosen.items() if len(values) == 1
+            }
             for about, value in told.items():
-                self.unchosen[about] = tuple(one for one in request.tells[about] if one != value)
+                self.unchosen[about] = tuple(
+                    one for one in request.tells[about] if one != value
+                )
         if told:
             self.told[exchange.number] = told
 
     def withdrawn_values(self, request: Request) -> tuple[str, ...]:
         """Return the values told before that a message withdraws."""
-        gone = [about for about, value in request.tells.items() if value is None] if isinstance(request, Say) else []
-        return tuple(value for told in self.told.values() for about in gone if (value := told.get(about)) is not None)
+        gone = (
+            [about for about, value in request.tells.items() if value is None]
+            if isinstance(request, Say)
+            else []
+        )
+        return tuple(
+            value
+            for told in self.told.values()
+            for about in gone
+            if (value := told.get(about)) is not None
+        )
 
     def measured_span(self, transcript: Transcript) -> int | None:
         """Return the tokens that count towards its span, from its start to the start of its last question."""
@@ -193,20 +238,34 @@ class Lane(Struct):
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
         broken = self.broken or self.body.error
-        if isinstance(broken, Unmeasured):  # no fault of the answer, nor of the scenario
+        if isinstance(
+            broken, Unmeasured
+        ):  # no fault of the answer, nor of the scenario
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if broken is None and not self.questions and self.body.assertion is None:
-            broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")
-        # A control that was not told what to say is no measure of memory: not even of a failed check.
-        if self.unprompted and (broken is None or (isinstance(broken, Exception) and self.broken is None)):
+            broken = ScenarioError(
+                "asks nothing, so it cannot be scored. Add an `ask` or a watcher"
+            )
+        # A control that was not told what to say is no measure of memory: not even of a
+        # failed check.
+        if self.unprompted and (
+            broken is None or (isinstance(broken, Exception) and self.broken is None)
+        ):
             return Ending(verdict=Unscored(NO_ORACLE))
         if broken is not None:
             return Ending(error=broken)
-        watched = [watching.verdict for watching in self.watching if watching.verdict is not None]
-        return Ending(verdict=self.body.sheet.verdict(watched, threshold=self.example.threshold))
+        watched = [
+            watching.verdict
+            for watching in self.watching
+            if watching.verdict is not None
+        ]
+        return Ending(
+            verdict=self.body.sheet.verdict(watched, threshold=self.example.threshold)
+        )
 
 
-# --- GreenBody: a body that is plain code, run in a greenlet that switches back at each request.
+# --- GreenBody: a body that is plain code, run in a greenlet that switches back at each
+# request.
 
 # Ctrl-C, and the end of the process's own generators: pytest must see them.
 UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
@@ -215,7 +274,8 @@ UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
 class GreenBody:
     """An example's own side of the conversation: runs `play` up to its next request, and on when it is resumed.
 
-    Subclasses say what `play` does, what surrounds each stretch of it, and what `finish` reports.
+    Subclasses say what `play` does, what surrounds each stretch of it, and what
+    `finish` reports.
     """
 
     fatal = UNWINDING
@@ -260,7 +320,8 @@ class GreenBody:
     def begin(self) -> Request | None:
         """Run up to the first request; None: it has ended."""
         green = self._green = greenlet(lambda _: self.play())
-        # A new greenlet starts with an empty context; the body must see what its fixtures set.
+        # A new greenlet starts with an empty context; the body must see what its
+        # fixtures set.
         green.gr_context = contextvars.copy_context()
         return self._run(green.switch, None)
 
@@ -300,7 +361,9 @@ class GreenBody:
             if isinstance(error, self.assertion_types):
                 self.assertion = error
                 text = text_of(error).strip()
-                self.sheet.note_failed_assertion(text.splitlines()[0] if text else type(error).__name__)
+                self.sheet.note_failed_assertion(
+                    text.splitlines()[0] if text else type(error).__name__
+                )
             else:
                 self.error = error
             return None

@@ -19,7 +19,14 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Account, Tariff
 from pytest_ltm._journal.memory_ledger import retrieval_ranks
 from pytest_ltm._journal.timings import ReplyTime, Retry, SettleTime, TellTime, Timings
-from pytest_ltm._model.agent import NOT_RESTORABLE, Capabilities, ExpectedReply, MemoryOperation, Reply, Usage
+from pytest_ltm._model.agent import (
+    NOT_RESTORABLE,
+    Capabilities,
+    ExpectedReply,
+    MemoryOperation,
+    Reply,
+    Usage,
+)
 from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._model.transcript import Exchange, Kind, Transcript
 from pytest_ltm._storage.clock import Clock, stopwatch_seconds
@@ -49,7 +56,14 @@ class AgentLine(Protocol):
     def saves_cheaply(self) -> bool:
         """Whether saving takes less time in all than talking does."""
 
-    def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
+    def ask(
+        self,
+        message: str,
+        images: Sequence[str] = (),
+        user: str = "",
+        *,
+        alone: bool = False,
+    ) -> Reply:
         """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself."""
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
@@ -137,7 +151,9 @@ class Port(Protocol):
         It comes before a word of the message is written down.
         """
 
-    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
+    def reply(
+        self, message: events.MessageSent, enclosed: Enclosed = NOTHING
+    ) -> events.ReplyReceived:
         """Return the reply to a message; AgentFault if there is none."""
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -149,7 +165,8 @@ class Port(Protocol):
     def new_session(self) -> str | None:
         """Have the next message go to an agent made anew, which has its own memory.
 
-        Returns a notice if the one before would not go quietly; AgentFault if it cannot be saved.
+        Returns a notice if the one before would not go quietly; AgentFault if it cannot
+        be saved.
         """
 
     def close(self) -> str | None:
@@ -164,7 +181,11 @@ class Checkpoints:
         self._held: dict[int, bytes] = {}
         """By exchange; the state itself where there is no folder."""
         if folder is not None and folder.is_dir():
-            self._held = {int(path.stem): b"" for path in folder.glob("*.bin") if path.stem.isdecimal()}
+            self._held = {
+                int(path.stem): b""
+                for path in folder.glob("*.bin")
+                if path.stem.isdecimal()
+            }
 
     @property
     def is_empty(self) -> bool:
@@ -183,9 +204,11 @@ class Checkpoints:
             except OSError as error:
                 raise disk_fault(self._folder, error) from error
             write_whole(self._folder / f"{number}.bin", state)
-        # Written before older ones go: a process that is killed in between has the state that it needs.
+        # Written before older ones go: a process that is killed in between has the
+        # state that it needs.
         self._held[number] = b"" if self._folder is not None else state
-        # Two are kept: that of the last exchange in the journal, and the one that was about to get there.
+        # Two are kept: that of the last exchange in the journal, and the one that was
+        # about to get there.
         for old in sorted(self._held)[:-2]:
             del self._held[old]
             if self._folder is not None:
@@ -201,7 +224,8 @@ class Checkpoints:
             raise disk_fault(self._folder / f"{number}.bin", error) from error
 
 
-# The number of faults in a row after which the agent counts as gone: more messages would only cost.
+# The number of faults in a row after which the agent counts as gone: more messages
+# would only cost.
 MAX_CONSECUTIVE_FAULTS = 3
 
 
@@ -227,10 +251,11 @@ def call_now(_by: str, call: Callable[[], T]) -> T:
 class LivePort:
     """Asks an agent through what `make` makes when it is first needed: within the budget, and in time.
 
-    `known`: of the recorded conversation that the agent resumes. A Checkpointable agent is saved after each exchange in
-    `checkpoints`. `calling` has every call of the agent: what surrounds one is put in place there, and there a
-    conversation can be suspended. `tariff`: what the agent's tokens cost where it does not say; `account`: where its
-    budget is kept. `watch`: what times replies.
+    `known`: of the recorded conversation that the agent resumes. A Checkpointable agent
+    is saved after each exchange in `checkpoints`. `calling` has every call of the
+    agent: what surrounds one is put in place there, and there a conversation can be
+    suspended. `tariff`: what the agent's tokens cost where it does not say; `account`:
+    where its budget is kept. `watch`: what times replies.
     """
 
     replaying = False
@@ -250,9 +275,22 @@ class LivePort:
         watch: Callable[[], float] = stopwatch_seconds,
         traces: SpanReceiver | None = None,
     ) -> None:
-        self._make, self._known, self._checkpoints = make, known, checkpoints or Checkpoints(None)
-        self._counter, self._clock, self._timings, self._watch = counter, clock, timings, watch
-        self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
+        self._make, self._known, self._checkpoints = (
+            make,
+            known,
+            checkpoints or Checkpoints(None),
+        )
+        self._counter, self._clock, self._timings, self._watch = (
+            counter,
+            clock,
+            timings,
+            watch,
+        )
+        self._calling, self._tariff, self._account = (
+            calling,
+            tariff or Tariff(),
+            account,
+        )
         self._traces = None if traces is None else traces.begin_conversation()
         self._said = Transcript()
         self._line: AgentLine | None = None
@@ -260,7 +298,8 @@ class LivePort:
         """The state before the first message."""
         self._used = False
         """The agent has heard something since it was made."""
-        # What is recorded was said to another process's agent; this one has heard nothing of it.
+        # What is recorded was said to another process's agent; this one has heard
+        # nothing of it.
         self._behind = known is not None
         self._strayed = False
         """All that keeps the agent from being where the conversation is are questions meant to be asked alone."""
@@ -309,19 +348,34 @@ class LivePort:
         self._have(by)
         self._clock.tick()
 
-    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
+    def reply(
+        self, message: events.MessageSent, enclosed: Enclosed = NOTHING
+    ) -> events.ReplyReceived:
         """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
-        # An agent that can answer without a trace does so; any other is put back afterwards.
+        # An agent that can answer without a trace does so; any other is put back
+        # afterwards.
         strays = message.alone and not self.capabilities.leaves_no_trace
 
-        def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
+        def ask() -> tuple[
+            Reply,
+            float,
+            tuple[str, ...] | None,
+            tuple[str, ...],
+            tuple[MemoryOperation, ...],
+        ]:
             line, self._used = self.line, True
-            if "Settles" in self.capabilities and self._said:  # its own seconds: they are not the reply's
+            if (
+                "Settles" in self.capabilities and self._said
+            ):  # its own seconds: they are not the reply's
                 began = self._watch()
                 line.settle()
-                self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
+                self._timings.write(
+                    SettleTime(
+                        exchange=self._exchange, seconds=round(self._watch() - began, 6)
+                    )
+                )
             began = self._watch()
             line.announce(message.by)
             if enclosed.prompts:
@@ -331,11 +385,17 @@ class LivePort:
                 self._hold_state()
             try:
                 with self._tracing(message.exchange):
-                    reply = line.ask(message.text, enclosed.images, message.user, alone=message.alone and not strays)
+                    reply = line.ask(
+                        message.text,
+                        enclosed.images,
+                        message.user,
+                        alone=message.alone and not strays,
+                    )
             finally:
                 self._lose(line.lost)
             seconds = self._watch() - began
-            # The reply is paid for; a fault in what is asked about it must not hide that.
+            # The reply is paid for; a fault in what is asked about it must not hide
+            # that.
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
                 if enclosed.deletes and "DeletesRecords" in self.capabilities:
@@ -348,21 +408,35 @@ class LivePort:
             return reply, seconds, retrieved, in_context, memory
 
         with self._accounting():
-            reply, seconds, retrieved, in_context, memory = self._calling(message.by, ask)
+            reply, seconds, retrieved, in_context, memory = self._calling(
+                message.by, ask
+            )
         self._asked = message, seconds
         return events.ReplyReceived(
-            exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
-            cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved,
-            places=() if retrieved is None else self._places(message, retrieved, in_context), now=self._clock.tick(),
-            lost=self._charge_lost(), finish_reason=reply.finish_reason, thoughts=reply.thoughts,
-            mishaps=reply.mishaps, memory=_as_asked(memory, message.kind),
-        )  # fmt: skip
+            exchange=message.exchange,
+            text=reply.text,
+            tokens=self._counter.count(reply.text),
+            usage=reply.usage,
+            cost_usd=reply.cost_usd,
+            hypothetical=reply.hypothetical,
+            retrieved=retrieved,
+            places=()
+            if retrieved is None
+            else self._places(message, retrieved, in_context),
+            now=self._clock.tick(),
+            lost=self._charge_lost(),
+            finish_reason=reply.finish_reason,
+            thoughts=reply.thoughts,
+            mishaps=reply.mishaps,
+            memory=_as_asked(memory, message.kind),
+        )
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Tell the agent.
 
-        It is saved unless it is cheaper to tell it again than to save it: saving takes no more time in all than talking
-        does, else a long history would cost the square of its length.
+        It is saved unless it is cheaper to tell it again than to save it: saving takes
+        no more time in all than talking does, else a long history would cost the square
+        of its length.
         """
         self._exchange = told.exchange
         self._have("")
@@ -373,7 +447,9 @@ class LivePort:
                 took = self._tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
             memory = line.written() + self._traced()
-            if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
+            if self.capabilities.saves and (
+                self._checkpoints.is_empty or line.saves_cheaply
+            ):
                 with self._losing(took.usage):
                     self._checkpoints.keep_state(told.exchange, line.save())
             return took, seconds, memory
@@ -382,10 +458,16 @@ class LivePort:
             took, seconds, memory = self._calling("", tell)
         self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
         told = replace(
-            told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
-            cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._charge_lost(),
-            mishaps=took.mishaps, memory=_as_asked(memory, "filler"),
-        )  # fmt: skip
+            told,
+            reply_tokens=self._counter.count(told.reply),
+            now=self._clock.tick(),
+            usage=took.usage,
+            cost_usd=took.cost_usd,
+            hypothetical=took.hypothetical,
+            lost=self._charge_lost(),
+            mishaps=took.mishaps,
+            memory=_as_asked(memory, "filler"),
+        )
         self._charge(told, calls=0)
         return told
 
@@ -393,9 +475,12 @@ class LivePort:
         """Write down what the reply took, and charge it."""
         if self._asked is None:
             return
-        # Only now: a run that is resumed reads from the journal what it has spent, which must not be less.
+        # Only now: a run that is resumed reads from the journal what it has spent,
+        # which must not be less.
         (message, seconds), self._asked = self._asked, None
-        self._timings.write(ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6)))
+        self._timings.write(
+            ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6))
+        )
         self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
     def new_session(self) -> str | None:
@@ -407,7 +492,10 @@ class LivePort:
             saves, last = self.capabilities.saves, self._said.remembered[-1].number
             if saves and not self._checkpoints.has_state(last):
                 self._checkpoints.keep_state(last, self._line.save())
-            self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
+            self._behind, self._used = (
+                saves and "KeepsUsers" not in self.capabilities,
+                False,
+            )
             notice, self._line = self._line.close(), None
             return notice
 
@@ -415,7 +503,14 @@ class LivePort:
 
     def note_retry(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
-        self._timings.write(Retry(exchange=self._exchange, attempt=attempt, waited=waited, error=str(error)))
+        self._timings.write(
+            Retry(
+                exchange=self._exchange,
+                attempt=attempt,
+                waited=waited,
+                error=str(error),
+            )
+        )
 
     def close(self) -> str | None:
         """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
@@ -426,7 +521,9 @@ class LivePort:
     # --- the agent, as the conversation needs it
 
     def _have(self, by: str) -> None:
-        fresh = not self._used and self._line is not None and not self.capabilities.saves
+        fresh = (
+            not self._used and self._line is not None and not self.capabilities.saves
+        )
         if self._behind or not (self._used or fresh):
             self._calling(by, self.restore)
 
@@ -440,7 +537,8 @@ class LivePort:
             try:
                 can, said = self.capabilities, self._said.remembered
                 strayed = self._strayed or len(said) < len(self._said)
-                # A state holds questions asked alone, too, unless the agent can be put back before them.
+                # A state holds questions asked alone, too, unless the agent can be put
+                # back before them.
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
@@ -448,9 +546,13 @@ class LivePort:
                 elif said and not can.restorable:
                     raise ConversationOver(NOT_RESTORABLE)
             except AgentError as error:
-                raise ConversationOver(f"the agent cannot be restored to where it was: {error}") from error
+                raise ConversationOver(
+                    f"the agent cannot be restored to where it was: {error}"
+                ) from error
         elif not self._used and self.capabilities.saves:
-            with contextlib.suppress(AgentFault):  # it will be told after the first message
+            with contextlib.suppress(
+                AgentFault
+            ):  # it will be told after the first message
                 self._first = line.save()
         self._behind, self._strayed, self._used = False, False, True
         with contextlib.suppress(AgentFault):
@@ -467,21 +569,34 @@ class LivePort:
         self._behind = self._strayed = True
 
     def _load(self) -> None:
-        remembered, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities
+        remembered, held, tells = (
+            self._said.remembered,
+            self._checkpoints,
+            "AcceptsHistory" in self.capabilities,
+        )
         if not remembered:
             if self._first is not None:
                 self.line.load(self._first)
             return
         place = len(remembered) - 1
-        # What was told can be told again, so the state may be older than the last exchange.
-        while remembered[place].told and place and not held.has_state(remembered[place].number):
+        # What was told can be told again, so the state may be older than the last
+        # exchange.
+        while (
+            remembered[place].told
+            and place
+            and not held.has_state(remembered[place].number)
+        ):
             place -= 1
         number = remembered[place].number
         if not held.has_state(number) and tells:
             self._tell_all()
             return
-        if not held.has_state(number) or (remembered[-1].number != number and not tells):
-            raise AgentError(f"there is no checkpoint of exchange {remembered[-1].number}")
+        if not held.has_state(number) or (
+            remembered[-1].number != number and not tells
+        ):
+            raise AgentError(
+                f"there is no checkpoint of exchange {remembered[-1].number}"
+            )
         self.line.load(held.state(number))
         self._tell_again(remembered[place + 1 :])
 
@@ -495,7 +610,11 @@ class LivePort:
 
     def _tell_again(self, exchanges: Sequence[Exchange]) -> None:
         for exchange in exchanges:
-            self._lose(self._tell(exchange.message, exchange.raw_reply, exchange.now, exchange.user).usage)
+            self._lose(
+                self._tell(
+                    exchange.message, exchange.raw_reply, exchange.now, exchange.user
+                ).usage
+            )
 
     def _tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
         line, self._used = self.line, True
@@ -507,22 +626,42 @@ class LivePort:
 
     def _tracing(self, exchange: int) -> contextlib.AbstractContextManager[None]:
         """Have spans of what is called within belong to an exchange."""
-        return contextlib.nullcontext() if self._traces is None else carry_trace(self._traces.begin_exchange(exchange))
+        return (
+            contextlib.nullcontext()
+            if self._traces is None
+            else carry_trace(self._traces.begin_exchange(exchange))
+        )
 
     def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
-        return () if self._traces is None else self._traces.operations(self._exchange, patient=patient)
+        return (
+            ()
+            if self._traces is None
+            else self._traces.operations(self._exchange, patient=patient)
+        )
 
     # --- its replies and what they cost
 
     def _places(
-        self, message: events.MessageSent, retrieved: Sequence[str], in_context: Sequence[str]
+        self,
+        message: events.MessageSent,
+        retrieved: Sequence[str],
+        in_context: Sequence[str],
     ) -> tuple[tuple[int, int], ...]:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
         about = [self._said.number(number) for number in message.about]
-        # What is said may have a watcher, which asks for all that was said before: the last hundred on that chance.
-        earlier = self._said.exchanges_of(message.by)[-100:] if message.kind == "say" else about
+        # What is said may have a watcher, which asks for all that was said before: the
+        # last hundred on that chance.
+        earlier = (
+            self._said.exchanges_of(message.by)[-100:]
+            if message.kind == "say"
+            else about
+        )
         needles = {one.number: one.message for one in earlier}
-        return tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items()) if needles else ()
+        return (
+            tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items())
+            if needles
+            else ()
+        )
 
     @contextlib.contextmanager
     def _accounting(self) -> Iterator[None]:
@@ -530,7 +669,8 @@ class LivePort:
         try:
             yield
         except AgentFault as fault:
-            # It may have heard a message that it did not reply to: it is restored before the next.
+            # It may have heard a message that it did not reply to: it is restored
+            # before the next.
             can = self.capabilities
             self._behind |= can.saves or (fault.interrupted and "AcceptsHistory" in can)
             self._strayed = False
@@ -544,16 +684,24 @@ class LivePort:
             raise
 
     def _charge(
-        self, took: events.ReplyReceived | events.FillerSent, *, calls: int, counted: tuple[int, int] = (0, 0)
+        self,
+        took: events.ReplyReceived | events.FillerSent,
+        *,
+        calls: int,
+        counted: tuple[int, int] = (0, 0),
     ) -> None:
         """Charge what was answered or told; what was told and used nothing is free."""
         if self._account is None:
             return
-        if took.hypothetical or not (calls or took.usage is not None or took.cost_usd is not None):
+        if took.hypothetical or not (
+            calls or took.usage is not None or took.cost_usd is not None
+        ):
             self._account.release()
             return
         usd, tokens = self._tariff.charged_amounts(took, counted=counted)
-        metered = took.usage is not None or took.cost_usd is not None or self._tariff.free
+        metered = (
+            took.usage is not None or took.cost_usd is not None or self._tariff.free
+        )
         self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
 
     def _lose(self, usage: Usage | None) -> None:
@@ -573,13 +721,21 @@ class LivePort:
         """Return what was used and came to nothing, and charge it."""
         lost, self._lost = self._lost, None
         if lost is not None and self._account is not None:
-            self._account.charge_wasted(usd=self._tariff.dollars_for(lost), tokens=lost.total)
+            self._account.charge_wasted(
+                usd=self._tariff.dollars_for(lost), tokens=lost.total
+            )
         return lost
 
 
-def _as_asked(memory: Sequence[MemoryOperation], kind: Kind) -> tuple[MemoryOperation, ...]:
+def _as_asked(
+    memory: Sequence[MemoryOperation], kind: Kind
+) -> tuple[MemoryOperation, ...]:
     """Return what is kept of operations: what was found matters where it answers a question."""
-    return tuple(one for one in memory if one.what != "found" or kind == "ask" or one.exchange is not None)
+    return tuple(
+        one
+        for one in memory
+        if one.what != "found" or kind == "ask" or one.exchange is not None
+    )
 
 
 class RecordedEvents(Protocol):
@@ -598,7 +754,12 @@ class Recorded:
 
     def __init__(self, recorded: RecordedEvents, clock: Clock, then: Port) -> None:
         self._recorded, self._clock, self._then = recorded, clock, then
-        self.upcoming, self.open, self.written, self.close = recorded.upcoming, then.open, then.written, then.close
+        self.upcoming, self.open, self.written, self.close = (
+            recorded.upcoming,
+            then.open,
+            then.written,
+            then.close,
+        )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -627,9 +788,13 @@ class Recorded:
         elif (message := self.upcoming(events.MessageSent)) is not None:
             self._follow(message.now)
 
-    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
+    def reply(
+        self, message: events.MessageSent, enclosed: Enclosed = NOTHING
+    ) -> events.ReplyReceived:
         """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
-        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(message, enclosed)
+        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(
+            message, enclosed
+        )
 
     def new_session(self) -> str | None:
         """Have the agent that goes on made anew; one of the record is gone."""
@@ -642,7 +807,8 @@ class Recorded:
     def _taken(self, kind: type[R], number: int) -> R | None:
         fault = self.upcoming(events.Fault)
         if fault is not None:
-            # With what was lost, since the event that is written for it must be the recorded one.
+            # With what was lost, since the event that is written for it must be the
+            # recorded one.
             again = AgentFault(fault.text, fatal=fault.fatal)
             again.usage = fault.lost
             raise again

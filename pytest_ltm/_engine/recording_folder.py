@@ -1,8 +1,9 @@
 """Recording: what the folder of a started conversation holds, and how much of it is kept when it is resumed.
 
-What came from outside (replies, told filler, judge calls, faults) is kept. What follows the last of it comes of
-itself when the conversation is played again, so it is cut off; where the agent was gone its last faults are, too, so
-that it may be asked again. What is cut off goes to `timings.jsonl` first: a kill at any instant loses nothing.
+What came from outside (replies, told filler, judge calls, faults) is kept. What follows
+the last of it comes of itself when the conversation is played again, so it is cut off;
+where the agent was gone its last faults are, too, so that it may be asked again. What
+is cut off goes to `timings.jsonl` first: a kill at any instant loses nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +24,19 @@ from pytest_ltm._storage.disk import disk_fault, open_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.schema import show_value
 
-JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
-_OUTSIDE = (events.Header, events.ReplyReceived, events.FillerSent, events.ModelAsked, events.Fault)
+JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = (
+    "journal.jsonl",
+    "timings.jsonl",
+    "results.json",
+    "checkpoints",
+)
+_OUTSIDE = (
+    events.Header,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.ModelAsked,
+    events.Fault,
+)
 
 
 class Recording(Struct, frozen=True, kw_only=True):
@@ -55,24 +67,46 @@ class Recording(Struct, frozen=True, kw_only=True):
 def read_recording(path: Path) -> Recording | None:
     """Return what a journal holds; None if there is none or it has no whole header.
 
-    An incomplete last line is ignored. LtmError for anything but a journal of this version.
+    An incomplete last line is ignored. LtmError for anything but a journal of this
+    version.
     """
     if not path.is_file():
         return None
     record = ConversationRecord()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
-        # The place before a row of faults: an agent that was gone is asked again from there.
+        # The place before a row of faults: an agent that was gone is asked again from
+        # there.
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
         if isinstance(event, _OUTSIDE):
             outside = end
     if record.header is None:
         return None
-    gone = record.fatal or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS or bool(record.ended_early)
-    kept = end if record.complete else before_faults if gone and record.faults_in_a_row else outside
-    size, heard = path.stat().st_size, len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone)
-    return Recording(record=record, header=record.header, kept=kept, size=size, torn=size - end, heard=heard)
+    gone = (
+        record.fatal
+        or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS
+        or bool(record.ended_early)
+    )
+    kept = (
+        end
+        if record.complete
+        else before_faults
+        if gone and record.faults_in_a_row
+        else outside
+    )
+    size, heard = (
+        path.stat().st_size,
+        len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone),
+    )
+    return Recording(
+        record=record,
+        header=record.header,
+        kept=kept,
+        size=size,
+        torn=size - end,
+        heard=heard,
+    )
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
@@ -97,7 +131,8 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
         raise disk_fault(path, error) from error
 
 
-# --- Whether a recorded conversation can be resumed: its plan and its agent must be the original ones.
+# --- Whether a recorded conversation can be resumed: its plan and its agent must be the
+# original ones.
 
 
 class AgentRecord(Struct, frozen=True, kw_only=True):
@@ -132,20 +167,31 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     """Return a sentence for each difference between the recorded agent and this one."""
     same = recording.header.agent_fingerprint == agent.fingerprint
     texts = []
-    # An equal fingerprint says that spec and configuration, which come first, are the same: records hide secrets.
+    # An equal fingerprint says that spec and configuration, which come first, are the
+    # same: records hide secrets.
     for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
-        then, now = getattr(recording.header.agent, name, None), getattr(agent.facts, name)
+        then, now = (
+            getattr(recording.header.agent, name, None),
+            getattr(agent.facts, name),
+        )
         if isinstance(then, dict) and isinstance(now, dict):
             texts += value_changes(then, now, "The agent's configuration, {}:")
         else:
-            held, today = ({name: list(one) if isinstance(one, tuple) else one} for one in (then, now))
+            held, today = (
+                {name: list(one) if isinstance(one, tuple) else one}
+                for one in (then, now)
+            )
             texts += value_changes(held, today, "The agent's {}")
     if not same and not texts:
-        texts.append("The agent's configuration differs in a value that is not shown because it may be secret.")
+        texts.append(
+            "The agent's configuration differs in a value that is not shown because it may be secret."
+        )
     return texts
 
 
-def value_changes(then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}") -> list[str]:
+def value_changes(
+    then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}"
+) -> list[str]:
     """Return a sentence for each value that is another one now; `subject`: what it calls a name."""
     return [
         f"{subject.format(name)} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
@@ -160,7 +206,9 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
         return ""
     capabilities = recorded_agent(recording).capabilities
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        said = recording.record.transcript.remembered  # a question asked alone leaves the agent where it was
+        said = (
+            recording.record.transcript.remembered
+        )  # a question asked alone leaves the agent where it was
         lost = said and not checkpoints.has_state(said[-1].number)
         return f"there is no checkpoint of exchange {said[-1].number}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE

@@ -1,6 +1,7 @@
 """Amendments: verdicts corrected by hand, kept beside the automatic ones (Castillo-Bolado et al., 2024, appendix B).
 
-They stand in `amendments.json` of the run folder, apart from the results, so that scoring again does not lose them.
+They stand in `amendments.json` of the run folder, apart from the results, so that
+scoring again does not lose them.
 """
 
 from __future__ import annotations
@@ -34,9 +35,13 @@ class Amendment:
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
-            raise ConfigurationError(f"a score lies between 0 and 1, not {self.score!r}")
+            raise ConfigurationError(
+                f"a score lies between 0 and 1, not {self.score!r}"
+            )
         if not self.reason.strip():
-            raise ConfigurationError("an amended verdict needs a reason, because readers of the total will ask for it")
+            raise ConfigurationError(
+                "an amended verdict needs a reason, because readers of the total will ask for it"
+            )
 
 
 def read_amendments(run_folder: Path) -> dict[str, Amendment]:
@@ -50,17 +55,25 @@ def read_amendments(run_folder: Path) -> dict[str, Amendment]:
         raise LtmError(f"{path}: cannot be read: {error}") from error
     if not isinstance(record, dict):
         raise LtmError(f"{path}: expected an object of node ids, not {record!r}")
-    return {nodeid: from_record(Amendment, entry, f"{path}: {nodeid}") for nodeid, entry in record.items()}
+    return {
+        nodeid: from_record(Amendment, entry, f"{path}: {nodeid}")
+        for nodeid, entry in record.items()
+    }
 
 
-def amend_verdict(run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment) -> ScenarioResult:
+def amend_verdict(
+    run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment
+) -> ScenarioResult:
     """Write the amendment down and return the amended result; ConfigurationError if the run has no such item.
 
-    A later amendment of the same item replaces an earlier one; the automatic verdict stays.
+    A later amendment of the same item replaces an earlier one; the automatic verdict
+    stays.
     """
     rows = {row.nodeid: row for row in run.scenarios}
     if nodeid not in rows:
-        raise ConfigurationError(f"run {run.run_id} has no item {nodeid!r}.{did_you_mean(nodeid, rows)}")
+        raise ConfigurationError(
+            f"run {run.run_id} has no item {nodeid!r}.{did_you_mean(nodeid, rows)}"
+        )
     write_amendment(run_folder, nodeid, amendment)
     return amend_result(rows[nodeid], amendment)
 
@@ -68,14 +81,21 @@ def amend_verdict(run_folder: Path, run: RunResult, nodeid: str, amendment: Amen
 def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
     """Put an amendment in the place of what was said of a node id before; None takes that away.
 
-    Several processes may do so at the same time. LtmError if the file cannot be read or written.
+    Several processes may do so at the same time. LtmError if the file cannot be read or
+    written.
     """
     from filelock import FileLock
 
     with FileLock(str(run_folder / LOCK)):
-        kept = {name: entry for name, entry in read_amendments(run_folder).items() if name != nodeid}
+        kept = {
+            name: entry
+            for name, entry in read_amendments(run_folder).items()
+            if name != nodeid
+        }
         amendments = kept if amendment is None else kept | {nodeid: amendment}
-        text = json_text({name: to_record(entry) for name, entry in sorted(amendments.items())})
+        text = json_text(
+            {name: to_record(entry) for name, entry in sorted(amendments.items())}
+        )
         write_whole(run_folder / FILE, text.encode())
 
 
@@ -85,7 +105,10 @@ def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> Run
         replace(
             held,
             scenarios=tuple(
-                amend_result(row, amendments[row.nodeid]) if row.nodeid in amendments else row for row in held.scenarios
+                amend_result(row, amendments[row.nodeid])
+                if row.nodeid in amendments
+                else row
+                for row in held.scenarios
             ),
         )
         for held in run.conversations

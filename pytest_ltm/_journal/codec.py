@@ -1,7 +1,8 @@
 """Codec: the lines of a file as frozen structs, and back; and the chain of checksums that a journal's lines end in.
 
-A line is a JSON object: "event", which names its kind, then the fields of the struct in their order. A field that has a
-default is left out where it has it; times are ISO 8601. What a field may hold is said by its annotation.
+A line is a JSON object: "event", which names its kind, then the fields of the struct in
+their order. A field that has a default is left out where it has it; times are ISO 8601.
+What a field may hold is said by its annotation.
 """
 
 from __future__ import annotations
@@ -19,17 +20,28 @@ from msgspec import Struct
 
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import bounded, escape_json_text, parse_record, show_value
+from pytest_ltm._storage.schema import (
+    bounded,
+    escape_json_text,
+    parse_record,
+    show_value,
+)
 from pytest_ltm._storage.secrets import dump_json_redacted, may_have_secrets
 
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
-# Nothing in a line refers back to it, so the garbage collector need not look at the many that a conversation makes.
+# Nothing in a line refers back to it, so the garbage collector need not look at the
+# many that a conversation makes.
 class JournalRecord(
-    msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False, tag_field="event",
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    gc=False,
+    tag_field="event",
     tag=str.lower,
-):  # fmt: skip
+):
     """A kind of line; "event" is its name in lower case unless it has another `tag`."""
 
 
@@ -41,7 +53,9 @@ def encode_record(line: JournalRecord, *, clean: bool = False) -> str:
     """Return the JSON text of a line, without secrets; `clean`: it cannot contain any."""
     try:
         text = _encode(line).decode()
-    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
+    except (
+        UnicodeEncodeError
+    ):  # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
         text = _compact_json(msgspec.to_builtins(line))
     if not clean and may_have_secrets(text):
         text = dump_json_redacted(msgspec.to_builtins(line), _compact_json)
@@ -59,7 +73,9 @@ class RecordCodec(Generic[L]):
     def __init__(self, kinds: tuple[type[L], ...], what: str) -> None:
         self.kinds = {str(kind.__struct_config__.tag): kind for kind in kinds}
         self._what = what
-        self._decode: Callable[[bytes | str], L] = msgspec.json.Decoder(Union[kinds]).decode  # noqa: UP007 - made of what is given
+        self._decode: Callable[[bytes | str], L] = msgspec.json.Decoder(
+            Union[kinds]  # noqa: UP007 - made of what is given
+        ).decode
 
     def decode(self, line: bytes | str, where: str) -> L:
         """Return what a line says; LtmError that begins with `where` if it is none of these."""
@@ -86,7 +102,9 @@ class RecordCodec(Generic[L]):
         with suppress(ValueError, RecursionError):
             return msgspec.convert(record, kind)
         try:
-            return msgspec.convert(bounded(record), kind)  # what agents reported before there were limits
+            return msgspec.convert(
+                bounded(record), kind
+            )  # what agents reported before there were limits
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
 
@@ -121,15 +139,18 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _compact_json(value: object) -> str:
-    # Its own escapes would make every letter beyond ASCII six; only what no file can hold is escaped.
+    # Its own escapes would make every letter beyond ASCII six; only what no file can
+    # hold is escaped.
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _LONE_SURROGATE.sub(lambda result: f"\\u{ord(result.group()):04x}", text)
 
 
-# --- Chain: each line of a journal ends in a checksum of its text and of the checksum before it.
+# --- Chain: each line of a journal ends in a checksum of its text and of the checksum
+# before it.
 
-# It shows what has changed since it was written, by accident: who means to deceive can compute it again. The last one,
-# the head, stands for the whole journal: published with a result, it shows that a journal is the one that was scored.
+# It shows what has changed since it was written, by accident: who means to deceive can
+# compute it again. The last one, the head, stands for the whole journal: published with
+# a result, it shows that a journal is the one that was scored.
 
 # Bytes of a checksum.
 CHECKSUM_BYTES = 16
@@ -207,7 +228,9 @@ def find_damages(data: bytes) -> Iterator[Damage]:
         elif head is None and seal is None:
             yield Damage(line=number, start=start, what=_missing_checksum(line))
         else:  # after a line without a checksum nothing says what the next one followed
-            head = chain.head if head is not None else seal[1].decode() if seal else None
+            head = (
+                chain.head if head is not None else seal[1].decode() if seal else None
+            )
         written.setdefault(head or "", number)
         start = end
 
@@ -220,17 +243,29 @@ def flip_bit_back(data: bytes, damage: Damage) -> bytes:
     return data[:at] + bytes([was]) + data[at + 1 :]
 
 
-def _examine_damage(data: bytes, number: int, start: int, head: str, written: Mapping[str, int]) -> Damage:
+def _examine_damage(
+    data: bytes, number: int, start: int, head: str, written: Mapping[str, int]
+) -> Damage:
     end = data.find(b"\n", start) + 1
     line, seal = data[start:end], _SEAL.search(data, start, end)
     if flipped := _find_flipped_bit(data, start, end, head):
         at, was = flipped
         now = f"byte {at - start + 1:,} of the line is {_show_byte(data[at])} and was {_show_byte(was)}"
-        return Damage(line=number, start=start, what=f"one bit has flipped: {now}", flipped=flipped)
+        return Damage(
+            line=number,
+            start=start,
+            what=f"one bit has flipped: {now}",
+            flipped=flipped,
+        )
     if seal is None:
         return Damage(line=number, start=start, what=_missing_checksum(line))
     followed = next(
-        (known for one, known in written.items() if _line_checksum(one, strip_checksum(line)).encode() == seal[1]), None
+        (
+            known
+            for one, known in written.items()
+            if _line_checksum(one, strip_checksum(line)).encode() == seal[1]
+        ),
+        None,
     )
     if followed is not None:
         where = f"line {followed}" if followed else "no other"
@@ -243,12 +278,17 @@ def _examine_damage(data: bytes, number: int, start: int, head: str, written: Ma
     return Damage(line=number, start=start, what=what)
 
 
-def _find_flipped_bit(data: bytes, start: int, end: int, head: str) -> tuple[int, int] | None:
+def _find_flipped_bit(
+    data: bytes, start: int, end: int, head: str
+) -> tuple[int, int] | None:
     """Return the byte, and what it was, that was another one by one bit; None if that does not explain the line."""
-    # Each bit costs a checksum of the whole line: the work grows with the square of its length.
+    # Each bit costs a checksum of the whole line: the work grows with the square of its
+    # length.
     if end - start > LONGEST:
         return None
-    beyond = data.find(b"\n", end) + 1 or len(data)  # where the flipped bit is that of the line's end
+    beyond = data.find(b"\n", end) + 1 or len(
+        data
+    )  # where the flipped bit is that of the line's end
     tried = bytearray(data[start:beyond])
     for at in range(end - start):
         was = tried[at]

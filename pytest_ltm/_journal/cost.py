@@ -42,10 +42,18 @@ class Price(Struct, frozen=True):
         """Return the dollars for the given tokens; `cached` are among `tokens_in`."""
         rate = self.tokens_in if self.cached is None else self.cached
         kept = min(cached, tokens_in)
-        return ((tokens_in - kept) * self.tokens_in + kept * rate + tokens_out * self.tokens_out) / MILLION
+        return (
+            (tokens_in - kept) * self.tokens_in
+            + kept * rate
+            + tokens_out * self.tokens_out
+        ) / MILLION
 
     def __str__(self) -> str:
-        parts = [self.tokens_in, self.tokens_out, *([] if self.cached is None else [self.cached])]
+        parts = [
+            self.tokens_in,
+            self.tokens_out,
+            *([] if self.cached is None else [self.cached]),
+        ]
         return "/".join(f"{part:g}" for part in parts)
 
 
@@ -66,7 +74,10 @@ def read_prices(given: Iterable[str]) -> Prices:
 
     Raises ConfigurationError for anything else.
     """
-    pairs = [labelled.groups() if (labelled := _LABELLED.fullmatch(text)) else ("", text) for text in given]
+    pairs = [
+        labelled.groups() if (labelled := _LABELLED.fullmatch(text)) else ("", text)
+        for text in given
+    ]
     prices = {label: read_price(text) for label, text in pairs}
     return Prices(prices.pop("", None), prices)
 
@@ -84,14 +95,24 @@ def read_price(text: str) -> Price:
 
 def list_price(model: str, base_url: str) -> Price | None:
     """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
-    from pytest_ltm._calls.chat_model import ENDPOINTS  # reads a file, which ordinary test runs are spared
+    from pytest_ltm._calls.chat_model import (
+        ENDPOINTS,
+    )  # reads a file, which ordinary test runs are spared
 
-    known = next((endpoint.prices for endpoint in ENDPOINTS.values() if endpoint.base_url == base_url), {})
+    known = next(
+        (
+            endpoint.prices
+            for endpoint in ENDPOINTS.values()
+            if endpoint.base_url == base_url
+        ),
+        {},
+    )
     listed = known.get(model) or known.get(_DATED.sub("", model))
     return None if listed is None else read_price(listed)
 
 
-# --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a reply reports tokens only.
+# --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a
+# reply reports tokens only.
 
 
 class PricedReply(Protocol):
@@ -114,10 +135,13 @@ class Tariff(Struct, frozen=True, kw_only=True):
     free: bool = False
     """Without a price they cost nothing; otherwise the cost is unknown."""
 
-    def cost(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> float | None:
+    def cost(
+        self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)
+    ) -> float | None:
         """Return the dollars of a recorded reply of agent or judge; None where it is not reported.
 
-        `counted`: tokens of the message and of the reply, for where no usage is reported.
+        `counted`: tokens of the message and of the reply, for where no usage is
+        reported.
         """
         usd = reply.cost_usd
         if usd is None and self.price is not None:
@@ -128,14 +152,20 @@ class Tariff(Struct, frozen=True, kw_only=True):
         """Return the dollars of tokens; None without a price."""
         if self.price is None:
             return 0.0 if self.free else None
-        return self.price.cost_of_tokens(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+        return self.price.cost_of_tokens(
+            usage.input_tokens, usage.output_tokens, usage.cached_tokens
+        )
 
     def estimates(self, reply: PricedReply) -> bool:
         """Whether tokens or dollars of a reply are an estimate, for want of a report."""
-        unreported = reply.usage is None and reply.cost_usd is None and self.price is not None
+        unreported = (
+            reply.usage is None and reply.cost_usd is None and self.price is not None
+        )
         return unreported or (reply.usage is not None and reply.usage.estimated)
 
-    def charged_amounts(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
+    def charged_amounts(
+        self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)
+    ) -> tuple[float | None, int]:
         """Return what a budget is charged with: dollars (None: unknown) and tokens."""
         usd = self.cost(reply, counted=counted)
         asked, said, _ = _used_tokens(reply, counted)
@@ -183,13 +213,20 @@ class Bill(Struct):
             self.told += 1
             if is_billed(event):
                 self._add(event)
-        if isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) and event.lost is not None:
+        if (
+            isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault))
+            and event.lost is not None
+        ):
             self.lost = event.lost + self.lost
             usd = self.tariff.dollars_for(event.lost)
             if (usd := self._last if usd is None else usd) is not None:
                 self.lost_usd = (self.lost_usd or 0.0) + usd
 
-    def _add(self, reply: events.ReplyReceived | events.FillerSent, counted: tuple[int, int] = (0, 0)) -> None:
+    def _add(
+        self,
+        reply: events.ReplyReceived | events.FillerSent,
+        counted: tuple[int, int] = (0, 0),
+    ) -> None:
         self.hypothetical |= reply.hypothetical
         if self.tariff.estimates(reply):
             self.guesses.add(reply.exchange)
@@ -213,7 +250,14 @@ class Bill(Struct):
 
     def exchanges_usd(self, exchanges: Collection[int]) -> float | None:
         """Return the dollars of these exchanges; None where no reply reports its cost."""
-        return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
+        return (
+            sum(
+                (cost for number, cost in self.costs.items() if number in exchanges),
+                0.0,
+            )
+            if self.costs
+            else None
+        )
 
 
 def is_billed(filler_sent: events.FillerSent) -> bool:
@@ -225,14 +269,20 @@ def _used_tokens(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int
     """Return tokens in, out, and from the cache: as reported, else those of the message and the reply alone."""
     if reply.usage is None:
         return *counted, 0
-    return reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens
+    return (
+        reply.usage.input_tokens,
+        reply.usage.output_tokens,
+        reply.usage.cached_tokens,
+    )
 
 
-# --- Budget: what all conversations of a run may spend together, on every worker; the ledger is a file of the run.
+# --- Budget: what all conversations of a run may spend together, on every worker; the
+# ledger is a file of the run.
 
 # The file in the run folder.
 LEDGER = "budget.json"
-# Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died.
+# Who spent it; what came to nothing; what is kept for what is being sent, and what was
+# when its process died.
 Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
 
 _AMOUNT = lazy_pattern(r"(\d+(?:\.\d+)?)([km]?)")
@@ -251,8 +301,16 @@ class Limits(Struct, frozen=True):
 
     def doubled_limits(self, spent: SpentBudget) -> str:
         """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
-        words = [] if self.usd is None else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
-        more = [] if self.tokens is None else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
+        words = (
+            []
+            if self.usd is None
+            else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
+        )
+        more = (
+            []
+            if self.tokens is None
+            else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
+        )
         return " ".join([*words, *more])
 
 
@@ -265,7 +323,9 @@ class SpentBudget(Struct, frozen=True):
     """Replies of agent and judge."""
 
     def __add__(self, other: SpentBudget) -> SpentBudget:
-        return SpentBudget(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
+        return SpentBudget(
+            self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls
+        )
 
     def __str__(self) -> str:
         dollars = f"${self.usd:.4f}, " if self.usd else ""
@@ -291,7 +351,8 @@ class Budget:
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
             value: dict[str, Any] = {
-                side: {key: structs.astuple(spent) for key, spent in of.items()} for side, of in known.items()
+                side: {key: structs.astuple(spent) for key, spent in of.items()}
+                for side, of in known.items()
             }
             for being in ("gone", "reserved"):
                 for key, row in before.get(being, {}).items():
@@ -330,7 +391,9 @@ class Account:
 
     def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
         left = value.setdefault("reserved", {}).pop(self._conversation, None)
-        if left is not None and not self._reserved:  # of a process that has died: it was sent, and counts for good
+        if (
+            left is not None and not self._reserved
+        ):  # of a process that has died: it was sent, and counts for good
             _add_spent(value, "gone", self._conversation, SpentBudget(*left))
         spent = _sum_spent(value)  # what others have reserved counts as spent
         limits, over = self._budget.limits, []
@@ -355,13 +418,24 @@ class Account:
 
     def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
         """Write down what came to nothing; without a price it cost as much as the last reply."""
-        self._settle("lost", SpentBudget(self._last.usd if usd is None else usd, tokens))
+        self._settle(
+            "lost", SpentBudget(self._last.usd if usd is None else usd, tokens)
+        )
 
-    def add(self, side: Side, *, usd: float | None, tokens: int, calls: int = 1, metered: bool = True) -> None:
+    def add(
+        self,
+        side: Side,
+        *,
+        usd: float | None,
+        tokens: int,
+        calls: int = 1,
+        metered: bool = True,
+    ) -> None:
         """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
 
-        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise the price of the message and the
-        reply alone is not all of it: nobody knows what else was sent.
+        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise
+        the price of the message and the reply alone is not all of it: nobody knows what
+        else was sent.
         """
         spent = SpentBudget(usd or 0.0, tokens, calls)
         self._settle(side, spent)
@@ -406,13 +480,20 @@ def _parse_amount(text: str, given: str, what: str) -> float:
 
 
 def spent_in(
-    journal: Path, timed: Path, *, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
+    journal: Path,
+    timed: Path,
+    *,
+    agent: Tariff,
+    judge: Tariff,
+    user: Callable[[str], Tariff] = lambda _: Tariff(),
 ) -> dict[Side, SpentBudget]:
     """Return what a recorded conversation has spent; broken lines count as not there.
 
     `user`: of a simulated user's model.
     """
-    sides: dict[Side, SpentBudget] = dict.fromkeys(("agent", "judge", "user", "lost"), SpentBudget())
+    sides: dict[Side, SpentBudget] = dict.fromkeys(
+        ("agent", "judge", "user", "lost"), SpentBudget()
+    )
     # What was only reckoned (`hypothetical`) is on the bill, and not spent.
     bill, message = Bill(agent), 0
     for event in events.iter_readable_events(journal):
@@ -422,12 +503,24 @@ def spent_in(
         elif isinstance(event, events.ReplyReceived) and not event.hypothetical:
             usd, tokens = agent.charged_amounts(event, counted=(message, event.tokens))
             sides["agent"] += SpentBudget(usd or 0.0, tokens, 1)
-        elif isinstance(event, events.FillerSent) and is_billed(event) and not event.hypothetical:
+        elif (
+            isinstance(event, events.FillerSent)
+            and is_billed(event)
+            and not event.hypothetical
+        ):
             usd, tokens = agent.charged_amounts(event)
             sides["agent"] += SpentBudget(usd or 0.0, tokens)
-        elif isinstance(event, events.ModelAsked) and event.fault is not None and event.usage is not None:
-            tariff = user(event.model) if isinstance(event, events.UserModelAsked) else judge
-            sides["lost"] += SpentBudget(tariff.dollars_for(event.usage) or 0.0, event.usage.total)
+        elif (
+            isinstance(event, events.ModelAsked)
+            and event.fault is not None
+            and event.usage is not None
+        ):
+            tariff = (
+                user(event.model) if isinstance(event, events.UserModelAsked) else judge
+            )
+            sides["lost"] += SpentBudget(
+                tariff.dollars_for(event.usage) or 0.0, event.usage.total
+            )
     if bill.lost is not None:
         sides["lost"] += SpentBudget(bill.lost_usd or 0.0, bill.lost.total)
     _add_bought(sides, timed, judge, user)
@@ -438,15 +531,31 @@ def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
     asked = events.iter_readable_events(journal)
     lost = [
-        one.usage for one in asked if isinstance(one, events.JudgeAsked | events.JudgeChecked) and one.fault is not None
+        one.usage
+        for one in asked
+        if isinstance(one, events.JudgeAsked | events.JudgeChecked)
+        and one.fault is not None
     ]
     timed_ones = iter_readable(timed, timings.decode_timing)
-    lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
-    spent = (SpentBudget(judge.dollars_for(usage) or 0.0, usage.total) for usage in lost if usage is not None)
+    lost += [
+        one.lost
+        for one in timed_ones
+        if isinstance(one, timings.JudgeTime) and not one.remembered
+    ]
+    spent = (
+        SpentBudget(judge.dollars_for(usage) or 0.0, usage.total)
+        for usage in lost
+        if usage is not None
+    )
     return sum(spent, SpentBudget())
 
 
-def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user: Callable[[str], Tariff]) -> None:
+def _add_bought(
+    sides: dict[Side, SpentBudget],
+    timed: Path,
+    judge: Tariff,
+    user: Callable[[str], Tariff],
+) -> None:
     """Add what was asked of the judge and of users' models, as far as it was really sent."""
     for timing in iter_readable(timed, timings.decode_timing):
         side: Side
@@ -459,16 +568,25 @@ def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user
         usd, tokens = tariff.charged_amounts(timing)
         sides[side] += SpentBudget(usd or 0.0, tokens, 1)
         if timing.lost is not None:
-            sides["lost"] += SpentBudget(tariff.dollars_for(timing.lost) or 0.0, timing.lost.total)
+            sides["lost"] += SpentBudget(
+                tariff.dollars_for(timing.lost) or 0.0, timing.lost.total
+            )
 
 
 def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
-    return sum((SpentBudget(*row) for side in value.values() for row in side.values()), SpentBudget())
+    return sum(
+        (SpentBudget(*row) for side in value.values() for row in side.values()),
+        SpentBudget(),
+    )
 
 
-def _add_spent(value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget) -> None:
+def _add_spent(
+    value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget
+) -> None:
     rows = value.setdefault(side, {})
-    rows[conversation] = structs.astuple(SpentBudget(*rows.get(conversation, ())) + spent)
+    rows[conversation] = structs.astuple(
+        SpentBudget(*rows.get(conversation, ())) + spent
+    )
 
 
 # --- Forecast: what conversations would take, of a dry run.
@@ -500,7 +618,12 @@ class TokenUse(Struct, frozen=True, kw_only=True):
     tokens_out: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
-        return TokenUse(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
+        return TokenUse(
+            **{
+                name: getattr(self, name) + getattr(other, name)
+                for name in self.__struct_fields__
+            }
+        )
 
 
 class Schedule(Struct, frozen=True):
@@ -515,9 +638,19 @@ class Schedule(Struct, frozen=True):
 
 # What conversations take together is the sum of what each takes.
 _SUMMED = (
-    "conversations", "tokens", "filler_tokens", "told", "retold", "scenarios", "filler", "harness", "judge",
-    "simulated_seconds", "examples", "cut_short",
-)  # fmt: skip
+    "conversations",
+    "tokens",
+    "filler_tokens",
+    "told",
+    "retold",
+    "scenarios",
+    "filler",
+    "harness",
+    "judge",
+    "simulated_seconds",
+    "examples",
+    "cut_short",
+)
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -559,7 +692,11 @@ class Forecast(Struct, frozen=True, kw_only=True):
         return structs.replace(
             self,
             **{name: getattr(self, name) + getattr(other, name) for name in _SUMMED},
-            users={name: self.users.get(name, TokenUse()) + other.users.get(name, TokenUse()) for name in names},
+            users={
+                name: self.users.get(name, TokenUse())
+                + other.users.get(name, TokenUse())
+                for name in names
+            },
             longest_gap=max(self.longest_gap, other.longest_gap),
             unplayed=tuple(dict.fromkeys([*self.unplayed, *other.unplayed])),
         )

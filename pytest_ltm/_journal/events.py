@@ -1,7 +1,8 @@
 """Events: what a journal says, one frozen struct for each kind of line; Journal: the file that they are written to.
 
-The header says "format" first. Each line ends in a checksum (`_journal/codec.py`). What differs between equal runs
-(latencies, the time on the wall) is not an event: see `timings.jsonl`.
+The header says "format" first. Each line ends in a checksum (`_journal/codec.py`). What
+differs between equal runs (latencies, the time on the wall) is not an event: see
+`timings.jsonl`.
 """
 
 # Annotations are evaluated here, because they say how each field is read.
@@ -51,7 +52,9 @@ class AgentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Header(JournalRecord, frozen=True, kw_only=True):
     """The first event: what the conversation was begun with."""
 
-    format: NonNegativeInt = field(default_factory=lambda: FORMAT)  # unlike a default it is always written
+    format: NonNegativeInt = field(
+        default_factory=lambda: FORMAT
+    )  # unlike a default it is always written
     plan: Mapping[str, Any]
     plan_fingerprint: str
     agent_fingerprint: str
@@ -258,7 +261,9 @@ class End(JournalRecord, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.example is None) == (self.reason is None):
-            raise ValueError("an end has either an example or, for the conversation, a reason")
+            raise ValueError(
+                "an end has either an example or, for the conversation, a reason"
+            )
 
 
 Event: TypeAlias = (
@@ -281,7 +286,8 @@ Event: TypeAlias = (
 _LINES: RecordCodec[Event] = RecordCodec(get_args(Event), f"journal format {FORMAT}")
 # By what "event" says.
 KINDS: Mapping[str, type[Event]] = _LINES.kinds
-# Events of names and numbers, and what an agent said, which is redacted on arrival and not again.
+# Events of names and numbers, and what an agent said, which is redacted on arrival and
+# not again.
 _CLEAN = frozenset({Begin, WaitBegan, TimeJumped, SessionBegan, Watcher, ReplyReceived})
 
 # --- from and to a line
@@ -324,7 +330,8 @@ def without_texts(event: Event) -> Event:
 def read_events(path: Path) -> Iterator[Event]:
     """Yield the events of a journal, header first; a torn last line is dropped.
 
-    Raises LtmError, with file and line, for anything else that is not a journal of this format, as it was written.
+    Raises LtmError, with file and line, for anything else that is not a journal of this
+    format, as it was written.
     """
     for _, event in iter_event_lines(path):
         yield event
@@ -342,7 +349,9 @@ def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
             raise LtmError(describe_damage(path))
         event = decode_event(text, where)
         if (number == 1) != isinstance(event, Header):
-            raise LtmError(f"{where}: {'not the' if number == 1 else 'a second'} header of a journal")
+            raise LtmError(
+                f"{where}: {'not the' if number == 1 else 'a second'} header of a journal"
+            )
         end += len(line)
         yield end, event
 
@@ -358,7 +367,9 @@ def last_checksum(path: Path) -> str:
 
 def iter_readable_events(path: Path) -> Iterator[Event]:
     """Yield what can be read of a journal, damaged or not, if there is one."""
-    return codec.iter_readable(path, lambda line, where: decode_event(strip_checksum(line), where))
+    return codec.iter_readable(
+        path, lambda line, where: decode_event(strip_checksum(line), where)
+    )
 
 
 def describe_damage(path: Path) -> str:
@@ -366,16 +377,21 @@ def describe_damage(path: Path) -> str:
     damage = next(find_damages(read_regular(path)), None)
     if damage is None:
         return ""
-    cure = "Put it back" if damage.flipped else "Restore a copy of the file, or cut it there"
+    cure = (
+        "Put it back"
+        if damage.flipped
+        else "Restore a copy of the file, or cut it there"
+    )
     repair = f"ltm doctor --repair {shlex.quote(str(path.parent))}"
     return f"{path}, line {damage.line}: {damage.what}. {cure}, keeping the damaged file: {repair}"
 
 
 # --- Journal: the conversation on disk, one event a line.
 
-# A conversation that was interrupted is played again, and its journal says what came from outside: a journal that is
-# `resuming` compares what is written with what is recorded until that is used up, and grows from there. So it has no
-# marks of interruptions: those stand in `timings.jsonl` ("resumed").
+# A conversation that was interrupted is played again, and its journal says what came
+# from outside: a journal that is `resuming` compares what is written with what is
+# recorded until that is used up, and grows from there. So it has no marks of
+# interruptions: those stand in `timings.jsonl` ("resumed").
 
 
 E = TypeVar("E", bound=Event)
@@ -386,11 +402,16 @@ FSYNCED_EVENTS = (Header, ReplyReceived, ModelAsked)
 class Journal:
     """Writes events, each handed to the operating system before the next message is sent.
 
-    A killed process loses nothing that was written; what is in FSYNCED_EVENTS outlives a loss of power, too (see
-    `_storage/disk.py`). Without a file nothing is kept; a file that was given (`io.StringIO`, say) stays open.
+    A killed process loses nothing that was written; what is in FSYNCED_EVENTS outlives
+    a loss of power, too (see `_storage/disk.py`). Without a file nothing is kept; a
+    file that was given (`io.StringIO`, say) stays open.
     """
 
-    def __init__(self, file: IO[str] | Appender | None = None, recorded: Iterator[bytes] | None = None) -> None:
+    def __init__(
+        self,
+        file: IO[str] | Appender | None = None,
+        recorded: Iterator[bytes] | None = None,
+    ) -> None:
         self._file = file
         self._chain = Chain()
         self._recorded: Iterator[bytes] = iter(()) if recorded is None else recorded
@@ -433,7 +454,8 @@ class Journal:
     def write(self, event: Event) -> None:
         """Append one event or, while replaying, compare it with the recorded one.
 
-        Raises Divergence if they differ, DiskFault if it cannot be kept, and the same again from then on.
+        Raises Divergence if they differ, DiskFault if it cannot be kept, and the same
+        again from then on.
         """
         if self.over is not None:
             raise self.over
@@ -469,13 +491,16 @@ class Journal:
         self._number += 1
         text = self._chain.verify_line(line)
         if text is None:
-            raise Divergence(f"the conversation cannot be resumed: line {self._number} of its journal is damaged")
+            raise Divergence(
+                f"the conversation cannot be resumed: line {self._number} of its journal is damaged"
+            )
         return text
 
     def _compare(self, line: str, recorded: bytes) -> None:
         if recorded == line.encode():
             return
-        # Other bytes may still say the same: an older version wrote fields that are left out today.
+        # Other bytes may still say the same: an older version wrote fields that are
+        # left out today.
         then, now = self._upcoming(recorded), decode_event(line, "the event")
         if then != now:
             raise Divergence(
@@ -502,10 +527,20 @@ def _event_difference(recorded: Event, new: Event) -> str:
     """Return the recorded and the new value of the first field that differs."""
     if type(recorded) is not type(new):
         return f"Recorded: {_show_field(recorded)}; now: {_show_field(new)}"
-    name = next(each for each in new.__struct_fields__ if getattr(recorded, each) != getattr(new, each))
-    by = getattr(recorded, "by", "") or getattr(recorded, "example", "") or "the conversation"
+    name = next(
+        each
+        for each in new.__struct_fields__
+        if getattr(recorded, each) != getattr(new, each)
+    )
+    by = (
+        getattr(recorded, "by", "")
+        or getattr(recorded, "example", "")
+        or "the conversation"
+    )
     then, now = _show_field(getattr(recorded, name)), _show_field(getattr(new, name))
-    return f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {now}"
+    return (
+        f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {now}"
+    )
 
 
 def _show_field(value: object) -> str:

@@ -110,7 +110,11 @@ class ConversationRecord(Struct):
     @property
     def unanswered(self) -> dict[int, Exchange]:
         """The messages that have no reply, as exchanges with an empty one."""
-        return {number: _fold_exchange(asked) for number, asked in self.messages.items() if number not in self.replies}
+        return {
+            number: _fold_exchange(asked)
+            for number, asked in self.messages.items()
+            if number not in self.replies
+        }
 
     @property
     def complete(self) -> bool:
@@ -120,7 +124,9 @@ class ConversationRecord(Struct):
     @property
     def ended_early(self) -> str:
         """Why the conversation ended before its end, for the agent or the budget was gone; "" if it did not."""
-        return "" if self.reason in {None, "complete", "interrupted"} else str(self.reason)
+        return (
+            "" if self.reason in {None, "complete", "interrupted"} else str(self.reason)
+        )
 
     @property
     def fatal(self) -> bool:
@@ -163,7 +169,9 @@ class ConversationRecord(Struct):
                 self.speaking, self.last = "", event.exchange
                 self._add_exchange(_fold_told(event, self.position, self.now), event)
             case events.TimeJumped():
-                self.jumps.append(Leap(position=self.position, before=self.now, to=event.to))
+                self.jumps.append(
+                    Leap(position=self.position, before=self.now, to=event.to)
+                )
                 self.now = event.to
             case events.Fault():
                 self.faults.pop(event.exchange, None)  # so that the last is the last
@@ -205,36 +213,66 @@ class ConversationRecord(Struct):
     def _add_reply(self, event: events.ReplyReceived) -> None:
         asked = self.messages.get(event.exchange)
         if asked is None or event.exchange in self.replies:
-            raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
+            raise ValueError(
+                f"a reply to no message: no message {event.exchange} waits for one"
+            )
         self.replies[event.exchange] = event
         # Unless the agent has told it itself: one cut reply is one mishap.
-        if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
+        if event.finish_reason in CUT_SHORT and not any(
+            each.what.startswith(CUT_OFF) for each in event.mishaps
+        ):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
         self._add_exchange(_fold_exchange(asked, event, self.reading), event)
 
-    def _add_exchange(self, exchange: Exchange, event: events.ReplyReceived | events.FillerSent) -> None:
+    def _add_exchange(
+        self, exchange: Exchange, event: events.ReplyReceived | events.FillerSent
+    ) -> None:
         add_mishaps(self.mishaps, event.mishaps)
         self.memory.add(event.exchange, event.memory)
         self.transcript.append(exchange)
-        self.position, self.now, self.faults_in_a_row = self.transcript.position, event.now or self.now, 0
+        self.position, self.now, self.faults_in_a_row = (
+            self.transcript.position,
+            event.now or self.now,
+            0,
+        )
 
 
 def _fold_told(event: events.FillerSent, start: int, now: datetime) -> Exchange:
     return Exchange(
-        number=event.exchange, by="", kind="history" if event.history else "filler", message=event.message,
-        reply=event.reply, start=start, message_tokens=event.message_tokens, reply_tokens=event.reply_tokens, now=now,
+        number=event.exchange,
+        by="",
+        kind="history" if event.history else "filler",
+        message=event.message,
+        reply=event.reply,
+        start=start,
+        message_tokens=event.message_tokens,
+        reply_tokens=event.reply_tokens,
+        now=now,
         told=True,
-    )  # fmt: skip
+    )
 
 
 def _fold_exchange(
-    asked: events.MessageSent, given: events.ReplyReceived | None = None, read: Reading = RAW
+    asked: events.MessageSent,
+    given: events.ReplyReceived | None = None,
+    read: Reading = RAW,
 ) -> Exchange:
     got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
     reply = read(got.text)
     return Exchange(
-        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
-        message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
-        places=got.places, user=asked.user, unread=None if reply == got.text else got.text,
-        was_cut=got.finish_reason in CUT_SHORT, alone=asked.alone,
-    )  # fmt: skip
+        number=asked.exchange,
+        by=asked.by,
+        kind=asked.kind,
+        message=asked.text,
+        reply=reply,
+        start=asked.position,
+        message_tokens=asked.tokens,
+        reply_tokens=got.tokens,
+        now=asked.now,
+        retrieved=got.retrieved,
+        places=got.places,
+        user=asked.user,
+        unread=None if reply == got.text else got.text,
+        was_cut=got.finish_reason in CUT_SHORT,
+        alone=asked.alone,
+    )

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Change = Literal["new", "update", "withdrawal"]
 Lost = Literal["", "never written", "written, not found", "found, not used"]
-# What may be a name or a number: capitals inside a sentence, and digits that are no date or time.
+# What may be a name or a number: capitals inside a sentence, and digits that are no
+# date or time.
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _DATES = re.compile(
     r"\d+[-/.:T]\d+\S*|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\b|"
@@ -104,35 +105,60 @@ class MemoryLedger(Struct):
             texts = self.writes.setdefault(at, [])
             texts.append(one.text or "")
             name = one.record or f"{at}.{len(texts)}"
-            self.records.setdefault(name, []).append((at, None if one.what == "deleted" else one.text))
+            self.records.setdefault(name, []).append(
+                (at, None if one.what == "deleted" else one.text)
+            )
 
     def texts_of(self, record: str, upto: int) -> list[str]:
         """Return all that a record has said up to an exchange."""
-        return [text for at, text in self.records.get(record, ()) if at <= upto and text is not None]
+        return [
+            text
+            for at, text in self.records.get(record, ())
+            if at <= upto and text is not None
+        ]
 
-    def holders(self, values: Collection[str], upto: float = inf, about: AbstractSet[str] = frozenset()) -> list[str]:
+    def holders(
+        self,
+        values: Collection[str],
+        upto: float = inf,
+        about: AbstractSet[str] = frozenset(),
+    ) -> list[str]:
         """Return the ids of the records that have one of these values now, or at an exchange."""
         names = []
         for name, texts in self.records.items():
             now = next((text for at, text in texts[::-1] if at <= upto), None)
-            if now is not None and _is_about(now, about) and any(has_value(now, value) for value in values):
+            if (
+                now is not None
+                and _is_about(now, about)
+                and any(has_value(now, value) for value in values)
+            ):
                 names.append(name)
         return names
 
-    def lag(self, told_at: int, value: str, about: AbstractSet[str], unchosen: Collection[str] = ()) -> int | None:
+    def lag(
+        self,
+        told_at: int,
+        value: str,
+        about: AbstractSet[str],
+        unchosen: Collection[str] = (),
+    ) -> int | None:
         """Return after how many exchanges a record had a value; None: never.
 
-        A later record must also share a word with what it is `about`: the value may come up elsewhere. A record with a
-        value that was offered beside it and not chosen (`unchosen`) only has the offer.
+        A later record must also share a word with what it is `about`: the value may
+        come up elsewhere. A record with a value that was offered beside it and not
+        chosen (`unchosen`) only has the offer.
         """
 
         def holds(text: str) -> bool:
-            return has_value(text, value) and not any(has_value(text, one) for one in unchosen)
+            return has_value(text, value) and not any(
+                has_value(text, one) for one in unchosen
+            )
 
         later = (
             at
             for at, texts in self.writes.items()
-            if at >= told_at and any(holds(text) and _is_about(text, about) for text in texts)
+            if at >= told_at
+            and any(holds(text) and _is_about(text, about) for text in texts)
         )
         here = any(map(holds, self.writes.get(told_at, ())))
         first = told_at if here else min(later, default=None)
@@ -145,10 +171,13 @@ class MemoryLedger(Struct):
         names = (
             word[0].removesuffix("'s")
             for word in _WORD.finditer(text)
-            if any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
+            if any(map(str.isdigit, word[0]))
+            or (word[0][0].isupper() and word.start() not in starts)
             if not any(start <= word.start() < end for start, end in dates)
         )
-        return any(self._unsaid(part, at) for name in names for part in plain_words(name))
+        return any(
+            self._unsaid(part, at) for name in names for part in plain_words(name)
+        )
 
     def _unsaid(self, word: str, at: int) -> bool:
         # A plural, or the possessive of a name, was said with the name.
@@ -177,16 +206,26 @@ def memory_result(
 ) -> MemoryResult | None:
     """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says.
 
-    `right`: an answer that earns full marks, by question: an old value in it was asked for, and is not stale.
-    `unchosen`: by what it is about the values that the agent was offered and did not choose.
+    `right`: an answer that earns full marks, by question: an old value in it was asked
+    for, and is not stale. `unchosen`: by what it is about the values that the agent was
+    offered and did not choose.
     """
     if not ledger.is_known:
         return None
     history = _TellingHistory(told, questions)
-    served = [_Served(question, history, ledger, right.get(question.number, "")) for question in questions]
-    facts = tuple(_fact(fact, served, history, ledger, unchosen.get(fact.subject, ())) for fact in history.facts)
+    served = [
+        _Served(question, history, ledger, right.get(question.number, ""))
+        for question in questions
+    ]
+    facts = tuple(
+        _fact(fact, served, history, ledger, unchosen.get(fact.subject, ()))
+        for fact in history.facts
+    )
     repeated = () if ledger.hides_writes else history.repeated
-    held = [ledger.holders([value], max(own, default=0), history.about(subject)) for subject, value in repeated]
+    held = [
+        ledger.holders([value], max(own, default=0), history.about(subject))
+        for subject, value in repeated
+    ]
     writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
     texts = [(at, text) for at, text in writes if text]
     return MemoryResult(
@@ -203,8 +242,16 @@ def memory_result(
 class _TellingHistory:
     """What an example told, in order; of a needle that says no more its whole message."""
 
-    def __init__(self, told: Mapping[int, Mapping[str, str | None]], questions: Sequence[QuestionResult]) -> None:
-        needles = {needle.number: needle.text for question in questions for needle in question.needles}
+    def __init__(
+        self,
+        told: Mapping[int, Mapping[str, str | None]],
+        questions: Sequence[QuestionResult],
+    ) -> None:
+        needles = {
+            needle.number: needle.text
+            for question in questions
+            for needle in question.needles
+        }
         self.texts = needles
         self.facts: list[FactMemory] = []
         self.repeated: set[tuple[str, str]] = set()
@@ -216,8 +263,14 @@ class _TellingHistory:
                 if value is not None and before and before[-1][1] == value:
                     self.repeated.add((subject, value))
                     continue
-                change: Change = "withdrawal" if value is None else "update" if before else "new"
-                self.facts.append(FactMemory(needle=number, subject=subject, value=value or "", change=change))
+                change: Change = (
+                    "withdrawal" if value is None else "update" if before else "new"
+                )
+                self.facts.append(
+                    FactMemory(
+                        needle=number, subject=subject, value=value or "", change=change
+                    )
+                )
                 before.append((number, value))
             if not told.get(number):
                 self.facts.append(FactMemory(needle=number, value=needles[number]))
@@ -229,23 +282,48 @@ class _TellingHistory:
     def former(self, subject: str, upto: int) -> set[str]:
         """Return the other values that it had before."""
         value = self.current(subject, upto)[1]
-        return {one for at, one in self._values[subject] if at < upto and one is not None and one != value}
+        return {
+            one
+            for at, one in self._values[subject]
+            if at < upto and one is not None and one != value
+        }
 
     def about(self, subject: str) -> set[str]:
         """Return the words by which a record shows that it is about a subject."""
-        values = {word for _, value in self._values.get(subject, ()) for word in plain_words(value or "")}
+        values = {
+            word
+            for _, value in self._values.get(subject, ())
+            for word in plain_words(value or "")
+        }
         texts = [self.texts.get(at, "") for at, _ in self._values.get(subject, ())]
-        return {word for text in (subject, *texts) for word in plain_words(text)} - values - set(STOP_WORDS)
+        return (
+            {word for text in (subject, *texts) for word in plain_words(text)}
+            - values
+            - set(STOP_WORDS)
+        )
 
 
 class _Served:
     """What was found for one question."""
 
-    def __init__(self, question: QuestionResult, history: _TellingHistory, ledger: MemoryLedger, right: str) -> None:
-        self.number, self._history, self._ledger, self._right = question.number, history, ledger, right
+    def __init__(
+        self,
+        question: QuestionResult,
+        history: _TellingHistory,
+        ledger: MemoryLedger,
+        right: str,
+    ) -> None:
+        self.number, self._history, self._ledger, self._right = (
+            question.number,
+            history,
+            ledger,
+            right,
+        )
         self.needles = {needle.number for needle in question.needles}
         self.found = ledger.found.get(question.number, ())
-        self.subjects = dict.fromkeys(fact.subject for fact in history.facts if fact.needle in self.needles)
+        self.subjects = dict.fromkeys(
+            fact.subject for fact in history.facts if fact.needle in self.needles
+        )
         self.subjects.pop("", None)
 
     @property
@@ -254,11 +332,26 @@ class _Served:
         pairs = []
         for subject in self.subjects:
             at, value = self._history.current(subject, self.number)
-            former, about = self._history.former(subject, self.number), self._history.about(subject)
-            former = set() if any(has_value(self._right, one) for one in former) else former
+            former, about = (
+                self._history.former(subject, self.number),
+                self._history.about(subject),
+            )
+            former = (
+                set() if any(has_value(self._right, one) for one in former) else former
+            )
             lag = None if value is None else self._ledger.lag(at, value, about)
-            if value is not None and former and lag is not None and at + lag < self.number:
-                pairs.append(any(self._has_any(text, former, about, value) for text in self._texts))
+            if (
+                value is not None
+                and former
+                and lag is not None
+                and at + lag < self.number
+            ):
+                pairs.append(
+                    any(
+                        self._has_any(text, former, about, value)
+                        for text in self._texts
+                    )
+                )
         return sum(pairs), len(pairs)
 
     @property
@@ -267,26 +360,48 @@ class _Served:
         pairs = []
         for subject in self.subjects:
             if self._history.current(subject, self.number)[1] is None:
-                former, about = self._history.former(subject, self.number), self._history.about(subject)
-                pairs.append(any(self._has_any(text, former, about) for text in self._texts))
+                former, about = (
+                    self._history.former(subject, self.number),
+                    self._history.about(subject),
+                )
+                pairs.append(
+                    any(self._has_any(text, former, about) for text in self._texts)
+                )
         records = [self._ledger.records.get(one.record, ()) for one in self.found]
-        ghosts = sum([text for at, text in record if at < self.number][-1:] == [None] for record in records)
+        ghosts = sum(
+            [text for at, text in record if at < self.number][-1:] == [None]
+            for record in records
+        )
         return (sum(pairs), len(pairs)) if pairs else (ghosts, ghosts)
 
     @property
     def _texts(self) -> list[str]:
-        said = [(one.text, self._ledger.texts_of(one.record, self.number)[-1:]) for one in self.found]
+        said = [
+            (one.text, self._ledger.texts_of(one.record, self.number)[-1:])
+            for one in self.found
+        ]
         return [text if text is not None else "".join(known) for text, known in said]
 
     @staticmethod
-    def _has_any(text: str, values: set[str], about: set[str], current: str = "") -> bool:
+    def _has_any(
+        text: str, values: set[str], about: set[str], current: str = ""
+    ) -> bool:
         is_current = bool(current) and has_value(text, current)
-        return not is_current and _is_about(text, about) and any(has_value(text, value) for value in values)
+        return (
+            not is_current
+            and _is_about(text, about)
+            and any(has_value(text, value) for value in values)
+        )
 
     def rank(self, value: str) -> int:
         """Return the place of the first record found that has, or ever had, a value; 0 if there is none."""
-        for place, (one, text) in enumerate(zip(self.found, self._texts, strict=True), 1):
-            if any(has_value(each, value) for each in (text, *self._ledger.texts_of(one.record, self.number))):
+        for place, (one, text) in enumerate(
+            zip(self.found, self._texts, strict=True), 1
+        ):
+            if any(
+                has_value(each, value)
+                for each in (text, *self._ledger.texts_of(one.record, self.number))
+            ):
                 return place
         return 0
 
@@ -301,16 +416,24 @@ def _fact(
     if fact.change == "withdrawal":
         return fact
     lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject), unchosen)
-    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.hides_writes)
+    known = lag is not None or (
+        (bool(fact.subject) or not ledger.writes.get(fact.needle))
+        and not ledger.hides_writes
+    )
     ranks = [
         one.rank(fact.value)
         for one in served
         if fact.needle in one.needles
         and lag is not None
         and fact.needle + lag <= one.number
-        and (not fact.subject or history.current(fact.subject, one.number)[0] == fact.needle)
+        and (
+            not fact.subject
+            or history.current(fact.subject, one.number)[0] == fact.needle
+        )
     ]
-    return structs.replace(fact, lag=lag, known=known, rank=ranks[-1] if ranks else None)
+    return structs.replace(
+        fact, lag=lag, known=known, rank=ranks[-1] if ranks else None
+    )
 
 
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:
@@ -321,7 +444,11 @@ def _where_lost(facts: Sequence[FactMemory]) -> Lost:
         return ""
     if any(fact.lag is None for fact in needed):
         return "never written"
-    return "written, not found" if any(fact.rank == 0 for fact in needed) else "found, not used"
+    return (
+        "written, not found"
+        if any(fact.rank == 0 for fact in needed)
+        else "found, not used"
+    )
 
 
 def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
@@ -333,7 +460,8 @@ def _is_about(text: str, about: AbstractSet[str]) -> bool:
     return not about or not about.isdisjoint(plain_words(text))
 
 
-# --- Whether what an agent says that it retrieved holds the needles of a question: by their text.
+# --- Whether what an agent says that it retrieved holds the needles of a question: by
+# their text.
 
 # The k of the recall that each example reports.
 DEPTHS = (5, 10)
@@ -342,36 +470,53 @@ MISSED = 0
 
 
 def retrieval_ranks(
-    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], exchanges: Sequence[Exchange]
+    retrieved: Sequence[str],
+    in_context: Sequence[str],
+    needles: Mapping[int, str],
+    exchanges: Sequence[Exchange],
 ) -> dict[int, int]:
     """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
 
-    `MISSED` if none does. Left out are needles of which that says nothing: those that stood before the agent anyway,
-    `in_context`; and all, where of what was retrieved no text holds any message or reply that was `said`, so that it
-    may be ids, or what the agent made of what it heard.
+    `MISSED` if none does. Left out are needles of which that says nothing: those that
+    stood before the agent anyway, `in_context`; and all, where of what was retrieved no
+    text holds any message or reply that was `said`, so that it may be ids, or what the
+    agent made of what it heard.
     """
-    texts, seen = ([_plain_casefold(text) for text in some] for some in (retrieved, in_context))
+    texts, seen = (
+        [_plain_casefold(text) for text in some] for some in (retrieved, in_context)
+    )
     numbers = {}
     for number, needle in needles.items():
         whole = _plain_casefold(needle)
         place = next((at for at, text in enumerate(texts, 1) if whole in text), MISSED)
         if place or not any(whole in text for text in seen):
             numbers[number] = place
-    if numbers and texts and not any(numbers.values()) and not _is_text(retrieved, texts, exchanges):
+    if (
+        numbers
+        and texts
+        and not any(numbers.values())
+        and not _is_text(retrieved, texts, exchanges)
+    ):
         return {}
     return numbers
 
 
-def _is_text(retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
+def _is_text(
+    retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]
+) -> bool:
     """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
-    if any(_begins(text, part) for part in _iter_parts(exchanges) for text in retrieved):  # the usual case, and quick
+    if any(
+        _begins(text, part) for part in _iter_parts(exchanges) for text in retrieved
+    ):  # the usual case, and quick
         return True
     heard = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
     return any(part in text for part in heard for text in texts)
 
 
 def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    return (part for each in exchanges for part in (each.message, each.raw_reply) if part)
+    return (
+        part for each in exchanges for part in (each.message, each.raw_reply) if part
+    )
 
 
 def _begins(text: str, part: str) -> bool:
@@ -390,21 +535,41 @@ def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
     result = [
         fmean(MISSED < rank <= k for rank in known)
         for question in questions
-        if (known := [needle.rank for needle in question.needles if needle.rank is not None])
+        if (
+            known := [
+                needle.rank for needle in question.needles if needle.rank is not None
+            ]
+        )
     ]
     return fmean(result) if result else None
 
 
 def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
     """Return the recall at each of `DEPTHS`, and the mean rank of the needles that were found; nothing if unknown."""
-    values = {f"recall@{k}": value for k in DEPTHS if (value := recall_at(questions, k)) is not None}
-    places = [needle.rank for question in questions for needle in question.needles if needle.rank]
+    values = {
+        f"recall@{k}": value
+        for k in DEPTHS
+        if (value := recall_at(questions, k)) is not None
+    }
+    places = [
+        needle.rank
+        for question in questions
+        for needle in question.needles
+        if needle.rank
+    ]
     return {**values, "needle_rank": fmean(places)} if places else values
 
 
-def evidence_found(questions: Sequence[QuestionResult], metrics: Mapping[str, float]) -> bool | None:
+def evidence_found(
+    questions: Sequence[QuestionResult], metrics: Mapping[str, float]
+) -> bool | None:
     """Return whether all needles whose rank is known were retrieved, else whether a recall says so; None: unknown."""
-    ranks = [needle.rank for question in questions for needle in question.needles if needle.rank is not None]
+    ranks = [
+        needle.rank
+        for question in questions
+        for needle in question.needles
+        if needle.rank is not None
+    ]
     if ranks:
         return all(rank != MISSED for rank in ranks)
     recall = metrics.get("recall_repaired", metrics.get("recall"))

@@ -24,13 +24,23 @@ from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.events import JudgeChecked, decode_event
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.timings import JudgeTime, iter_timings
-from pytest_ltm._language.words import STOP_WORDS, casefold_plain, plain_words, word_stem
+from pytest_ltm._language.words import (
+    STOP_WORDS,
+    casefold_plain,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.judge import parse_grade
 from pytest_ltm._model.scenario import Definition, Say
 from pytest_ltm._storage.disk import Appender, disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import ReportedDollars, from_record, json_text, to_record
+from pytest_ltm._storage.schema import (
+    ReportedDollars,
+    from_record,
+    json_text,
+    to_record,
+)
 
 FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
 # The journal of checks that no conversation had a place for.
@@ -57,10 +67,17 @@ def write_precheck(run: Path, came_to: Precheck) -> None:
 
 def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
-    asked = [one for one in iter_timings(run / TIMINGS, JudgeTime) if not one.remembered]
+    asked = [
+        one for one in iter_timings(run / TIMINGS, JudgeTime) if not one.remembered
+    ]
     costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
     guessed = any(map(tariff.estimates, asked))
-    return len(asked), sum(tariff.charged_amounts(one)[1] for one in asked), sum(costs) if costs else None, guessed
+    return (
+        len(asked),
+        sum(tariff.charged_amounts(one)[1] for one in asked),
+        sum(costs) if costs else None,
+        guessed,
+    )
 
 
 def judge_prechecks(run: Path) -> list[Precheck]:
@@ -68,12 +85,26 @@ def judge_prechecks(run: Path) -> list[Precheck]:
     usage = precheck_usage(run, Tariff())
     known = read_precheck(run) or _unfinished("canaries", "", usage)
     opening = [known] if known.verdict != "unfinished" or usage[0] else []
-    return opening + _checks_precheck(opening[0].of if opening else "", list(recorded_checks(run)))
+    return opening + _checks_precheck(
+        opening[0].of if opening else "", list(recorded_checks(run))
+    )
 
 
-def _unfinished(kind: Literal["canaries", "probe"], of: str, usage: tuple[int, int, float | None, bool]) -> Precheck:
+def _unfinished(
+    kind: Literal["canaries", "probe"],
+    of: str,
+    usage: tuple[int, int, float | None, bool],
+) -> Precheck:
     calls, tokens, usd, guessed = usage
-    return Precheck(kind=kind, of=of, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
+    return Precheck(
+        kind=kind,
+        of=of,
+        verdict="unfinished",
+        calls=calls,
+        tokens=tokens,
+        cost_usd=usd,
+        estimated=guessed,
+    )
 
 
 # --- hidden checks
@@ -85,13 +116,17 @@ def most_misses(checks: int) -> int:
     for misses in range(checks + 1):
         if misses >= _MISSES and 1 - at_most < _STOPPED:
             return misses
-        at_most += comb(checks, misses) * _ERRORS**misses * (1 - _ERRORS) ** (checks - misses)
+        at_most += (
+            comb(checks, misses) * _ERRORS**misses * (1 - _ERRORS) ** (checks - misses)
+        )
     return max(_MISSES, checks + 1)
 
 
 def is_miss(check: JudgeChecked) -> bool:
     """Return whether a judge graded a known answer wrongly, or gave no grade."""
-    return parse_grade(check.reply or "", ("yes", "no")) != ("yes" if check.passes else "no")
+    return parse_grade(check.reply or "", ("yes", "no")) != (
+        "yes" if check.passes else "no"
+    )
 
 
 def recorded_checks(run: Path) -> Iterator[JudgeChecked]:
@@ -108,35 +143,52 @@ def recorded_checks(run: Path) -> Iterator[JudgeChecked]:
 
 def asks_judge(run: Path) -> bool:
     """Return whether any example of a run has asked the judge."""
-    return any(next(_lines_with(path, _JUDGE), b"") for path in run.glob("*/journal.jsonl"))
+    return any(
+        next(_lines_with(path, _JUDGE), b"") for path in run.glob("*/journal.jsonl")
+    )
 
 
 def _lines_with(path: Path, begin: bytes) -> Iterator[bytes]:
-    return (line for _, line in whole_lines(path) if line.startswith(begin)) if path.is_file() else iter(())
+    return (
+        (line for _, line in whole_lines(path) if line.startswith(begin))
+        if path.is_file()
+        else iter(())
+    )
 
 
 def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Precheck]:
     if not checks:
         return []
     missed = [check for check in checks if is_miss(check)]
-    why = f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
+    why = (
+        f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
+    )
     if missed:
         shown = "; ".join(
-            f"to {one.question!r} it {'fails' if one.passes else 'passes'} {one.answer!r}" for one in missed[:_SHOWN]
+            f"to {one.question!r} it {'fails' if one.passes else 'passes'} {one.answer!r}"
+            for one in missed[:_SHOWN]
         )
-        why += f": {shown}" + f"; and {len(missed) - _SHOWN} more" * (len(missed) > _SHOWN)
+        why += f": {shown}" + f"; and {len(missed) - _SHOWN} more" * (
+            len(missed) > _SHOWN
+        )
     costs = [check.cost_usd for check in checks if check.cost_usd is not None]
     uses = [check.usage for check in checks if check.usage is not None]
     return [
         Precheck(
-            kind="checks", of=judge, verdict="wrong" if len(missed) >= most_misses(len(checks)) else "right", why=why,
-            calls=len(checks), tokens=sum(use.total for use in uses), cost_usd=sum(costs) if costs else None,
+            kind="checks",
+            of=judge,
+            verdict="wrong" if len(missed) >= most_misses(len(checks)) else "right",
+            why=why,
+            calls=len(checks),
+            tokens=sum(use.total for use in uses),
+            cost_usd=sum(costs) if costs else None,
             estimated=any(use.estimated for use in uses),
         )
-    ]  # fmt: skip
+    ]
 
 
-# --- `probe.jsonl`: what each agent was asked before its conversations, and whether it knew what another was told.
+# --- `probe.jsonl`: what each agent was asked before its conversations, and whether it
+# knew what another was told.
 
 # Annotations are evaluated here, because they say how each field is read.
 
@@ -210,40 +262,63 @@ def probe_prechecks(run: Path) -> list[Precheck]:
     rows = read_probe(run)
     done = {
         row.agent: Precheck(
-            kind="probe", of=row.agent, verdict=row.verdict, why=row.why, calls=row.messages, tokens=row.tokens,
-            cost_usd=row.cost_usd, estimated=row.estimated,
+            kind="probe",
+            of=row.agent,
+            verdict=row.verdict,
+            why=row.why,
+            calls=row.messages,
+            tokens=row.tokens,
+            cost_usd=row.cost_usd,
+            estimated=row.estimated,
         )
-        for row in rows if isinstance(row, Decided)
-    }  # fmt: skip
+        for row in rows
+        if isinstance(row, Decided)
+    }
     for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
         done[label] = _unfinished("probe", label, probe_usage(rows, label, Tariff()))
     return list(done.values())
 
 
-def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+def probe_usage(
+    rows: Iterable[Row], agent: str, tariff: Tariff
+) -> tuple[int, int, float | None, bool]:
     """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
     own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
-    each = [tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
+    each = [
+        tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens))
+        for row in own
+    ]
     costs = [usd for usd, _ in each if usd is not None]
     guessed = any(row.estimated or tariff.estimates(row) for row in own)
-    return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None, guessed
+    return (
+        len(own),
+        sum(tokens for _, tokens in each),
+        sum(costs) if costs else None,
+        guessed,
+    )
 
 
-# --- Probe: does an agent know in one conversation what was told in another? What it is asked, and what gives it away.
+# --- Probe: does an agent know in one conversation what was told in another? What it is
+# asked, and what gives it away.
 
-# Of the plan's own questions: with the secret and the question for it, five messages for each agent.
+# Of the plan's own questions: with the secret and the question for it, five messages
+# for each agent.
 QUESTIONS = 3
-# Characters of a question that is worth asking: longer ones bring along what they ask about.
+# Characters of a question that is worth asking: longer ones bring along what they ask
+# about.
 LONGEST = 1_200
 # Letters of a word that tells anything.
 SHORTEST = 3
-# Of the telling words of an answer, those that must be there: no agent says so many by chance.
+# Of the telling words of an answer, those that must be there: no agent says so many by
+# chance.
 SHARE = 0.6
-# Questions that must be answered by an agent that was told nothing: one may be a lucky guess,
+# Questions that must be answered by an agent that was told nothing: one may be a lucky
+# guess,
 KNOWN_ANSWERS = 2
 # and so may be two with answers as short as a colour and a first name.
 KNOWN_LETTERS = 12
-# What an agent says that knows nothing, and what answers to questions about things never told say, too.
+# What an agent says that knows nothing, and what answers to questions about things
+# never told say, too.
 _REFUSALS = (
     "access answer available chat conversation context detail discussed earlier enough find given information know "
     "knowledge memory mention mentioned message none nothing previous provide provided question recall record remember "
@@ -287,13 +362,20 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
     ]
     chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
     asked = _probe_stems(" ".join(one.text for one in chosen))
-    return tuple(ProbeQuestion(one.text, telling) for one in chosen if (telling := one.telling - asked))
+    return tuple(
+        ProbeQuestion(one.text, telling)
+        for one in chosen
+        if (telling := one.telling - asked)
+    )
 
 
 def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
     """Return whether the replies of an agent that was told nothing answer questions of the plan."""
     somes = [some for question, reply in asked if (some := question.found_in(reply))]
-    return len(somes) >= KNOWN_ANSWERS and sum(map(len, frozenset().union(*somes))) >= KNOWN_LETTERS
+    return (
+        len(somes) >= KNOWN_ANSWERS
+        and sum(map(len, frozenset().union(*somes))) >= KNOWN_LETTERS
+    )
 
 
 class Secret(Struct, frozen=True):
@@ -305,7 +387,11 @@ class Secret(Struct, frozen=True):
     def secret_word(cls, seed: int, agent: str) -> "Secret":
         """Return the word of an agent: the same at each run with this seed."""
         rng = random.Random(f"probe {seed} {agent}")
-        return cls("".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(5)).capitalize())
+        return cls(
+            "".join(
+                rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(5)
+            ).capitalize()
+        )
 
     @property
     def telling(self) -> str:
@@ -325,13 +411,25 @@ class Secret(Struct, frozen=True):
 def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
     """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
     asks = definition.questions
-    expected = list(definition.expected) if isinstance(definition.expected, (list, tuple)) else []
-    texts = _probe_stems(" ".join(step.text for step in definition.steps if isinstance(step, Say)))
+    expected = (
+        list(definition.expected)
+        if isinstance(definition.expected, (list, tuple))
+        else []
+    )
+    texts = _probe_stems(
+        " ".join(step.text for step in definition.steps if isinstance(step, Say))
+    )
     in_questions = _probe_stems(" ".join(step.text for step in asks))
     for number, ask in enumerate(asks):
-        of_it = expected[number] if len(expected) == len(asks) > 1 else definition.expected
+        of_it = (
+            expected[number] if len(expected) == len(asks) > 1 else definition.expected
+        )
         answers = [ask.answer, *definition.replies[number : number + 1]]
-        telling = _probe_stems(" ".join(filter(None, [*_iter_texts(of_it), *answers]))) - in_questions - _SAYS_NOTHING
+        telling = (
+            _probe_stems(" ".join(filter(None, [*_iter_texts(of_it), *answers])))
+            - in_questions
+            - _SAYS_NOTHING
+        )
         telling = telling & texts if texts else telling
         if telling and len(ask.text) <= LONGEST:
             yield ProbeQuestion(ask.text, telling)
@@ -346,4 +444,6 @@ def _iter_texts(value: Any) -> Iterator[str]:
 
 
 def _probe_stems(text: str) -> frozenset[str]:
-    return frozenset(each for each in map(word_stem, plain_words(text)) if len(each) >= SHORTEST)
+    return frozenset(
+        each for each in map(word_stem, plain_words(text)) if len(each) >= SHORTEST
+    )

@@ -17,7 +17,14 @@ from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._model.transcript import Count
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import SPARSE, bounded, from_record, json_text, parse_record, to_record
+from pytest_ltm._storage.schema import (
+    SPARSE,
+    bounded,
+    from_record,
+    json_text,
+    parse_record,
+    to_record,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,9 +35,10 @@ FORMAT = "pytest-ltm results 2"
 
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
-# Why there is no score: it could not be judged; nothing is proven (the score is 0, its upper end 1); the judge gave no
-# grade; a capability or room is missing; the agent or budget was gone before its end; or whose fault it was. "" where
-# there is a score, and where the scenario skipped itself.
+# Why there is no score: it could not be judged; nothing is proven (the score is 0, its
+# upper end 1); the judge gave no grade; a capability or room is missing; the agent or
+# budget was gone before its end; or whose fault it was. "" where there is a score, and
+# where the scenario skipped itself.
 Cause: TypeAlias = Literal[
     "",
     "unscored",
@@ -228,8 +236,12 @@ class ScenarioResult:
     """What the rules said, where a person has amended the verdict; None: not amended."""
 
     def __post_init__(self) -> None:
-        if self.scored != (self.outcome in ("passed", "failed") or self.cause == UNDECIDED):
-            raise ValueError(f"outcome {self.outcome!r} cannot have score {self.score!r}")
+        if self.scored != (
+            self.outcome in ("passed", "failed") or self.cause == UNDECIDED
+        ):
+            raise ValueError(
+                f"outcome {self.outcome!r} cannot have score {self.score!r}"
+            )
         if self.score is not None and not 0 <= self.score <= self.upper_end <= 1:
             raise ValueError(f"a score lies between 0 and 1, not {self.score!r}")
 
@@ -252,7 +264,13 @@ class ScenarioResult:
     @property
     def upper_end(self) -> float:
         """The score if all that is open passed."""
-        return 1.0 if self.is_lost else (self.score or 0.0) if self.upper is None else self.upper
+        return (
+            1.0
+            if self.is_lost
+            else (self.score or 0.0)
+            if self.upper is None
+            else self.upper
+        )
 
     @property
     def is_open(self) -> bool:
@@ -262,31 +280,45 @@ class ScenarioResult:
     @property
     def is_lost(self) -> bool:
         """Whether it was played, or was to be, and has no score: it may be 0, and it may be 1."""
-        deliberate = not self.cause or self.reason == NO_ORACLE or (self.cause == "requires" and not self.tokens)
+        deliberate = (
+            not self.cause
+            or self.reason == NO_ORACLE
+            or (self.cause == "requires" and not self.tokens)
+        )
         return self.score is None and not deliberate
 
     @property
     def published_grade(self) -> float | None:
         """What somebody else gave it, where that was imported with it."""
-        return next((one.value for one in self.metrics if one.name == PUBLISHED_GRADE), None)
+        return next(
+            (one.value for one in self.metrics if one.name == PUBLISHED_GRADE), None
+        )
 
     @property
     def is_contested(self) -> bool:
         """Whether rules decide otherwise than the published grade."""
         grade = self.published_grade
-        return grade is not None and self.upper is None and self.outcome != ("passed" if grade >= HALF else "failed")
+        return (
+            grade is not None
+            and self.upper is None
+            and self.outcome != ("passed" if grade >= HALF else "failed")
+        )
 
     def settle_score(self, end: Literal[0, 1]) -> Self:
         """Return it with the lower or the upper end of what it may have earned as its score."""
         if not self.is_open:
             return self
         score = self.upper_end if end else self.score or 0.0
-        return replace(self, score=score, upper=None, outcome=outcome_of(score, self.threshold))
+        return replace(
+            self, score=score, upper=None, outcome=outcome_of(score, self.threshold)
+        )
 
     @property
     def verdict(self) -> Automatic:
         """Score, reason and outcome, for a person to amend."""
-        return Automatic(score=self.score, reason=self.reason, outcome=self.outcome, upper=self.upper)
+        return Automatic(
+            score=self.score, reason=self.reason, outcome=self.outcome, upper=self.upper
+        )
 
     @property
     def conversation(self) -> ConversationName:
@@ -311,17 +343,37 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
         return f"{self.example} keeps its recorded verdict, because its script has changed: {self.why}"
 
 
-# The figure beside an imported answer that says what others gave it; from HALF on they passed it.
+# The figure beside an imported answer that says what others gave it; from HALF on they
+# passed it.
 PUBLISHED_GRADE = "published_grade"
 HALF = 0.5
 ORACLE = "oracle"
-# The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats.
-CONTROLS = frozenset({
-    ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
-    "nag", "notes", "inject", "skips",
-})  # fmt: skip
-# Those of the other agents that this package has: beside an agent of somebody's own they show what is possible.
-YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})
+# The agent specs, up to the `:`, of the control that is told what full marks ask for,
+# and of the cheats.
+CONTROLS = frozenset(
+    {
+        ORACLE,
+        "padded",
+        "dump",
+        "dump-always",
+        "recite",
+        "keywords",
+        "candidates",
+        "hedge",
+        "fixed",
+        "random",
+        "agree",
+        "nag",
+        "notes",
+        "inject",
+        "skips",
+    }
+)
+# Those of the other agents that this package has: beside an agent of somebody's own
+# they show what is possible.
+YARDSTICKS = frozenset(
+    {"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,7 +510,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     """Until what it was told could be found."""
 
 
-# The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look.
+# The label of the only memory span that a data set has, which is also `SPAN` where
+# unused plugins may look.
 WHOLE = "all"
 
 
@@ -473,7 +526,11 @@ def span_place(label: str) -> str:
 
 def at_span(agent: str, label: str) -> str:
     """Return an agent and its memory span as sentences have them: `full at 32k`, `full (isolated)`, `full`."""
-    return f"{agent} ({ISOLATED})" if label == ISOLATED else f"{agent} {span_place(label)}".strip()
+    return (
+        f"{agent} ({ISOLATED})"
+        if label == ISOLATED
+        else f"{agent} {span_place(label)}".strip()
+    )
 
 
 # How the first notice of such a run begins.
@@ -505,7 +562,9 @@ class RunResult(Struct, frozen=True, kw_only=True):
     @property
     def scenarios(self) -> tuple[ScenarioResult, ...]:
         """Every example of every conversation."""
-        return tuple(row for conversation in self.conversations for row in conversation.scenarios)
+        return tuple(
+            row for conversation in self.conversations for row in conversation.scenarios
+        )
 
 
 def ended_early(reason: str) -> str:
@@ -525,7 +584,14 @@ UNGRADED = 0.05
 
 def misjudged_checks(run: RunResult) -> str:
     """Return what the judge misjudged of answers with known grades, if that is too much; else ""."""
-    return next((one.why for one in run.prechecks if (one.kind, one.verdict) == ("checks", "wrong")), "")
+    return next(
+        (
+            one.why
+            for one in run.prechecks
+            if (one.kind, one.verdict) == ("checks", "wrong")
+        ),
+        "",
+    )
 
 
 def why_unmeasured(run: RunResult) -> str:
@@ -536,14 +602,16 @@ def why_unmeasured(run: RunResult) -> str:
     lost = sum(row.infrastructure for row in rows)
     if lost:
         reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
-        # One reason for all of them, such as a budget that was spent at the start, says more than their number.
+        # One reason for all of them, such as a budget that was spent at the start, says
+        # more than their number.
         [why] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
         return why or f"{lost_examples(lost, len(rows))}, not through memory"
     asked = [row for row in rows if row.judge_calls]
     ungraded = sum(row.cause == "ungraded" for row in asked)
     if ungraded > UNGRADED * len(asked):
         return (
-            f"the judge gave no grade for {ungraded} of {len(asked)} examples that asked it, more than {UNGRADED:.0%}"
+            f"the judge gave no grade for {ungraded} of {len(asked)} examples "
+            f"that asked it, more than {UNGRADED:.0%}"
         )
     return "" if any(row.scored for row in rows) else "nothing has a score"
 
@@ -558,9 +626,13 @@ class _Format(Struct):
     format: str = ""
 
 
-# What a number may be that is larger than any figure: as many digits before its point, or an exponent. One search for
-# each sign that may stand before it, because a search for a fixed sign is ten times as fast.
-_UNBOUNDED = tuple(re.compile(sign + rb"\s*-?(?:\d{18}|[\d.]+[eE]\+?\d)") for sign in (b":", rb"\[", b","))
+# What a number may be that is larger than any figure: as many digits before its point,
+# or an exponent. One search for each sign that may stand before it, because a search
+# for a fixed sign is ten times as fast.
+_UNBOUNDED = tuple(
+    re.compile(sign + rb"\s*-?(?:\d{18}|[\d.]+[eE]\+?\d)")
+    for sign in (b":", rb"\[", b",")
+)
 
 
 def read_results(path: Path) -> ConversationResult:
@@ -580,5 +652,7 @@ def read_results(path: Path) -> ConversationResult:
         raise LtmError(f"{path}: not a results file: {error}") from error
     result = record.get("format") if isinstance(record, dict) else None
     if result != FORMAT:
-        raise LtmError(f"{path}: not a results file of this version: format {result!r}, expected {FORMAT!r}")
+        raise LtmError(
+            f"{path}: not a results file of this version: format {result!r}, expected {FORMAT!r}"
+        )
     return from_record(ConversationResult, record, str(path))

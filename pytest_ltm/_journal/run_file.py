@@ -54,7 +54,9 @@ def write_run_file(folder: Path, run: RunFile) -> None:
     if run.source is None:
         del record["source"]
     else:
-        record["source"] = msgspec.to_builtins(run.source)  # without what is unknown of it
+        record["source"] = msgspec.to_builtins(
+            run.source
+        )  # without what is unknown of it
     # Without it nothing could be resumed: it outlives a loss of power.
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
@@ -77,12 +79,22 @@ def read_run_file(folder: Path) -> RunFile:
         raise ConfigurationError(f"{path}: not a run file that this version can resume")
     for name, kind in _KINDS.items():
         if not isinstance(record.get(name), kind):
-            raise ConfigurationError(f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}")
-    texts = [record["paths"], *(value for value in record["options"].values() if value is not True)]
-    if not all(isinstance(text, str) for value in texts for text in (value if isinstance(value, list) else [value])):
+            raise ConfigurationError(
+                f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}"
+            )
+    texts = [
+        record["paths"],
+        *(value for value in record["options"].values() if value is not True),
+    ]
+    if not all(
+        isinstance(text, str)
+        for value in texts
+        for text in (value if isinstance(value, list) else [value])
+    ):
         raise ConfigurationError(f"{path}: options and paths must be texts")
     return RunFile(
-        **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])}, source=source_of(folder)
+        **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])},
+        source=source_of(folder),
     )
 
 
@@ -92,12 +104,26 @@ def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:
     Nothing of a run of which nobody knows how it was started.
     """
     for name in (FILE, PARTS):
-        with contextlib.suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+        with contextlib.suppress(
+            OSError, ValueError, RecursionError, KeyError, TypeError
+        ):
             record = json.loads(read_regular(run / name))
-            parts = [{"run": record, "conversations": [*conversations]}] if name == FILE else record["parts"]
+            parts = (
+                [{"run": record, "conversations": [*conversations]}]
+                if name == FILE
+                else record["parts"]
+            )
             wanted = {*conversations}
-            kept = [part | {"conversations": sorted(wanted.intersection(part["conversations"]))} for part in parts]
-            return [part for part in kept if part["conversations"] and isinstance(part["run"], dict)]
+            kept = [
+                part
+                | {"conversations": sorted(wanted.intersection(part["conversations"]))}
+                for part in parts
+            ]
+            return [
+                part
+                for part in kept
+                if part["conversations"] and isinstance(part["run"], dict)
+            ]
     return []
 
 
@@ -115,7 +141,10 @@ def source_of(folder: Path) -> SourceRevision | None:
 
 def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
     """Return the files of this name in the folders of a run's conversations, in the order of the folders' names."""
-    pairs = ((ConversationName.of_folder(path.parent.name), path) for path in sorted(run.glob(f"*/{file}")))
+    pairs = (
+        (ConversationName.of_folder(path.parent.name), path)
+        for path in sorted(run.glob(f"*/{file}"))
+    )
     return {name: path for name, path in pairs if name is not None}
 
 
@@ -131,15 +160,21 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
             name = read_regular(ltm_dir / LATEST).decode().strip()
         except (OSError, ValueError):
             raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
-    if runs.is_dir() and name in {path.name for path in runs.iterdir() if path.is_dir()}:
+    if runs.is_dir() and name in {
+        path.name for path in runs.iterdir() if path.is_dir()
+    }:
         return runs / name
     if text not in {"", LATEST} and os.path.isdir(base / text):  # noqa: PTH112 - a path object refuses a long name
         return base / text
     known = [path.name for path in newest_first(ltm_dir)]
     if not known:
-        raise ConfigurationError(f"there is no run {name!r}: there are no runs in {runs}")
+        raise ConfigurationError(
+            f"there is no run {name!r}: there are no runs in {runs}"
+        )
     few = ", ".join([LATEST, *known[:_FEW]]) + (" ..." if len(known) > _FEW else "")
-    raise ConfigurationError(f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *known])} Runs: {few}")
+    raise ConfigurationError(
+        f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *known])} Runs: {few}"
+    )
 
 
 def newest_first(ltm_dir: Path) -> list[Path]:
@@ -150,7 +185,11 @@ def newest_first(ltm_dir: Path) -> list[Path]:
 def folders_by_age(folder: Path) -> list[Path]:
     """Return the folders within a folder in the same order; not those that are being built, which begin with a dot."""
     try:
-        paths = (path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        paths = (
+            path
+            for path in folder.iterdir()
+            if path.is_dir() and not path.name.startswith(".")
+        )
         return sorted(paths, key=_run_sort_key, reverse=True)
     except OSError:
         return []
@@ -158,7 +197,11 @@ def folders_by_age(folder: Path) -> list[Path]:
 
 def cut_short(run: Path) -> bool:
     """Return whether a run had begun to talk when its process ended, and nobody wrote down what it came to."""
-    if (run / SUMMARY).exists() or not (run / FILE).is_file() or not any(run.glob("*/journal.jsonl")):
+    if (
+        (run / SUMMARY).exists()
+        or not (run / FILE).is_file()
+        or not any(run.glob("*/journal.jsonl"))
+    ):
         return False
     with contextlib.suppress(OSError):
         return not lock_holder(run)  # it may be going on
@@ -179,23 +222,37 @@ def run_start_time(run: Path) -> datetime | None:
     if moment := _time_in_run_id(run):
         return moment
     with contextlib.suppress(OSError, ValueError, OverflowError):
-        return datetime.fromtimestamp(int(_run_sort_key(run)[1]), timezone.utc) if run.is_dir() else None
+        return (
+            datetime.fromtimestamp(int(_run_sort_key(run)[1]), timezone.utc)
+            if run.is_dir()
+            else None
+        )
     return None
 
 
 def _time_in_run_id(run: Path) -> datetime | None:
     try:
-        return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(tzinfo=timezone.utc)
+        return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(
+            tzinfo=timezone.utc
+        )
     except ValueError:  # a name of somebody's own
         return None
 
 
 _STAMP = len("20260105-101500")
 _FEW = 5
-_KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
+_KINDS = {
+    "run": str,
+    "options": dict,
+    "paths": list,
+    "folder": str,
+    "settings": dict,
+    "versions": dict,
+}
 
 
-# --- The commit that is tested, read from the files of `.git` and from a CI job's environment: git itself is never run.
+# --- The commit that is tested, read from the files of `.git` and from a CI job's
+# environment: git itself is never run.
 
 
 class SourceRevision(Struct, frozen=True, omit_defaults=True):
@@ -211,7 +268,8 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST = 1_000_000
 # Of a branch's name, in characters.
 _LONGEST = 200
-# By CI system: the variable with the commit, and those with its branch, the first that is set.
+# By CI system: the variable with the commit, and those with its branch, the first that
+# is set.
 _CI = (
     ("GITHUB_SHA", ("GITHUB_HEAD_REF", "GITHUB_REF_NAME")),
     ("CI_COMMIT_SHA", ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME")),
@@ -221,11 +279,13 @@ _CI = (
 )
 
 
-def source_revision(folder: Path, environment: Mapping[str, str] = os.environ) -> SourceRevision | None:
+def source_revision(
+    folder: Path, environment: Mapping[str, str] = os.environ
+) -> SourceRevision | None:
     """Return what is checked out in a folder; None if that is unknown. It raises nothing.
 
-    A CI job says which branch its commit belongs to, because it checks out no branch, and both where the code was
-    copied without its repository.
+    A CI job says which branch its commit belongs to, because it checks out no branch,
+    and both where the code was copied without its repository.
     """
     result = _checked_out(folder)
     if result and result.branch:
@@ -233,25 +293,44 @@ def source_revision(folder: Path, environment: Mapping[str, str] = os.environ) -
     for variable, branches in _CI:
         commit = environment.get(variable, "")
         if _HASH.fullmatch(commit) and (result is None or result.commit == commit):
-            branch = next((name for each in branches if (name := environment.get(each))), "")
+            branch = next(
+                (name for each in branches if (name := environment.get(each))), ""
+            )
             return SourceRevision(commit, branch[:_LONGEST])
     return result
 
 
 def _checked_out(folder: Path) -> SourceRevision | None:
     try:
-        git = next(path / ".git" for path in (folder, *folder.parents) if (path / ".git").exists())
+        git = next(
+            path / ".git"
+            for path in (folder, *folder.parents)
+            if (path / ".git").exists()
+        )
         if git.is_file():  # of a worktree or a submodule
-            git = git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            git = (
+                git.parent
+                / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            )
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref:"):
             return SourceRevision(head) if _HASH.fullmatch(head) else None
         ref = head.removeprefix("ref:").strip()
-        common = git / _read_text(git / "commondir") if (git / "commondir").exists() else git
-        commit = _read_text(git / ref) or _read_text(common / ref) or _packed_ref(common / "packed-refs", ref)
+        common = (
+            git / _read_text(git / "commondir") if (git / "commondir").exists() else git
+        )
+        commit = (
+            _read_text(git / ref)
+            or _read_text(common / ref)
+            or _packed_ref(common / "packed-refs", ref)
+        )
     except (StopIteration, OSError, ValueError):
         return None
-    return SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST]) if _HASH.fullmatch(commit) else None
+    return (
+        SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST])
+        if _HASH.fullmatch(commit)
+        else None
+    )
 
 
 def _read_text(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Timings: latencies, retries and interruptions, apart from the journal so that equal runs have equal journals.
 
-Nothing depends on them but sums of seconds: what cannot be read of them is left out, and told. Each line has a checksum
-of its own; one that is damaged spoils no other.
+Nothing depends on them but sums of seconds: what cannot be read of them is left out,
+and told. Each line has a checksum of its own; one that is damaged spoils no other.
 """
 
 # Annotations are evaluated here, because they say how each field is read.
@@ -125,7 +125,17 @@ class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
 
 
 Timing: TypeAlias = (
-    ReplyTime | TellTime | SettleTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
+    ReplyTime
+    | TellTime
+    | SettleTime
+    | Retry
+    | JudgeTime
+    | JudgeRetry
+    | UserTime
+    | UserRetry
+    | Resumed
+    | Began
+    | Ended
 )
 _LINES: RecordCodec[Timing] = RecordCodec(get_args(Timing), "these timings")
 T = TypeVar("T", bound=Timing)
@@ -154,7 +164,9 @@ class Timings:
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            line = encode_record(replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime))
+            line = encode_record(
+                replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime)
+            )
             append_line(self._file, Chain().seal_line(line))
 
     def sync(self) -> None:
@@ -178,7 +190,11 @@ def decode_timing(line: bytes, where: str) -> Timing:
 
 def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
     """Yield the timings of one kind that can be read; no file holds none."""
-    return (timing for timing in iter_readable(path, decode_timing) if isinstance(timing, kind))
+    return (
+        timing
+        for timing in iter_readable(path, decode_timing)
+        if isinstance(timing, kind)
+    )
 
 
 def load_all_timings(path: Path) -> tuple[list[Timing], str]:
@@ -206,7 +222,11 @@ def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:
 
     def until_killed(end: int) -> float:
         last, began = times[end - 1] if end else None, open_at.pop()
-        return began.after + max((last - began.at).total_seconds(), 0.0) if last and began.at else began.after
+        return (
+            began.after + max((last - began.at).total_seconds(), 0.0)
+            if last and began.at
+            else began.after
+        )
 
     for part in parts:
         if isinstance(part, Ended):

@@ -10,10 +10,22 @@ from random import Random
 from string import Template
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._calls import FORMS, names_model, open_model, read_model, suggest_provider
+from pytest_ltm._calls import (
+    FORMS,
+    names_model,
+    open_model,
+    read_model,
+    suggest_provider,
+)
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, describe_error
+from pytest_ltm._storage.errors import (
+    AgentError,
+    AgentFault,
+    DatasetError,
+    TransientFault,
+    describe_error,
+)
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import find_agent
 
@@ -42,19 +54,25 @@ class AskedModel:
         except DatasetError:
             raise
         except (AgentFault, AgentError) as error:
-            raise DatasetError(f"--model {self._name}: {error}. What is complete is kept: run it again") from error
+            raise DatasetError(
+                f"--model {self._name}: {error}. What is complete is kept: run it again"
+            ) from error
         except Exception as error:
             what = f"raised {describe_error(error)}. What is complete is kept"
             raise DatasetError(f"--model {self._name}: {what}") from error
         if not isinstance(text, str):
-            raise DatasetError(f"--model {self._name}: must return a text, returned {text!r:.80}")
+            raise DatasetError(
+                f"--model {self._name}: must return a text, returned {text!r:.80}"
+            )
         self.characters += len(prompt) + len(text)
         return text
 
     @property
     def cost(self) -> str:
         """What it took, in a sentence."""
-        used = ", ".join(f"{count} {name} tokens" for name, count in self.tokens.items())
+        used = ", ".join(
+            f"{count} {name} tokens" for name, count in self.tokens.items()
+        )
         return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
 
 
@@ -77,7 +95,11 @@ def author_session(spec: str) -> Iterator[AskedModel]:
             retries = Retries(most=_MORE, rng=Random())
             # a new agent for each prompt: it must not remember the last one
             speaker = AgentCaller(
-                source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=retries
+                source.make(),
+                timeout=_SECONDS,
+                name=source.spec,
+                owned=source.owned,
+                retries=retries,
             )
             try:
                 return speaker.ask(prompt).text
@@ -88,14 +110,20 @@ def author_session(spec: str) -> Iterator[AskedModel]:
         return
     if not names_model(spec):
         hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
-        function = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
+        function = DottedPath(
+            spec, what="--model", error=DatasetError, hint=hint
+        ).resolve()
         if not callable(function):
-            raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {function!r:.80}")
+            raise DatasetError(
+                f"--model {spec}: is not a function from a prompt to a text, but {function!r:.80}"
+            )
         yield AskedModel(spec, cast("Callable[[str], str]", function))
         return
     chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
     completions = open_model(chosen)
-    asked = AskedModel(spec, lambda prompt: _complete_with_retries(completions, asked, prompt))
+    asked = AskedModel(
+        spec, lambda prompt: _complete_with_retries(completions, asked, prompt)
+    )
     try:
         yield asked
     finally:
@@ -107,16 +135,24 @@ def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> 
     try:
         from tenacity import Retrying, retry_if_exception, stop_after_attempt
     except ImportError:
-        raise DatasetError("a model that writes data needs more: pip install 'pytest-ltm[openai]'") from None
+        raise DatasetError(
+            "a model that writes data needs more: pip install 'pytest-ltm[openai]'"
+        ) from None
 
     def may_pass(error: BaseException) -> bool:
         status = getattr(error, "status_code", 0)
-        return isinstance(error, TransientFault) or status in {408, 409, 425, 429} or status >= 500
+        return (
+            isinstance(error, TransientFault)
+            or status in {408, 409, 425, 429}
+            or status >= 500
+        )
 
     rng = Random()  # tenacity's own waits draw from the module-level generator
     retrying = Retrying(
         stop=stop_after_attempt(_CALLS),
-        wait=lambda state: rng.uniform(0, min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1))),
+        wait=lambda state: rng.uniform(
+            0, min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1))
+        ),
         retry=retry_if_exception(may_pass),
         reraise=True,
     )
@@ -127,7 +163,8 @@ def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> 
     return str(answer.text)
 
 
-# --- What a model wrote: JSON of the form asked for, or it is told what is wrong and asked again.
+# --- What a model wrote: JSON of the form asked for, or it is told what is wrong and
+# asked again.
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
@@ -143,7 +180,11 @@ def parse_json_answer(text: str) -> Any:
 
 def prompt_of(known: Mapping[str, str], step: str, **parts: object) -> str:
     """Return the prompt of a step, one of the texts known; parts other than texts are filled in as JSON."""
-    others = {name: json.dumps(part, ensure_ascii=False) for name, part in parts.items() if not isinstance(part, str)}
+    others = {
+        name: json.dumps(part, ensure_ascii=False)
+        for name, part in parts.items()
+        if not isinstance(part, str)
+    }
     return Template(known[step]).substitute(parts | others, json=_JSON)
 
 
@@ -153,7 +194,9 @@ _AGAIN = "\n\nYour last answer began:\n{answer}\nIt cannot be used: {wrong}\nAns
 _SHOWN = 600
 
 
-def written_by(model: Model, prompt: str, read: Callable[[Any], _Read], what: str) -> _Read:
+def written_by(
+    model: Model, prompt: str, read: Callable[[Any], _Read], what: str
+) -> _Read:
     """Return what the model wrote once `read` takes it; the ValueError of `read` is what the model is told.
 
     Raises DatasetError if it cannot be used after some tries.
@@ -166,7 +209,9 @@ def written_by(model: Model, prompt: str, read: Callable[[Any], _Read], what: st
         except ValueError as error:
             wrong = str(error)
             asked = prompt + _AGAIN.format(answer=text[:_SHOWN], wrong=wrong)
-    raise DatasetError(f"{what}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept")
+    raise DatasetError(
+        f"{what}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept"
+    )
 
 
 def require(holds: bool, wrong: str) -> None:

@@ -22,9 +22,13 @@ from pytest_ltm.agents.reader.reader import Reader
 
 # What cheats say where nothing is asked.
 OKAY = "Okay."
-_ASKS = lazy_pattern(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
+_ASKS = lazy_pattern(
+    r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE
+)
 _REMINDER = lazy_pattern(r"\b(?:remind(?:er)?|nudge|tell me)\b", re.IGNORECASE)
-_MOMENT = lazy_pattern(r"\b(?:UTC|noon|tomorrow|hours?|minutes?|weeks?|\w*days?)\b", re.IGNORECASE)
+_MOMENT = lazy_pattern(
+    r"\b(?:UTC|noon|tomorrow|hours?|minutes?|weeks?|\w*days?)\b", re.IGNORECASE
+)
 _SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*")
 
 
@@ -109,14 +113,20 @@ class Keywords(Cheat):
     def answer(self, question: str) -> str:
         """Return the sentences in the order in which they were said."""
         asked = content_stems(question)
-        said = dict.fromkeys(result.strip() for text in self.told for result in _SENTENCE.findall(text))
-        return " ".join(sentence for sentence in said if asked & content_stems(sentence)) or OKAY
+        said = dict.fromkeys(
+            result.strip() for text in self.told for result in _SENTENCE.findall(text)
+        )
+        return (
+            " ".join(sentence for sentence in said if asked & content_stems(sentence))
+            or OKAY
+        )
 
 
 _COLOUR = r"""\b(?:amber|beige|black|blue|bronze|brown|coral|cream|crimson|cyan|emerald|green|indigo|ivory|khaki|
 lavender|lilac|magenta|maroon|mauve|ochre|olive|orange|pink|purple|red|scarlet|silver|tan|teal|turquoise|violet|white|
 yellow)\b"""
-# What a question asks for, and what may be it: colours, places, names, numbers, or names and numbers.
+# What a question asks for, and what may be it: colours, places, names, numbers, or
+# names and numbers.
 _KINDS = tuple(
     (lazy_pattern(asked, re.IGNORECASE), lazy_pattern(candidate, re.VERBOSE))
     for asked, candidate in (
@@ -138,12 +148,22 @@ class Candidates(Cheat):
 
     def of_kind(self, question: str) -> list[str]:
         """Return all candidates, each once, the newest last."""
-        candidate = next(candidate for asked, candidate in _KINDS if asked.search(question))
-        result = [one for text in self.told for one in candidate.findall(text) if one.lower() not in STOP_WORDS]
+        candidate = next(
+            candidate for asked, candidate in _KINDS if asked.search(question)
+        )
+        result = [
+            one
+            for text in self.told
+            for one in candidate.findall(text)
+            if one.lower() not in STOP_WORDS
+        ]
         return list(dict.fromkeys(reversed(result)))[::-1]
 
 
-_HEDGES = {"": "It is either {one} or {other}.", "unsure": "I am not sure. Perhaps it is {one}, or perhaps {other}."}
+_HEDGES = {
+    "": "It is either {one} or {other}.",
+    "unsure": "I am not sure. Perhaps it is {one}, or perhaps {other}.",
+}
 
 
 class Hedge(Candidates):
@@ -155,7 +175,9 @@ class Hedge(Candidates):
         super().__init__(argument)
         if argument not in _HEDGES:
             near = did_you_mean(argument, _HEDGES)
-            raise AgentError(f"agent 'hedge:{argument}':{near} Write 'hedge' or 'hedge:unsure'.")
+            raise AgentError(
+                f"agent 'hedge:{argument}':{near} Write 'hedge' or 'hedge:unsure'."
+            )
         self._words = _HEDGES[argument]
 
     def answer(self, question: str) -> str:
@@ -172,7 +194,9 @@ class Fixed(Cheat):
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         if argument != "last" and not (argument.isdecimal() and int(argument)):
-            raise AgentError(f"agent 'fixed:{argument}': which place? Write it as in 'fixed:1' or 'fixed:last'.")
+            raise AgentError(
+                f"agent 'fixed:{argument}': which place? Write it as in 'fixed:1' or 'fixed:last'."
+            )
         self._place = -1 if argument == "last" else int(argument) - 1
 
     def answer(self, question: str) -> str:
@@ -180,7 +204,9 @@ class Fixed(Cheat):
         items = [line for line in question.splitlines() if BULLET.match(line)]
         if len(items) > max(self._place, 0):
             return answer_in_form(question, BULLET.sub("", items[self._place]).strip())
-        return answer_in_form(question, str(self._place + 1) if self._place >= 0 else "The last one.")
+        return answer_in_form(
+            question, str(self._place + 1) if self._place >= 0 else "The last one."
+        )
 
 
 class Random(Cheat):
@@ -191,8 +217,14 @@ class Random(Cheat):
 
     def answer(self, question: str) -> str:
         """Return one of them."""
-        items = [BULLET.sub("", line).strip() for line in question.splitlines() if BULLET.match(line)]
-        numbers = "123456" if re.search(r"\b(?:option|number|digit)\b", question) else ""
+        items = [
+            BULLET.sub("", line).strip()
+            for line in question.splitlines()
+            if BULLET.match(line)
+        ]
+        numbers = (
+            "123456" if re.search(r"\b(?:option|number|digit)\b", question) else ""
+        )
         guesses = items or list(numbers) or [*re.findall(r"\w+", question), "Yes", "No"]
         return answer_in_form(question, random.Random(question).choice(guesses))
 
@@ -214,7 +246,11 @@ class Nag(Cheat):
 
     def answer(self, question: str) -> str:
         """Return a reminder."""
-        reminders = [text for text in self.told if _REMINDER.search(text) and _MOMENT.search(text)]
+        reminders = [
+            text
+            for text in self.told
+            if _REMINDER.search(text) and _MOMENT.search(text)
+        ]
         tasks = [task for text in reminders for task in text.rsplit(" to ", 1)[1:]]
         if not tasks or _REMINDER.search(question):
             return OKAY
@@ -249,7 +285,8 @@ def answer_in_form(question: str, answer: str) -> str:
     return json.dumps({"answer": answer}) if '"answer"' in question else answer
 
 
-# --- A rule that somebody writes in an afternoon: three yes-or-no questions about form that tell filler from scenarios.
+# --- A rule that somebody writes in an afternoon: three yes-or-no questions about form
+# that tell filler from scenarios.
 
 # One after the other, each depending on the answers before.
 QUESTIONS = 3
@@ -259,7 +296,8 @@ _LENGTHS = (6, 8, 10, 12, 15, 20, 25, 30, 40, 60, 90, 150, 300, 600)
 _MARKS = "?!:;,.-\"()'“…{["
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-# Whether it is filler; or a question, what follows if the answer is yes, and what follows if it is no.
+# Whether it is filler; or a question, what follows if the answer is yes, and what
+# follows if it is no.
 FormTree: TypeAlias = "bool | tuple[str, Any, Any]"
 
 
@@ -281,10 +319,20 @@ def form_of(text: str) -> frozenset[str]:
     yes |= {f"more than {n} line breaks" for n in (0, 1, 3, 8) if lines > n}
     yes |= {f"has {mark}" for mark in _MARKS if mark in text}
     yes |= {f"more than one {mark}" for mark in ".,?" if text.count(mark) > 1}
-    yes |= {f"begins with {stripped[0]}", f"ends in {stripped[-1]}", *(f"word {word}" for word in _words(text))}
+    yes |= {
+        f"begins with {stripped[0]}",
+        f"ends in {stripped[-1]}",
+        *(f"word {word}" for word in _words(text)),
+    }
     if re.search(r"\d", text):
         yes.add("has a digit")
-    kind = "letter" if stripped[0].isalpha() else "digit" if stripped[0].isdigit() else "mark"
+    kind = (
+        "letter"
+        if stripped[0].isalpha()
+        else "digit"
+        if stripped[0].isdigit()
+        else "mark"
+    )
     return frozenset(yes | {f"begins with a {kind}"})
 
 
@@ -294,35 +342,61 @@ def _words(text: str) -> set[str]:
 
 def learn_tree(samples: Sequence[FormSample]) -> FormTree:
     """Return the tree that tells most of what it has seen, filler and scenarios weighing the same."""
-    used = Counter(word for sample in samples if sample.is_filler for word in _words(sample.text))
+    used = Counter(
+        word for sample in samples if sample.is_filler for word in _words(sample.text)
+    )
     asked = {f"word {word}" for word, _ in used.most_common(WORDS)}
     known = [(form_of(sample.text), sample.is_filler) for sample in samples]
-    asked |= {question for form, _ in known for question in form if not question.startswith("word ")}
+    asked |= {
+        question
+        for form, _ in known
+        for question in form
+        if not question.startswith("word ")
+    }
     filler = sum(is_filler for _, is_filler in known)
     weights = (0.5 / max(len(known) - filler, 1), 0.5 / max(filler, 1))
-    return _grown([(form & asked, is_filler) for form, is_filler in known], sorted(asked), weights, QUESTIONS)
+    return _grown(
+        [(form & asked, is_filler) for form, is_filler in known],
+        sorted(asked),
+        weights,
+        QUESTIONS,
+    )
 
 
 def _grown(
-    known: Sequence[tuple[Collection[str], bool]], asked: Sequence[str], weights: tuple[float, float], left: int
+    known: Sequence[tuple[Collection[str], bool]],
+    asked: Sequence[str],
+    weights: tuple[float, float],
+    left: int,
 ) -> FormTree:
     filler = sum(is_filler for _, is_filler in known)
     sides = weights[0] * (len(known) - filler), weights[1] * filler
     if not left or not min(sides):
         return sides[1] > sides[0]
-    yes = Counter((question, is_filler) for form, is_filler in known for question in form)
+    yes = Counter(
+        (question, is_filler) for form, is_filler in known for question in form
+    )
 
     def impurity(one: str) -> float:
         """Return Gini's impurity that a question leaves, from the weights of scenarios and filler on both sides."""
         having = (weights[0] * yes[one, False], weights[1] * yes[one, True])
         pairs = (having, (sides[0] - having[0], sides[1] - having[1]))
-        return sum(2 * one * other / (one + other) for one, other in pairs if one + other > 0)
+        return sum(
+            2 * one * other / (one + other) for one, other in pairs if one + other > 0
+        )
 
     question = min(asked, key=impurity)
-    having, lacking = ([one for one in known if (question in one[0]) is answer] for answer in (True, False))
+    having, lacking = (
+        [one for one in known if (question in one[0]) is answer]
+        for answer in (True, False)
+    )
     if not having or not lacking:
         return sides[1] > sides[0]
-    return question, _grown(having, asked, weights, left - 1), _grown(lacking, asked, weights, left - 1)
+    return (
+        question,
+        _grown(having, asked, weights, left - 1),
+        _grown(lacking, asked, weights, left - 1),
+    )
 
 
 def says_filler(tree: FormTree, form: Collection[str]) -> bool:
@@ -337,7 +411,9 @@ def share_told_apart(tree: FormTree, samples: Iterable[FormSample]) -> float:
     """Return the share of messages that the tree calls what they are, filler and scenarios weighing the same."""
     right, of = Counter[bool](), Counter[bool]()
     for sample in samples:
-        right[sample.is_filler] += says_filler(tree, form_of(sample.text)) is sample.is_filler
+        right[sample.is_filler] += (
+            says_filler(tree, form_of(sample.text)) is sample.is_filler
+        )
         of[sample.is_filler] += 1
     return sum(right[side] / of[side] for side in of) / max(len(of), 1)
 
@@ -377,7 +453,10 @@ def make_skipping(argument: str) -> AgentSource:
     except (OSError, ValueError) as error:
         cure = "write a size and the file of a tree, as in 'skips:8k:t.json'"
         raise AgentError(f"agent 'skips:{argument}': {cure}") from error
-    return agent_source(partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"), spec=f"skips:{argument}")
+    return agent_source(
+        partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"),
+        spec=f"skips:{argument}",
+    )
 
 
 def _read_tree(tree: Any) -> FormTree:
@@ -392,24 +471,58 @@ def _read_tree(tree: Any) -> FormTree:
 
 def _make_cheat(name: str, agent: type[Cheat], argument: str) -> AgentSource:
     if argument and not agent.takes_argument:
-        raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+        raise AgentError(
+            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
+        )
     if not agent.takes_argument:
         return agent_source(agent, spec=name)
-    agent(argument)  # an argument that it cannot have is an error now, not in the first conversation
-    return agent_source(partial(agent, argument), spec=f"{name}:{argument}" if argument else name)
+    agent(
+        argument
+    )  # an argument that it cannot have is an error now, not in the first conversation
+    return agent_source(
+        partial(agent, argument), spec=f"{name}:{argument}" if argument else name
+    )
 
 
 _AGENTS: Mapping[str, type[Cheat]] = {
-    "dump": Dump, "dump-always": DumpAlways, "keywords": Keywords, "candidates": Candidates, "random": Random,
-    "agree": Agree, "nag": Nag, "notes": Notes, "inject": Inject, "recite": Recite, "hedge": Hedge, "fixed": Fixed,
-}  # fmt: skip
-# What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it.
+    "dump": Dump,
+    "dump-always": DumpAlways,
+    "keywords": Keywords,
+    "candidates": Candidates,
+    "random": Random,
+    "agree": Agree,
+    "nag": Nag,
+    "notes": Notes,
+    "inject": Inject,
+    "recite": Recite,
+    "hedge": Hedge,
+    "fixed": Fixed,
+}
+# What stands before the `:` of a cheat's spec, and what makes its agents from what
+# stands behind it.
 CHEATS: dict[str, Callable[[str], AgentSource]] = {
-    **{name: partial(_make_cheat, name, agent) for name, agent in _AGENTS.items()}, "skips": make_skipping
-}  # fmt: skip
+    **{name: partial(_make_cheat, name, agent) for name, agent in _AGENTS.items()},
+    "skips": make_skipping,
+}
 # What a suite is attacked with.
 SPECS = (
-    "silent", "echo", "agree", "random", "fixed:1", "fixed:last", "recite:2k", "keywords", "dump", "dump-always",
-    "candidates", "hedge", "hedge:unsure", "nag", "notes", "inject", "padded:politeness:1500:window:4k",
-    "padded:question:1500:window:4k", "padded:filler:1500:window:4k",
-)  # fmt: skip
+    "silent",
+    "echo",
+    "agree",
+    "random",
+    "fixed:1",
+    "fixed:last",
+    "recite:2k",
+    "keywords",
+    "dump",
+    "dump-always",
+    "candidates",
+    "hedge",
+    "hedge:unsure",
+    "nag",
+    "notes",
+    "inject",
+    "padded:politeness:1500:window:4k",
+    "padded:question:1500:window:4k",
+    "padded:filler:1500:window:4k",
+)

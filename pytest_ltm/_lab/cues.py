@@ -1,7 +1,8 @@
 """Surface cues: how much of some texts can be told from others by words, lengths and places alone.
 
-A cue is what a text has: a word, two or three in a row, the size of its length, its place. A detector goes by all of
-them (naive Bayes) or by the one that tells most. It learns in some conversations and is measured in others.
+A cue is what a text has: a word, two or three in a row, the size of its length, its
+place. A detector goes by all of them (naive Bayes) or by the one that tells most. It
+learns in some conversations and is measured in others.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from msgspec import Struct
 
 # How many of the other words are let through while evidence is looked for.
 SHARES = (0.01, 0.05)
-# In so many parts conversations are learned without and looked through in turn; fewer where there are fewer.
+# In so many parts conversations are learned without and looked through in turn; fewer
+# where there are fewer.
 FOLDS = 5
 
 Cue: TypeAlias = str
@@ -27,7 +29,8 @@ Cue: TypeAlias = str
 _WORD = re.compile(r"\w+|[^\w\s]")
 # Words in a row.
 _LONGEST = 3
-# Phrases that say nothing are added to those of each text, or a text of one word would be the surest.
+# Phrases that say nothing are added to those of each text, or a text of one word would
+# be the surest.
 _SILENT = 5
 # Length and place weigh as much as a phrase does in a text that has so many.
 _SHAPE = 10
@@ -71,7 +74,9 @@ class Text(Struct, frozen=True, dict=True):
         told = rows = ["^", *words]
         none = set(words)
         for more in range(1, _LONGEST):
-            rows = [f"{row} {word}" for row, word in zip(rows, told[more:], strict=False)]
+            rows = [
+                f"{row} {word}" for row, word in zip(rows, told[more:], strict=False)
+            ]
             none.update(rows)
         return frozenset(none - {"^"})
 
@@ -92,7 +97,9 @@ class CueRecall(Struct, frozen=True):
     @property
     def lift_over_chance(self) -> tuple[float, ...]:
         """How many times as much as chance would find."""
-        return tuple(recall / share for recall, share in zip(self.recalls, SHARES, strict=True))
+        return tuple(
+            recall / share for recall, share in zip(self.recalls, SHARES, strict=True)
+        )
 
 
 # Score, text, and whether it is sought; the surest first.
@@ -101,7 +108,9 @@ Ranked: TypeAlias = "tuple[tuple[float, Text, bool], ...]"
 Detector: TypeAlias = "Callable[[CueCounts], Callable[[CueCandidate], float]]"
 
 
-def rank_by_cues(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector) -> tuple[Ranked, ...]:
+def rank_by_cues(
+    texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector
+) -> tuple[Ranked, ...]:
     """Return the texts of each part, ranked by what the detector learned in the other parts.
 
     None where what is sought is in one part only: there is nothing to learn from.
@@ -111,7 +120,9 @@ def rank_by_cues(texts: Sequence[Text], sought: Callable[[Text], bool], detector
     part = {group: number % folds for number, group in enumerate(groups)}
     if len({part[text.group] for text in texts if sought(text)}) < 2:
         return ()
-    known = [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
+    known = [
+        CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts
+    ]
     whole = CueCounts.count_cues(known)
     ranked = []
     for fold in range(folds):
@@ -173,8 +184,9 @@ class CueCounts(Struct, frozen=True):
     def weight(self, cue: Cue) -> float:
         """Return the log of how many times more likely the cue is in what is sought.
 
-        log((a + 1) / (a' + 1)) - log((b + 1) / (b' + 1)), a and b the texts on both sides that have it, a' and b' as
-        many as there would be if it told nothing: one seen once or never weighs next to nothing.
+        log((a + 1) / (a' + 1)) - log((b + 1) / (b' + 1)), a and b the texts on both
+        sides that have it, a' and b' as many as there would be if it told nothing: one
+        seen once or never weighs next to nothing.
         """
         a, b = self.sought[cue], self.others[cue]
         share = (a + b) / sum(self.texts)
@@ -190,50 +202,84 @@ class CueCounts(Struct, frozen=True):
 
     def telling(self, least: int = 1) -> list[Cue]:
         """Return the cues that tell what is sought and were seen in so many texts of it, those that tell most first."""
-        often = [cue for cue, count in self.sought.items() if count >= least and self.weight(cue) > 0]
+        often = [
+            cue
+            for cue, count in self.sought.items()
+            if count >= least and self.weight(cue) > 0
+        ]
         return sorted(often, key=lambda cue: (-self.information_gain(cue), cue))
 
 
-def best_cues(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
+def best_cues(
+    texts: Sequence[Text], sought: Callable[[Text], bool], most: int
+) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
-    seen = CueCounts.count_cues([CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts])
+    seen = CueCounts.count_cues(
+        [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
+    )
     kept: list[Cue] = []
     for cue in seen.telling(_OFTEN):
         if len(kept) < most and not any(cue in had or had in cue for had in kept):
             kept.append(cue)
-    return tuple(f"{cue!r} {seen.sought[cue]} of {seen.texts[0]}, {seen.others[cue]} else" for cue in kept)
+    return tuple(
+        f"{cue!r} {seen.sought[cue]} of {seen.texts[0]}, {seen.others[cue]} else"
+        for cue in kept
+    )
 
 
 def _log_likelihood(count: int, of: int, share: float) -> float:
     missing = of - count
-    return (count * math.log(share) if count else 0) + (missing * math.log(1 - share) if missing else 0)
+    return (count * math.log(share) if count else 0) + (
+        missing * math.log(1 - share) if missing else 0
+    )
 
 
 def cue_recall(
-    kind: str, parts: Sequence[Ranked], counts: Callable[[Text], bool] = bool, cues: tuple[str, ...] = ()
+    kind: str,
+    parts: Sequence[Ranked],
+    counts: Callable[[Text], bool] = bool,
+    cues: tuple[str, ...] = (),
 ) -> CueRecall | None:
     """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
-    held = [part for part in parts if any(sought and counts(text) for _, text, sought in part)]
+    held = [
+        part
+        for part in parts
+        if any(sought and counts(text) for _, text, sought in part)
+    ]
     total = sum(counts(text) for part in held for _, text, sought in part if sought)
     if not total:
         return None
     counted = [_count_found(part, counts) for part in held]
-    recalls = tuple(sum(numbers) / total for numbers in zip(*(numbers for numbers, *_ in counted), strict=True))
-    order = sum(first for _, first, _ in counted) / max(sum(of for *_, of in counted), 1)
+    recalls = tuple(
+        sum(numbers) / total
+        for numbers in zip(*(numbers for numbers, *_ in counted), strict=True)
+    )
+    order = sum(first for _, first, _ in counted) / max(
+        sum(of for *_, of in counted), 1
+    )
     return CueRecall(kind, total, recalls, order, cues)
 
 
-def _count_found(part: Ranked, counts: Callable[[Text], bool]) -> tuple[list[float], float, int]:
+def _count_found(
+    part: Ranked, counts: Callable[[Text], bool]
+) -> tuple[list[float], float, int]:
     """Return how many were found before each share of the others' words was used up: of equal scores a share.
 
-    Then in how many pairs of a sought text and another the sought one comes first, and the number of pairs.
+    Then in how many pairs of a sought text and another the sought one comes first, and
+    the number of pairs.
     """
-    words, others = sum(text.cost for _, text, sought in part if not sought), sum(not sought for *_, sought in part)
+    words, others = (
+        sum(text.cost for _, text, sought in part if not sought),
+        sum(not sought for *_, sought in part),
+    )
     left, numbers = [share * words for share in SHARES], [0.0 for _ in SHARES]
     first = later = 0.0
     for rank, (_, equal) in enumerate(groupby(part, key=lambda each: each[0])):
         tied = list(equal)
-        beside, cost = sum(not sought for *_, sought in tied), sum(text.cost for _, text, sought in tied if not sought)
+        beside, cost = (
+            sum(not sought for *_, sought in tied),
+            sum(text.cost for _, text, sought in tied if not sought),
+        )
         mine = sum(sought and counts(text) for _, text, sought in tied)
         for place, room in enumerate(left):
             if room > 0 or not rank:
@@ -241,4 +287,8 @@ def _count_found(part: Ranked, counts: Callable[[Text], bool]) -> tuple[list[flo
                 left[place] -= cost
         first += mine * (others - later - beside / 2)
         later += beside
-    return numbers, first, others * sum(sought and counts(text) for _, text, sought in part)
+    return (
+        numbers,
+        first,
+        others * sum(sought and counts(text) for _, text, sought in part),
+    )

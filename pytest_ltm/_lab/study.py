@@ -13,7 +13,8 @@ from pytest_ltm._cli.pytest_runs import play_run
 from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._results.statistics.totals import group_by
 
-# An example, and the spec of the agent that played it: labels may be shortened, specs never are.
+# An example, and the spec of the agent that played it: labels may be shortened, specs
+# never are.
 PlayedRow: TypeAlias = "tuple[str, ScenarioResult]"
 # Scores by agent and scenario; 0 where an example has none.
 Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
@@ -30,22 +31,36 @@ def listed_specs(options: Sequence[str]) -> list[str]:
 def study_folder(name: str) -> Iterator[Path]:
     """Yield a folder for the runs of a study, which is removed with them."""
     with tempfile.TemporaryDirectory(prefix=f"ltm-{name}-") as folder:
-        # resolved, because pytest may be started elsewhere, and macOS has its temporary folders behind a link
+        # resolved, because pytest may be started elsewhere, and macOS has its temporary
+        # folders behind a link
         yield Path(folder).resolve()
 
 
 def play_rows(
-    specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None, *, skipped: bool = False
+    specs: Sequence[str],
+    words: Sequence[str],
+    folder: Path,
+    cwd: Path | None = None,
+    *,
+    skipped: bool = False,
 ) -> list[PlayedRow]:
     """Return the examples of a run: those that count, if need be as 0, or also what was `skipped`."""
     run = play_run(specs, words, folder, cwd=cwd)
-    rows = [(held.agent_spec, row) for held in run.result.conversations for row in held.scenarios]
+    rows = [
+        (held.agent_spec, row)
+        for held in run.result.conversations
+        for row in held.scenarios
+    ]
     return rows if skipped else counting_rows(rows)
 
 
 def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
     """Return the examples that count, if need be as 0: all but those that were skipped."""
-    return [(spec, row) for spec, row in rows if row.cause not in {"", "requires"} or row.scored]
+    return [
+        (spec, row)
+        for spec, row in rows
+        if row.cause not in {"", "requires"} or row.scored
+    ]
 
 
 def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
@@ -63,7 +78,9 @@ def aligned_lines(table: Table) -> Iterator[str]:
     """Yield the lines of a table with columns of equal width, for a terminal."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        yield "  ".join(
+            text.ljust(width) for text, width in zip(row, widths, strict=True)
+        ).rstrip()
 
 
 def markdown_lines(table: Table) -> Iterator[str]:

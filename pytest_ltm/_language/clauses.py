@@ -12,7 +12,8 @@ from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.words import casefold_plain, plain_words
 
 RE = LEXICON.expressions("clauses")
-# A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal".
+# A reason for doubt that is none where somebody only says when it was told: "you told
+# me earlier that it is teal".
 EARLIER = "says that it was so earlier"
 CHANGED = LEXICON.expression("clauses changed")
 # Characters before and after a place that are near it in its sentence.
@@ -66,10 +67,16 @@ def _sentence_ends(text: str) -> list[int]:
     return [match.end() for match in RE.sentence_end.finditer(text)]
 
 
-def phrase_positions(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:
+def phrase_positions(
+    text: str, phrase: str, *, plural: bool = False
+) -> list[tuple[int, int]]:
     """Return where the words of a phrase stand in a row, in a text as `level` returns it; `plural`: also with an s."""
     first, row = _phrase_pattern(phrase, plural)
-    return [match.span() for match in row.finditer(text)] if first and first in text else []
+    return (
+        [match.span() for match in row.finditer(text)]
+        if first and first in text
+        else []
+    )
 
 
 @lru_cache(maxsize=1 << 12)
@@ -77,7 +84,9 @@ def _phrase_pattern(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
     """Return the first word of a phrase, "" if it has none, and how its words in a row are found."""
     named = plain_words(phrase)
     between, end = r"[\W_]+", "s?" if plural else ""
-    row = re.compile(rf"(?<![^\W_]){between.join(map(re.escape, named))}{end}(?![^\W_])")
+    row = re.compile(
+        rf"(?<![^\W_]){between.join(map(re.escape, named))}{end}(?![^\W_])"
+    )
     return "".join(named[:1]), row
 
 
@@ -89,7 +98,8 @@ def normalize_text(text: str) -> str:
 def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
     """Return why what stands at a place of a levelled text may not be what holds: "" if it holds.
 
-    `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
+    `known`: question and expected answer; a word of doubt that stands there, too, makes
+    no doubt.
     """
     before, after = clause_around(text, start, end)
     allowed = normalize_text(known)
@@ -105,6 +115,8 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
         match = pattern.search(where)
         if not match or (pattern is RE.denied and RE.compared.search(where)):
             continue
-        if not pattern.search(allowed) and not (pattern is RE.at_last and match[0] in plain_words(allowed)):
+        if not pattern.search(allowed) and not (
+            pattern is RE.at_last and match[0] in plain_words(allowed)
+        ):
             return doubt
     return ""

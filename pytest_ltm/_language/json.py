@@ -1,7 +1,8 @@
 """JSON as agents write it: inside prose, in fences, with commas or quotes missing; read in one bounded pass.
 
-Not by json_repair: of 60,000 characters with an open quote in each word it takes minutes, deep nesting ends it with a
-RecursionError, and of 3,800 published answers it reads 15 otherwise (single quotes, times in brackets, several lists).
+Not by json_repair: of 60,000 characters with an open quote in each word it takes
+minutes, deep nesting ends it with a RecursionError, and of 3,800 published answers it
+reads 15 otherwise (single quotes, times in brackets, several lists).
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ class NoJSON(ValueError):
 def published_json(text: str) -> Any:
     """Return the value that the published evaluators read from a text.
 
-    The whole text; else the last fenced block; else from the first `{` or `[`. What follows is cut; trailing and
-    missing commas, missing quotes, `...` and `//` comments are repaired. Raises NoJSON.
+    The whole text; else the last fenced block; else from the first `{` or `[`. What
+    follows is cut; trailing and missing commas, missing quotes, `...` and `//` comments
+    are repaired. Raises NoJSON.
     """
     try:
         return json.loads(text)
@@ -97,7 +99,11 @@ class _JsonReader:
         while at < len(self.text) and self.text[at] != ("}" if in_object else "]"):
             key: Any = ""
             if self.text[at] in ("{[]:" if in_object else ":}"):
-                raise NoJSON("a key was expected" if in_object else "a colon or brace that belongs to no object")
+                raise NoJSON(
+                    "a key was expected"
+                    if in_object
+                    else "a colon or brace that belongs to no object"
+                )
             if in_object:
                 key, at = self._scalar(at)
                 colon = _COLON.match(self.text, at)
@@ -133,7 +139,8 @@ class _JsonReader:
         if word.lower() in _LITERALS:
             return _LITERALS[word.lower()], bare.end()
         try:
-            # a long run of digits is no number: to read one takes time with the square of its length
+            # a long run of digits is no number: to read one takes time with the square
+            # of its length
             value = json.loads(word) if len(word) < MAX_DEPTH else word.strip("\"'")
         except ValueError:
             value = word.strip("\"'")

@@ -13,8 +13,9 @@ from pytest_ltm._language.patterns import made_later
 class Lexicon:
     r"""The sections of a room's `lexicon.txt`: words between blanks, regular expressions, one a line, or rows.
 
-    `{name}` in an expression stands for any of those of another section; an indented line continues the one above. What
-    stands behind a section's name: `\b`, all of it is at the bounds of words; i, m, s, x, its flags. `# `: a comment.
+    `{name}` in an expression stands for any of those of another section; an indented
+    line continues the one above. What stands behind a section's name: `\b`, all of it
+    is at the bounds of words; i, m, s, x, its flags. `# `: a comment.
     """
 
     def __init__(self, package: str) -> None:
@@ -22,9 +23,14 @@ class Lexicon:
 
     @cache  # noqa: B019 - one for each room
     def _sections(self) -> dict[str, tuple[str, str, str]]:
-        text = _COMMENT.sub("", files(self._package).joinpath("lexicon.txt").read_text("utf-8"))
+        text = _COMMENT.sub(
+            "", files(self._package).joinpath("lexicon.txt").read_text("utf-8")
+        )
         parts = iter(_HEADER.split(text)[1:])
-        return {name: (bounds or "", flags or "", body) for name, bounds, flags, body in zip(*[parts] * 4, strict=True)}
+        return {
+            name: (bounds or "", flags or "", body)
+            for name, bounds, flags, body in zip(*[parts] * 4, strict=True)
+        }
 
     @cache  # noqa: B019 - as above
     def words(self, section: str) -> frozenset[str]:
@@ -33,7 +39,11 @@ class Lexicon:
 
     def table(self, section: str) -> dict[str, tuple[str, ...]]:
         """Return the rows of a section by what stands before their colon: `dawn: first light, cockcrow`."""
-        rows = (row.partition(": ") for row in self._sections()[section][2].splitlines() if row)
+        rows = (
+            row.partition(": ")
+            for row in self._sections()[section][2].splitlines()
+            if row
+        )
         return {key: tuple(values.split(", ")) for key, _, values in rows}
 
     def expression(self, section: str) -> re.Pattern[str]:
@@ -42,14 +52,22 @@ class Lexicon:
 
     def expressions(self, module: str, **parts: str) -> Expressions:
         """Return the patterns of the sections `[module ...]`; `parts`: expressions by name that only code can give."""
-        return Expressions(self, module, {name.replace("_", " "): text for name, text in parts.items()})
+        return Expressions(
+            self, module, {name.replace("_", " "): text for name, text in parts.items()}
+        )
 
-    def compile_section(self, section: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    def compile_section(
+        self, section: str, parts: Mapping[str, str]
+    ) -> re.Pattern[str]:
         """Return the pattern of a section; `parts`: expressions for names without a section."""
 
         def fill(name: str) -> str:
-            text = "|".join(filter(None, self._sections()[name][2].replace("\n  ", "").split("\n")))
-            return _NAMED.sub(lambda match: f"(?:{parts.get(match[1]) or fill(match[1])})", text)
+            text = "|".join(
+                filter(None, self._sections()[name][2].replace("\n  ", "").split("\n"))
+            )
+            return _NAMED.sub(
+                lambda match: f"(?:{parts.get(match[1]) or fill(match[1])})", text
+            )
 
         bounds, flags, _ = self._sections()[section]
         text = f"{bounds}(?:{fill(section)}){bounds}" if bounds else fill(section)
@@ -64,7 +82,9 @@ class Expressions:
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         section = f"{self._module} {name.replace('_', ' ')}"
-        pattern = self.__dict__[name] = self._lexicon.compile_section(section, self._parts)
+        pattern = self.__dict__[name] = self._lexicon.compile_section(
+            section, self._parts
+        )
         return pattern
 
 

@@ -11,7 +11,9 @@ def join_some(parts: Sequence[str], most: int) -> str:
     return ", ".join(parts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def first_and_rest(parts: Sequence[str], most: int, rest: str = "… and {:,} more") -> list[str]:
+def first_and_rest(
+    parts: Sequence[str], most: int, rest: str = "… and {:,} more"
+) -> list[str]:
     """Return the first parts, and `rest` with the number of the others, where there are any."""
     more = len(parts) - most
     return [*parts[:most], rest.format(more)] if more > 0 else list(parts)

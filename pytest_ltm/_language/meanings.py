@@ -44,14 +44,22 @@ def telling_keys(text: str) -> list[str]:
 
 def compound_keys(text: str) -> frozenset[str]:
     """Return the keys of each two neighbours of a text, written as one word."""
-    return frozenset(meaning_key(one + other) for one, other in pairwise(plain_words(text)))
+    return frozenset(
+        meaning_key(one + other) for one, other in pairwise(plain_words(text))
+    )
 
 
 def found_in(wanted: Sequence[str], texts: Iterable[str]) -> frozenset[str]:
     """Return which of the wanted keys are among those of a text, in another form or two of them as one word, too."""
     every = frozenset(texts)
-    joined = {one for pair in pairwise(wanted) if "".join(pair) in every for one in pair}
-    return frozenset(one for one in wanted if one in joined or one in every or any(is_of_root(one, k) for k in every))
+    joined = {
+        one for pair in pairwise(wanted) if "".join(pair) in every for one in pair
+    }
+    return frozenset(
+        one
+        for one in wanted
+        if one in joined or one in every or any(is_of_root(one, k) for k in every)
+    )
 
 
 def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]:
@@ -59,7 +67,12 @@ def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]
     same = frozenset(wanted).intersection(texts)
     left = [one for one in wanted if one not in same]
     # with a letter wrong, a shorter word is another one
-    if same and len(left) == 1 and len(left[0]) >= 7 and any(OSA.distance(left[0], one) == 1 for one in texts):
+    if (
+        same
+        and len(left) == 1
+        and len(left[0]) >= 7
+        and any(OSA.distance(left[0], one) == 1 for one in texts)
+    ):
         return frozenset(wanted)
     return same
 

@@ -13,8 +13,8 @@ from pytest_ltm._language.lexicon import LEXICON
 def normalize(speech: str) -> str:
     """Return the normal form of what an agent said; "" only for what is blank. Idempotent, in linear time.
 
-    A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if they are courtesies, at the
-    beginning or the end, and something else remains.
+    A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if
+    they are courtesies, at the beginning or the end, and something else remains.
     """
 
     def simplify(text: str) -> str:
@@ -32,7 +32,10 @@ def normalize(speech: str) -> str:
 
 RE = LEXICON.expressions("normal form")
 _TYPES = str.maketrans(
-    dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
+    dict.fromkeys(
+        "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+        " ",
+    )
     | dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-")
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
@@ -44,16 +47,33 @@ _TYPES = str.maketrans(
 def _plain_type(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii():
-        text = unicodedata.normalize("NFC", RE.invisible.sub("", text).translate(_TYPES))
+        text = unicodedata.normalize(
+            "NFC", RE.invisible.sub("", text).translate(_TYPES)
+        )
         text = RE.pictures.sub("", text.strip()) or text
-    return RE.entity.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
+    return (
+        RE.entity.sub(lambda match: html.unescape(match[0]), text)
+        if "&" in text
+        else text
+    )
 
 
 # --- Frames.
 
 _MARKS = ("**", "__", "`", '"', "*", "_", "==", "'", "$")
 _PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"))
-_KEYS = ("answer", "response", "reply", "final_answer", "output", "result", "text", "message", "content", "value")
+_KEYS = (
+    "answer",
+    "response",
+    "reply",
+    "final_answer",
+    "output",
+    "result",
+    "text",
+    "message",
+    "content",
+    "value",
+)
 
 
 def _without_tags(text: str) -> str:
@@ -76,7 +96,10 @@ def strip_struck(text: str) -> str:
 def _strip_quotes(text: str) -> str:
     if match := RE.fence.match(text):
         text = match[2] if "\n" + match[1] not in match[2] else text
-    if text.startswith(">") and (RE.unquoted_line.search(text) is None or ("\n\n" not in text and text[1:2] == " ")):
+    if text.startswith(">") and (
+        RE.unquoted_line.search(text) is None
+        or ("\n\n" not in text and text[1:2] == " ")
+    ):
         text = RE.quote_mark.sub("", text)
     text = RE.pointer.sub("", RE.before_items.sub("", RE.rules.sub("", text)))
     if not (text.startswith("{") and text.endswith("}")):
@@ -86,7 +109,11 @@ def _strip_quotes(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     # a JSON object is a frame only where it holds nothing but an answer
-    if len(value) == 1 and (only := next(iter(value))).lower() in _KEYS and isinstance(value[only], str):
+    if (
+        len(value) == 1
+        and (only := next(iter(value))).lower() in _KEYS
+        and isinstance(value[only], str)
+    ):
         return str(value[only])
     return text
 
@@ -95,7 +122,9 @@ def _without_math(text: str) -> str:
     if "\\" in text:
         if text.startswith("\\boxed{") and text.endswith("}"):
             text = text[len("\\boxed{") : -1]
-        text = RE.math.sub(lambda match: match[1] or match[2], RE.latex.sub(r"\1", text))
+        text = RE.math.sub(
+            lambda match: match[1] or match[2], RE.latex.sub(r"\1", text)
+        )
         text = RE.escaped.sub(r"\1", text.replace("{,}", ","))
     return RE.link.sub(r"\1", text) if "](" in text else text
 
@@ -106,14 +135,22 @@ def _strip_wrapping(text: str) -> str:
         inner = text[len(opening) : -len(closing)]
         if not (text.startswith(opening) and text.endswith(closing) and inner.strip()):
             continue
-        if opening not in inner and closing not in inner and not (opening in "([" and RE.lists.search(inner)):
+        if (
+            opening not in inner
+            and closing not in inner
+            and not (opening in "([" and RE.lists.search(inner))
+        ):
             text = inner.strip()
             break
     for pattern in (RE.heading, RE.prefix):
         match = pattern.match(text)
         label = next(filter(None, match.groups())) if match else ""
         # other words before a colon belong to the answer: "Bus: line 4"
-        if match and text[match.end() :].strip() and _consists_of(label, LEXICON.words("roles")):
+        if (
+            match
+            and text[match.end() :].strip()
+            and _consists_of(label, LEXICON.words("roles"))
+        ):
             text = text[match.end() :]
     return text
 
@@ -128,7 +165,9 @@ def _without_citations(text: str) -> str:
     # a list of sources is short, and at the end; one further up is part of the answer
     for header in list(RE.sources.finditer(text, max(0, len(text) - 800))):
         listed = text[header.end() :]
-        if any(map(str.isalnum, listed)) and set(RE.letters.findall(listed.lower())) <= LEXICON.words("source words"):
+        if any(map(str.isalnum, listed)) and set(
+            RE.letters.findall(listed.lower())
+        ) <= LEXICON.words("source words"):
             text = text[: header.start()]
             break
     return RE.told_at_end.sub("", RE.cites.sub("", text))
@@ -146,7 +185,9 @@ def _without_courtesies(text: str) -> str:
         ending, rest = text[start:], text[:start].rstrip(" \t\n*_>-")
         if not RE.word.search(ending):
             continue
-        if not RE.word.search(rest) or not _consists_of(ending, LEXICON.words("closing words")):
+        if not RE.word.search(rest) or not _consists_of(
+            ending, LEXICON.words("closing words")
+        ):
             break
         if RE.closes.search(_simple_words(ending)):
             text = rest
@@ -155,10 +196,16 @@ def _without_courtesies(text: str) -> str:
     for _ in range(4):
         match = RE.first.match(text)
         rest = text[match.end() :] if match else ""
-        if not match or not RE.word.search(rest) or not _consists_of(match[1], LEXICON.words("opening words")):
+        if (
+            not match
+            or not RE.word.search(rest)
+            or not _consists_of(match[1], LEXICON.words("opening words"))
+        ):
             break
         spoken = _simple_words(match[1]).split()
-        if LEXICON.words("opening cues").isdisjoint(spoken) or (match[1].endswith(",") and len(spoken) > 1):
+        if LEXICON.words("opening cues").isdisjoint(spoken) or (
+            match[1].endswith(",") and len(spoken) > 1
+        ):
             break
         text = rest
     return text

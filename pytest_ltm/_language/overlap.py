@@ -15,7 +15,8 @@ from rapidfuzz.distance import LCSseq
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import ConfigurationError
 
-# Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths.
+# Characters compared; a longer text is cut, for ROUGE-L takes time with the product of
+# both lengths.
 LIMIT = 20_000
 _WORD = lazy_pattern(r"\w+")
 _ASCII_WORD = lazy_pattern("[a-z0-9]+")
@@ -74,7 +75,9 @@ def make_rouge_scorer() -> Any:
     try:
         from rouge_score.rouge_scorer import RougeScorer
     except ImportError as error:
-        raise ConfigurationError(f"ROUGE needs rouge-score: pip install 'pytest-ltm[rouge]' ({error})") from error
+        raise ConfigurationError(
+            f"ROUGE needs rouge-score: pip install 'pytest-ltm[rouge]' ({error})"
+        ) from error
     return RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
 
 
@@ -89,5 +92,11 @@ def bleu_scores(target: str, text: str) -> dict[str, float]:
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
     smooth = SmoothingFunction().method1
-    scores = (sentence_bleu([wanted], said, (1 / order,) * order, smoothing_function=smooth) for order in _ORDERS)
-    return {f"bleu{order}": float(score) for order, score in zip(_ORDERS, scores, strict=True)}
+    scores = (
+        sentence_bleu([wanted], said, (1 / order,) * order, smoothing_function=smooth)
+        for order in _ORDERS
+    )
+    return {
+        f"bleu{order}": float(score)
+        for order, score in zip(_ORDERS, scores, strict=True)
+    }

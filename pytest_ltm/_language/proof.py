@@ -1,6 +1,7 @@
 """What an answer proves: that it asserts one of several values, refuses, hedges or recites; or that this is unclear.
 
-A proof never knows which value is expected. What it cannot prove it leaves unclear, with the values that may be meant.
+A proof never knows which value is expected. What it cannot prove it leaves unclear,
+with the values that may be meant.
 """
 
 from __future__ import annotations
@@ -90,11 +91,19 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     settled = committed_values(answer, find)
     if recites_messages(answer):
         return Proof("unclear", "repeats messages", possible=frozenset(settled))
-    if all(RE.offers.search(text[sentence_start(text, one.start) : one.start]) for one in named):
+    if all(
+        RE.offers.search(text[sentence_start(text, one.start) : one.start])
+        for one in named
+    ):
         return Proof("refuses", "only offers an example")
     if usual := _usual_value(text, named):
         sure = settled in ({usual}, set())
-        return Proof("asserts" if sure else "unclear", "says what is usual", usual, frozenset((usual, *settled)))
+        return Proof(
+            "asserts" if sure else "unclear",
+            "says what is usual",
+            usual,
+            frozenset((usual, *settled)),
+        )
     shape = _by_shape(text, named, question)
     if len(settled) != 1:
         return shape
@@ -102,7 +111,9 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     if _is_choice(text, named, value):
         return Proof("hedges", "leaves a choice")
     if shape.state == "asserts" and shape.value != value:
-        return Proof("unclear", "says two things", possible=frozenset((value, shape.value)))
+        return Proof(
+            "unclear", "says two things", possible=frozenset((value, shape.value))
+        )
     return Proof("asserts", f"settles on {value!r}", value)
 
 
@@ -111,12 +122,20 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
     text = normalize_text(answer)
     named = find(text)
     several = len({one.value for one in named}) > 1
-    told_again = several and repeats_told(answer) and not _prove_conclusion(text, named[-_MOST:], answer)
+    told_again = (
+        several
+        and repeats_told(answer)
+        and not _prove_conclusion(text, named[-_MOST:], answer)
+    )
     if told_again or (several and recites_messages(answer)):
         return Proof("recites", "repeats messages instead of answering")
     if enumerates_everything(answer) or ends_in_a_list(answer):
         return Proof("recites", "lists everything instead of answering")
-    return Proof("refuses", "only offers an example") if only_offers_example(answer) else None
+    return (
+        Proof("refuses", "only offers an example")
+        if only_offers_example(answer)
+        else None
+    )
 
 
 # --- Nothing named.
@@ -135,7 +154,11 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
     if not is_readable(answer) or not is_english(answer):
         return Proof("unclear", "is in a script or language that rules do not read")
     # what has more than two telling words may be said in others
-    long = [] if callable(values) else [value for value in values if len(telling_words(value)) > 2]
+    long = (
+        []
+        if callable(values)
+        else [value for value in values if len(telling_words(value)) > 2]
+    )
     if long:
         return Proof("unclear", "may say it in other words", possible=frozenset(long))
     return Proof("asserts", "names none of what could be meant")
@@ -148,14 +171,34 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return which of several values a levelled text says to be usual, "" if none or several."""
     if len({one.value for one in named}) == 1:
         return ""
-    around = ((one.value, text[max(0, one.start - 2 * _NEAR) : one.start], text[one.end :][:_NEAR]) for one in named)
-    usual = {value for value, before, after in around if RE.usual_before.search(before) or RE.usual_after.match(after)}
+    around = (
+        (
+            one.value,
+            text[max(0, one.start - 2 * _NEAR) : one.start],
+            text[one.end :][:_NEAR],
+        )
+        for one in named
+    )
+    usual = {
+        value
+        for value, before, after in around
+        if RE.usual_before.search(before) or RE.usual_after.match(after)
+    }
     return usual.pop() if len(usual) == 1 else ""
 
 
 SEVERAL = "names several"
 _FEW_WORDS, _FEW_VALUES, _NEAR = 3, 4, 40
-_MOSTLY_IDLE = ("town", "called", "named", "step", "name", "sure", "currently", "present")
+_MOSTLY_IDLE = (
+    "town",
+    "called",
+    "named",
+    "step",
+    "name",
+    "sure",
+    "currently",
+    "present",
+)
 _PLAIN = frozenset(map(word_stem, (*STOP_WORDS, *_MOSTLY_IDLE)))
 
 
@@ -177,7 +220,9 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     links = [text[first[1] : second[0]] for first, second in pairwise(spots)]
     if not any(map(str.strip, links)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
-    if len(short_items(text)) > 3 or all(len(link) < _NEAR and RE.row.fullmatch(link) for link in links):
+    if len(short_items(text)) > 3 or all(
+        len(link) < _NEAR and RE.row.fullmatch(link) for link in links
+    ):
         return Proof("hedges", SEVERAL)
     if RE.hedges.search(text):
         return Proof("hedges", "hedges between several")
@@ -187,24 +232,40 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return Proof("asserts", "sets the others aside", kept)
     if len(values) > _FEW_VALUES or len(plain_words(text)) > 120:
         return Proof("hedges", SEVERAL)
-    first, last = min(named, key=lambda one: one.start), max(named, key=lambda one: one.end)
+    first, last = (
+        min(named, key=lambda one: one.start),
+        max(named, key=lambda one: one.end),
+    )
     return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
 
 
-def _prove_single(text: str, named: Sequence[Mention], doubts: Sequence[str], question: str) -> Proof:
+def _prove_single(
+    text: str, named: Sequence[Mention], doubts: Sequence[str], question: str
+) -> Proof:
     value = named[0].value
     if all(is_alternative(text, one) for one in named):
         return Proof("hedges", "leaves a choice")
     outside = text[: named[0].start] + " " + text[named[-1].end :]
     asked = set(plain_words(question))
-    rest = [word for word in plain_words(outside) if word_stem(word) not in _PLAIN and word not in asked]
-    sure = not any(doubts) and not RE.negates.search(text) and not RE.choice.search(text) and not tells_nothing(text)
+    rest = [
+        word
+        for word in plain_words(outside)
+        if word_stem(word) not in _PLAIN and word not in asked
+    ]
+    sure = (
+        not any(doubts)
+        and not RE.negates.search(text)
+        and not RE.choice.search(text)
+        and not tells_nothing(text)
+    )
     if len(rest) <= _FEW_WORDS and sure:
         return Proof("asserts", "says it alone", value)
     doubted = all(doubts) and OTHERS not in doubts
     if doubted and doubts[0] == DENIES:
         return Proof("refuses", DENIES)
-    return Proof("unclear", doubts[0] if doubted else "names it", possible=frozenset((value,)))
+    return Proof(
+        "unclear", doubts[0] if doubted else "names it", possible=frozenset((value,))
+    )
 
 
 def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
@@ -230,22 +291,48 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
     first = RE.stop.split(text, maxsplit=1)[0]
     inside = {one.value for one in named if one.end <= len(first)}
     rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
-    kind = {*plain_words(first)[-1:]} - set(STOP_WORDS) if next(iter(inside), "")[:1].isupper() else set()
+    kind = (
+        {*plain_words(first)[-1:]} - set(STOP_WORDS)
+        if next(iter(inside), "")[:1].isupper()
+        else set()
+    )
     if len(inside) != 1 or rest - kind:
         return ""
     later = [one for one in named if one.end > len(first)]
-    around = (RE.stop.split(text[: one.start])[-1] + RE.stop.split(text[one.start :], maxsplit=1)[0] for one in later)
-    return inside.pop() if all(len(plain_words(part)) > _FEW_WORDS for part in around) else ""
+    around = (
+        RE.stop.split(text[: one.start])[-1]
+        + RE.stop.split(text[one.start :], maxsplit=1)[0]
+        for one in later
+    )
+    return (
+        inside.pop()
+        if all(len(plain_words(part)) > _FEW_WORDS for part in around)
+        else ""
+    )
 
 
-def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> Proof | None:
+def _prove_conclusion(
+    text: str, named: Sequence[Mention], answer: str = ""
+) -> Proof | None:
     """Return what the last sentence of a levelled text that concludes something names alone.
 
-    `answer`: the text as it came in; a sentence that had been told before does not conclude anything.
+    `answer`: the text as it came in; a sentence that had been told before does not
+    conclude anything.
     """
-    for match in (*reversed(list(RE.concludes.finditer(text))), *reversed(list(RE.takes.finditer(text)))):
-        inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
-        if len(inside) == 1 and not RE.negates.search(match[0]) and not is_told(answer, match[0]):
+    for match in (
+        *reversed(list(RE.concludes.finditer(text))),
+        *reversed(list(RE.takes.finditer(text))),
+    ):
+        inside = {
+            one.value
+            for one in named
+            if match.start() <= one.start and one.end <= match.end()
+        }
+        if (
+            len(inside) == 1
+            and not RE.negates.search(match[0])
+            and not is_told(answer, match[0])
+        ):
             (value,) = inside
             last = max(named, key=lambda one: one.end)
             if match.end() >= last.end:
@@ -262,12 +349,16 @@ def _kept_value(text: str, named: Sequence[Mention]) -> str:
         one.value
         for one in ordered
         if not any(start <= one.start and one.end <= end for start, end in spans)
-        and not (RE.from_word.search(text[max(0, one.start - _NEAR) : one.start]) and one is not ordered[-1])
+        and not (
+            RE.from_word.search(text[max(0, one.start - _NEAR) : one.start])
+            and one is not ordered[-1]
+        )
     }
     return left.pop() if len(left) == 1 else ""
 
 
-# --- Values in other forms: in one word or several, in another number, without articles, with a slip.
+# --- Values in other forms: in one word or several, in another number, without
+# articles, with a slip.
 
 
 def telling_words(value: str) -> list[str]:
@@ -305,12 +396,22 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
         every, bare = plain_words(value), telling_words(value)
         glued = "".join(every)
         # a code may be spelled in three parts as well: "B 12 c"
-        apart = {len(every), 1, 2} | ({len(bare), 3} if any(map(str.isdigit, glued)) else set())
+        apart = {len(every), 1, 2} | (
+            {len(bare), 3} if any(map(str.isdigit, glued)) else set()
+        )
         sizes = {len(bare), len(every), 1, 2, 3} if glued else ()
-        for part in (tokens[place : place + size] for size in sizes for place in range(len(tokens) - size + 1)):
+        for part in (
+            tokens[place : place + size]
+            for size in sizes
+            for place in range(len(tokens) - size + 1)
+        ):
             spelled = [token[0] for token in part]
             joined, size = "".join(spelled), len(part)
-            alike = size == len(bare) and joined not in known and all(map(partial(_is_alike, value), spelled, bare))
+            alike = (
+                size == len(bare)
+                and joined not in known
+                and all(map(partial(_is_alike, value), spelled, bare))
+            )
             number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
             if (joined == glued and size in apart) or alike or number:
                 mentions.append(Mention(part[0].start(), part[-1].end(), value))
@@ -334,5 +435,7 @@ def tells_nothing_new(answer: str) -> bool | None:
     text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    may_refuse = RE.limits.search(text) or not is_readable(answer) or not is_english(answer)
+    may_refuse = (
+        RE.limits.search(text) or not is_readable(answer) or not is_english(answer)
+    )
     return None if plain_words(text) and may_refuse else False

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, words_with_digits, write_digits
+from pytest_ltm._language.numbers import (
+    NUMBERS,
+    ONES,
+    TENS,
+    words_with_digits,
+    write_digits,
+)
 from pytest_ltm._language.words import casefold_plain, plain_words
 
 # Word -> unit; plurals are known, too.
@@ -17,8 +23,19 @@ UNITS = {word: unit for unit, words in LEXICON.table("units").items() for word i
 MINUTES = {"second": 1 / 60, "minute": 1, "hour": 60, "day": 1440, "week": 10080}
 MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}
 CLOCKS = ("clock", "clock?")
-_SIGNS = {"$": "$", "£": "pound", "€": "€", "¥": "yen", "₹": "rupee", "chf": "chf", "sfr": "chf", "usd": "$",
-          "eur": "€", "gbp": "pound", "us$": "$"}  # fmt: skip
+_SIGNS = {
+    "$": "$",
+    "£": "pound",
+    "€": "€",
+    "¥": "yen",
+    "₹": "rupee",
+    "chf": "chf",
+    "sfr": "chf",
+    "usd": "$",
+    "eur": "€",
+    "gbp": "pound",
+    "us$": "$",
+}
 CURRENCIES = LEXICON.words("quantities currencies")
 
 
@@ -26,8 +43,9 @@ CURRENCIES = LEXICON.words("quantities currencies")
 class Quantity:
     """An amount.
 
-    `unit` is "" for a bare number (also a year), `$` for money, `clock` (minutes of the day; `clock?` where morning or
-    evening is not said), `date` (100 x month + day), `minutes` for a length of time made of several amounts.
+    `unit` is "" for a bare number (also a year), `$` for money, `clock` (minutes of the
+    day; `clock?` where morning or evening is not said), `date` (100 x month + day),
+    `minutes` for a length of time made of several amounts.
     """
 
     value: float
@@ -54,13 +72,18 @@ def read_quantities(text: str) -> list[Quantity]:
     plain = write_digits(text)
     times = list(_iter_times(plain))
     # the figures of a time are no amounts of their own
-    apart = [one for one in _iter_amounts(plain) if not any(time.start <= one.start < time.end for time in times)]
+    apart = [
+        one
+        for one in _iter_amounts(plain)
+        if not any(time.start <= one.start < time.end for time in times)
+    ]
     ordered = sorted([*times, *apart], key=lambda one: one.start)
     lengths: list[Quantity] = []
     run: list[Quantity] = []
     for one in ordered:
         scale = MINUTES.get(one.unit)
-        # near each other, the larger unit first, amounts of time are one length: 1 hour and 30 minutes
+        # near each other, the larger unit first, amounts of time are one length: 1 hour
+        # and 30 minutes
         near = bool(run) and one.start - run[-1].start < 24
         if scale is not None and near and scale < MINUTES[run[-1].unit]:
             run.append(one)
@@ -78,14 +101,20 @@ def _iter_times(plain: str) -> Iterator[Quantity]:
         yield Quantity(hour * 60 + int(match[2] or 0), "clock", *match.span())
     for match in RE.clock_of_day.finditer(plain):
         open_half = 1 <= int(match[1]) <= 12 and not match[1].startswith("0")
-        yield Quantity(int(match[1]) * 60 + int(match[2]), "clock?" if open_half else "clock", *match.span())
+        yield Quantity(
+            int(match[1]) * 60 + int(match[2]),
+            "clock?" if open_half else "clock",
+            *match.span(),
+        )
     for match in RE.lap.finditer(plain):
         yield Quantity(int(match[1]) + int(match[2]) / 60, "minutes", *match.span())
     for match in RE.day_of.finditer(plain):
         month, day = (match[1], match[2]) if match[1] else (match[4], match[3])
         year = RE.year_after.match(plain, match.end())
         number = (month_number(month) or 0) * 100 + int(day)
-        yield Quantity(number, "date", match.start(), year.end() if year else match.end())
+        yield Quantity(
+            number, "date", match.start(), year.end() if year else match.end()
+        )
     for match in RE.iso_day.finditer(plain):
         yield Quantity(int(match[1]) * 100 + int(match[2]), "date", *match.span())
 
@@ -98,16 +127,26 @@ def _iter_amounts(plain: str) -> Iterator[Quantity]:
         sign = _SIGNS.get((match["money"] or match["sign"] or "").strip())
         named = unit_of(match["unit"])
         unit = sign or ("%" if match["percent"] else named)
-        end = match.end() if named else max(map(match.end, ("number", "thousand", "percent", "sign")))
+        end = (
+            match.end()
+            if named
+            else max(map(match.end, ("number", "thousand", "percent", "sign")))
+        )
         yield Quantity(value, unit, match.start("number"), end)
     for match in RE.worded.finditer(plain):
         word, unit = match[3], unit_of(match[4])
         if word in MULTIPLES:
             yield Quantity(float(MULTIPLES[word]), "time", *match.span(3))
-        elif unit or word not in {"a", "an", "one"}:  # a bare "one" rarely counts anything
+        elif unit or word not in {
+            "a",
+            "an",
+            "one",
+        }:  # a bare "one" rarely counts anything
             tens = NUMBERS[match[1]] + NUMBERS[match[2]] if match[1] else 0
             value = 0.5 if word == "half" else float(NUMBERS[word] if word else tens)
-            yield Quantity(value, unit, match.start(), match.end(4) if unit else match.end())
+            yield Quantity(
+                value, unit, match.start(), match.end(4) if unit else match.end()
+            )
 
 
 def unit_of(word: str | None) -> str:
@@ -115,21 +154,39 @@ def unit_of(word: str | None) -> str:
     return UNITS.get(word or "") or UNITS.get((word or "").removesuffix("s")) or ""
 
 
-# --- When two quantities are the same amount, about the same, or could be compared at all.
+# --- When two quantities are the same amount, about the same, or could be compared at
+# all.
 
 _LENGTHS = {**MINUTES, "minutes": 1}
 _MONTHS = {"month": 1, "year": 12}
 _SCALES = (
-    _LENGTHS, _MONTHS, {"gram": 1, "kg": 1_000, "ounce": 28.35, "pound": 453.6},
+    _LENGTHS,
+    _MONTHS,
+    {"gram": 1, "kg": 1_000, "ounce": 28.35, "pound": 453.6},
     {"ml": 1, "liter": 1_000, "gallon": 3_785},
-    {"mm": 1, "cm": 10, "meter": 1_000, "kilometer": 1_000_000, "inch": 25.4, "foot": 304.8, "yard": 914.4,
-     "mile": 1_609_344}, {"kb": 1, "mb": 1_000, "gb": 1_000_000, "tb": 1_000_000_000}, {"mbps": 1, "gbps": 1_000},
-)  # fmt: skip
+    {
+        "mm": 1,
+        "cm": 10,
+        "meter": 1_000,
+        "kilometer": 1_000_000,
+        "inch": 25.4,
+        "foot": 304.8,
+        "yard": 914.4,
+        "mile": 1_609_344,
+    },
+    {"kb": 1, "mb": 1_000, "gb": 1_000_000, "tb": 1_000_000_000},
+    {"mbps": 1, "gbps": 1_000},
+)
 
 
-def holds_amounts(accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]) -> bool:
+def holds_amounts(
+    accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]
+) -> bool:
     """Return whether all quantities of one of the accepted amounts are there."""
-    return any(all(any(is_equal_amount(one, other) for other in quantities) for one in wanted) for wanted in accepted)
+    return any(
+        all(any(is_equal_amount(one, other) for other in quantities) for one in wanted)
+        for wanted in accepted
+    )
 
 
 def is_equal_amount(one: Quantity, other: Quantity) -> bool:
@@ -138,18 +195,30 @@ def is_equal_amount(one: Quantity, other: Quantity) -> bool:
         apart = abs(one.value - other.value)
         # half a day apart, where one of them leaves open which half it means
         return apart == 0 or (apart == 720 and "clock?" in (one.unit, other.unit))
-    if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (one.unit, other.unit):  # 18:20 may be minutes and seconds
+    if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (
+        one.unit,
+        other.unit,
+    ):  # 18:20 may be minutes and seconds
         clock, length = (one, other) if one.unit in CLOCKS else (other, one)
-        return _is_same_number(clock.value / 60, length.value) or _is_same_number(clock.value, length.value)
+        return _is_same_number(clock.value / 60, length.value) or _is_same_number(
+            clock.value, length.value
+        )
     for scale in _SCALES:
         if one.unit in scale and other.unit in scale:
-            return _is_same_number(one.value * scale[one.unit], other.value * scale[other.unit])
-    return (one.unit == other.unit or not one.unit or not other.unit) and _is_same_number(one.value, other.value)
+            return _is_same_number(
+                one.value * scale[one.unit], other.value * scale[other.unit]
+            )
+    return (
+        one.unit == other.unit or not one.unit or not other.unit
+    ) and _is_same_number(one.value, other.value)
 
 
 def same_amounts(one: str, other: str) -> bool:
     """Return whether two texts name the same amounts in the same units and currencies, in the same order."""
-    mine, theirs = ([(amount.value, amount.unit) for amount in read_quantities(text)] for text in (one, other))
+    mine, theirs = (
+        [(amount.value, amount.unit) for amount in read_quantities(text)]
+        for text in (one, other)
+    )
     return mine == theirs
 
 
@@ -167,7 +236,9 @@ def is_comparable(unit: str, wanted: str) -> bool:
     lengths = {*_LENGTHS, *_MONTHS}
     if unit in CLOCKS:
         return wanted in CLOCKS or wanted == "minutes"
-    alike = any(unit in scale and wanted in scale for scale in (lengths, CURRENCIES, *_SCALES))
+    alike = any(
+        unit in scale and wanted in scale for scale in (lengths, CURRENCIES, *_SCALES)
+    )
     return unit == wanted or alike
 
 
@@ -175,12 +246,16 @@ def is_rough(one: Quantity, other: Quantity) -> bool:
     """Return whether two amounts in different units may be meant alike: four weeks and a month, 10 km and 6.2 miles."""
     if one.unit == other.unit or (one.unit in _LENGTHS and other.unit in _LENGTHS):
         return False
-    scale = next((scale for scale in _SCALES[2:] if one.unit in scale and other.unit in scale), None)
+    scale = next(
+        (scale for scale in _SCALES[2:] if one.unit in scale and other.unit in scale),
+        None,
+    )
     if scale is not None:
         first, second = one.value * scale[one.unit], other.value * scale[other.unit]
     else:
         first, second = _about_minutes(one), _about_minutes(other)
-    # a month is 28 to 31 days, and people round: lengths that differ by less may be meant alike
+    # a month is 28 to 31 days, and people round: lengths that differ by less may be
+    # meant alike
     return bool(first and second) and abs(first - second) <= 0.15 * max(first, second)
 
 
@@ -188,7 +263,10 @@ def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) ->
     """Return whether the parts, all of one unit, make up one of the accepted amounts."""
     if len(parts) < 2 or len({one.unit for one in parts}) > 1:
         return False
-    return any(_is_same_number(sum(one.value for one in parts), wanted[0].value) for wanted in accepted)
+    return any(
+        _is_same_number(sum(one.value for one in parts), wanted[0].value)
+        for wanted in accepted
+    )
 
 
 def _is_same_number(one: float, other: float) -> bool:
@@ -201,9 +279,17 @@ def _about_minutes(one: Quantity) -> float:
     return one.value * _LENGTHS.get(one.unit, 0)
 
 
-# --- One form for values that are written in several: numbers, units, times, names; a sign that distinguishes stays.
+# --- One form for values that are written in several: numbers, units, times, names; a
+# sign that distinguishes stays.
 
-_FRACTIONS = {"\u00bd": ".5", "\u00bc": ".25", "\u00be": ".75", "\u2153": ".33", "\u2154": ".67", "\u215b": ".125"}
+_FRACTIONS = {
+    "\u00bd": ".5",
+    "\u00bc": ".25",
+    "\u00be": ".75",
+    "\u2153": ".33",
+    "\u2154": ".67",
+    "\u215b": ".125",
+}
 
 
 def canonical_values(text: str, *, like: str = "") -> str:
@@ -211,19 +297,40 @@ def canonical_values(text: str, *, like: str = "") -> str:
 
     def ratio(match: re.Match[str]) -> str:
         # a larger number before the stroke is no fraction: 24/7
-        return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0]
+        return (
+            f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}"
+            if match[2] < match[3]
+            else match[0]
+        )
 
     def lap_time(match: re.Match[str]) -> str:
-        minutes, seconds = ("".join(words_with_digits(plain_words(part.replace("-", " ")))) for part in match.groups())
-        return f"{minutes}:{int(seconds):02}" if minutes.isdecimal() and seconds.isdecimal() else match[0]
+        minutes, seconds = (
+            "".join(words_with_digits(plain_words(part.replace("-", " "))))
+            for part in match.groups()
+        )
+        return (
+            f"{minutes}:{int(seconds):02}"
+            if minutes.isdecimal() and seconds.isdecimal()
+            else match[0]
+        )
 
     text = RE.instant.sub(r"\1" if ":" not in like else r"\1 \2", text)
-    text = RE.comma.sub(lambda match: f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}", text)
+    text = RE.comma.sub(
+        lambda match: (
+            f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}"
+        ),
+        text,
+    )
     text = RE.fraction.sub(lambda match: f"{match[1] or 0}{_FRACTIONS[match[2]]}", text)
     text = RE.ratio.sub(ratio, text)
     text = RE.times.sub(r"\1 times", text)
     text = RE.hour.sub(lambda match: str(ONES.index(match[0].lower())), text)
-    text = RE.compound.sub(lambda match: str(sum(NUMBERS[word.lower()] for word in filter(None, match.groups()))), text)
+    text = RE.compound.sub(
+        lambda match: str(
+            sum(NUMBERS[word.lower()] for word in filter(None, match.groups()))
+        ),
+        text,
+    )
     if re.search(r"\bk(?:m|ilomet)", like):
         text = RE.short_kilometers.sub(r"\1 km", text)
     if RE.value_lap.fullmatch(like):
@@ -237,14 +344,20 @@ def canonical_values(text: str, *, like: str = "") -> str:
 def distinguishing_signs(text: str) -> frozenset[str]:
     """Return the words of a text whose last sign distinguishes them, as they are: `c++`, `ab-`, `3.10`."""
     matches = RE.signed.findall(casefold_plain(text))
-    return frozenset(number or word + sign.replace("\u2212", "-") for word, sign, number in matches)
+    return frozenset(
+        number or word + sign.replace("\u2212", "-") for word, sign, number in matches
+    )
 
 
 def differs_in_sign(text: str, expected: str) -> bool:
     """Return whether an answer has a word of the expected one with another sign: C# for C++."""
     mine, theirs = distinguishing_signs(expected), distinguishing_signs(text)
     bare = {*plain_words(text), *(other.rstrip("+#-") for other in theirs)}
-    return bool(mine) and mine.isdisjoint(theirs) and all(one.rstrip("+#-") in bare for one in mine)
+    return (
+        bool(mine)
+        and mine.isdisjoint(theirs)
+        and all(one.rstrip("+#-") in bare for one in mine)
+    )
 
 
 # --- Whether two short texts are one value.
@@ -254,12 +367,19 @@ def is_same_value(reply: str, expected: str) -> bool:
     """Return whether an answer is the expected value and nothing else, in whatever form."""
     if distinguishing_signs(reply) != distinguishing_signs(expected):
         return False
-    if not same_amounts(canonical_values(reply, like=expected), canonical_values(expected)):
+    if not same_amounts(
+        canonical_values(reply, like=expected), canonical_values(expected)
+    ):
         return False
     cores: list[str] = []
     for text in (expected, reply):
-        every = list(words_with_digits(plain_words(write_digits(canonical_values(text)))))
-        cores.append("".join(word for word in every if word not in LEXICON.words("light words")) or "".join(every))
+        every = list(
+            words_with_digits(plain_words(write_digits(canonical_values(text))))
+        )
+        cores.append(
+            "".join(word for word in every if word not in LEXICON.words("light words"))
+            or "".join(every)
+        )
     same = RE.umlauts.sub("", cores[0]) == RE.umlauts.sub("", cores[1])
     # the initials of a value are the value: NYC
     short, long = sorted((reply.strip(" ."), expected.strip(" .")), key=len)

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.words import casefold_plain, has_phrase, plain_words, space_delimited
+from pytest_ltm._language.words import (
+    casefold_plain,
+    has_phrase,
+    plain_words,
+    space_delimited,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,7 +25,9 @@ RE = LEXICON.expressions("recital")
 def _spoken_words(text: str) -> str:
     """Return the words of a text with one space between them, and a stop where a sentence ends."""
     parts = RE.token.findall(casefold_plain(text).replace("'", ""))
-    return " ".join(part if part[0].isalnum() or part == "," else "." for part in parts).strip(" .,")
+    return " ".join(
+        part if part[0].isalnum() or part == "," else "." for part in parts
+    ).strip(" .,")
 
 
 def find_refusal(text: str) -> re.Match[str] | None:
@@ -41,7 +48,9 @@ def knows_not(text: str) -> bool:
 def tells_nothing(answer: str) -> bool:
     """Return whether an answer says that it has nothing to tell, or will not tell it, and offers no guess."""
     text = _spoken_words(answer)
-    return bool(RE.refuses.search(text) or RE.withholds.search(text)) and not offers_guess(answer)
+    return bool(
+        RE.refuses.search(text) or RE.withholds.search(text)
+    ) and not offers_guess(answer)
 
 
 def offers_guess(answer: str) -> bool:
@@ -52,7 +61,10 @@ def offers_guess(answer: str) -> bool:
 def only_offers_example(answer: str) -> bool:
     """Return whether an answer says that it does not know, and then shows an example or a suggestion."""
     excuse = find_refusal(answer)
-    return excuse is not None and RE.example.search(excuse.string, excuse.end()) is not None
+    return (
+        excuse is not None
+        and RE.example.search(excuse.string, excuse.end()) is not None
+    )
 
 
 # --- Messages repeated, and lists of everything.
@@ -64,16 +76,24 @@ _SEVERAL = 2
 def recites_messages(reply: str) -> bool:
     """Tell whether a reply repeats messages: several of its sentences are a user's.
 
-    They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
-    is quoted does not count.
+    They tell of the speaker as only the user would ("I have changed my name to Ada"),
+    order something, or ask. What is quoted does not count.
     """
-    parts = [part for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))) if plain_words(part)]
+    parts = [
+        part
+        for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply)))
+        if plain_words(part)
+    ]
     repeated = 0
     for part in parts:
         spoken = " ".join(plain_words(part))
         if part.rstrip(' "').endswith("?"):
-            asked = " ".join(plain_words(part.rpartition(":")[2]))  # "Just checking: what is it?"
-            repeated += RE.asks.search(asked) is not None and not RE.offers.search(asked)
+            asked = " ".join(
+                plain_words(part.rpartition(":")[2])
+            )  # "Just checking: what is it?"
+            repeated += RE.asks.search(asked) is not None and not RE.offers.search(
+                asked
+            )
         else:
             of_itself = RE.of_itself.search(spoken) and not _of_an_assistant(spoken)
             repeated += bool(of_itself or RE.orders.search(spoken))
@@ -101,19 +121,27 @@ _IN_A_ROW = 5
 def repeats_told(reply: str) -> bool:
     """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
     rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
-    repeated = {rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows} if rows else set()
+    repeated = (
+        {rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows}
+        if rows
+        else set()
+    )
     return len(repeated) >= _SEVERAL
 
 
 def copies_message(reply: str, message: str) -> bool:
     """Tell whether a whole message of five words or more stands in a reply outside quotation marks."""
     words = plain_words(message)
-    return len(words) >= _IN_A_ROW and has_phrase(space_delimited(RE.quoted.sub(" . ", reply)), message)
+    return len(words) >= _IN_A_ROW and has_phrase(
+        space_delimited(RE.quoted.sub(" . ", reply)), message
+    )
 
 
 def is_told(reply: str, part: str) -> bool:
     """Tell whether a message, told before the reply, has all words of a part of it in a row."""
-    return isinstance(reply, ToldReply) and any(space_delimited(part) in space_delimited(text) for text in reply.told)
+    return isinstance(reply, ToldReply) and any(
+        space_delimited(part) in space_delimited(text) for text in reply.told
+    )
 
 
 @lru_cache(maxsize=8)
@@ -133,19 +161,29 @@ def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    lines = map(space_delimited, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))))
+    lines = map(
+        space_delimited, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply)))
+    )
     named = list(map(space_delimited, values))
     copied = (part for part in lines if any(value in part for value in named))
-    return any(RE.first_person.search(part) and not _of_an_assistant(part) for part in copied)
+    return any(
+        RE.first_person.search(part) and not _of_an_assistant(part) for part in copied
+    )
 
 
 def _of_an_assistant(part: str) -> bool:
-    return RE.of_the_user.search(part) is not None or RE.remembers.search(part) is not None
+    return (
+        RE.of_the_user.search(part) is not None or RE.remembers.search(part) is not None
+    )
 
 
 def short_items(reply: str) -> list[str]:
     """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
-    items = [" ".join(item) for part in RE.item_end.split(reply) if (item := plain_words(part))]
+    items = [
+        " ".join(item)
+        for part in RE.item_end.split(reply)
+        if (item := plain_words(part))
+    ]
     short = [item for item in items if len(item.split()) <= 3]
     return short if len(short) > 0.75 * len(items) else []
 

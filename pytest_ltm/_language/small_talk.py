@@ -19,16 +19,23 @@ def read_templates() -> dict[str, Any]:
 @cache
 def _known() -> re.Pattern[str]:
     """Return what a message of small talk begins with: any of the templates."""
-    slots = {name: "|".join(map(re.escape, words)) for name, words in read_templates()["slots"].items()}
+    slots = {
+        name: "|".join(map(re.escape, words))
+        for name, words in read_templates()["slots"].items()
+    }
     slots["fact"] = ".+"
 
-    meant = {"[": "(?:", "]": ")", "|": "|"} | {f"{{{name}}}": f"(?:{words})" for name, words in slots.items()}
+    meant = {"[": "(?:", "]": ")", "|": "|"} | {
+        f"{{{name}}}": f"(?:{words})" for name, words in slots.items()
+    }
 
     def pattern(template: str) -> str:
         parts = re.split(r"([][|]|\{\w+\})", template)
         return "".join(meant.get(part) or re.escape(part) for part in parts)
 
-    templates = map(pattern, [*read_templates()["sentences"], *read_templates()["trivia"]])
+    templates = map(
+        pattern, [*read_templates()["sentences"], *read_templates()["trivia"]]
+    )
     return re.compile(rf"(?:{'|'.join(templates)})(?=\s|$)", re.IGNORECASE)
 
 

@@ -20,15 +20,21 @@ READING = "reading/1"
 def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
     """Return what an agent said in a reply; "" where it only thought or called tools.
 
-    What is not marked stays as it came, to the last space and line end. `tags`: names of further tags whose contents
-    are thoughts. Idempotent, in linear time.
+    What is not marked stays as it came, to the last space and line end. `tags`: names
+    of further tags whose contents are thoughts. Idempotent, in linear time.
     """
     blocks = partial(_without_blocks, own=frozenset(map(_fold_tag_name, tags)))
 
     def strip_hidden(text: str) -> str:
         if not RE.may_be_marked.search(text):
             return text
-        for part in (_final_channel, blocks, _without_details, _without_sections, _without_calls):
+        for part in (
+            _final_channel,
+            blocks,
+            _without_details,
+            _without_sections,
+            _without_calls,
+        ):
             kept = part(text)
             text = kept if kept == text else kept.strip()
         return text
@@ -63,19 +69,25 @@ def _fold_tag_name(name: str) -> str:
 
 def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     name = _fold_tag_name(match["name"])
-    pipe, angled = bool(match["before"] or match["after"]), match["open"] not in ("[", "{")
+    pipe, angled = (
+        bool(match["before"] or match["after"]),
+        match["open"] not in ("[", "{"),
+    )
     role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
     if RE.ends.search(name) and (pipe or name == "unused95"):
         role = "closes"
     elif pipe and bool(match["before"]) != bool(match["after"]):
         role = "opens" if match["before"] else "closes"
     core = RE.edge.sub("", name.rpartition(":")[2])
-    kind: _Kind = "token" if (pipe and angled) or RE.turn_tag.fullmatch(name) else "unknown"
+    kind: _Kind = (
+        "token" if (pipe and angled) or RE.turn_tag.fullmatch(name) else "unknown"
+    )
     if core == "channel":
         kind = "channel"
     elif name in own or name == "unused95":
         kind = "hidden"
-    # markup before thoughts: `<summary>` is a page's, though some agents think in a tag of that name
+    # markup before thoughts: `<summary>` is a page's, though some agents think in a tag
+    # of that name
     elif not pipe and (core in LEXICON.words("markup") or RE.frame.fullmatch(core)):
         kind = "token" if name == "s" else "plain"
     elif RE.thought.search(core) or RE.tool.search(core):
@@ -96,19 +108,26 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
         if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
             marks.append(_classify_mark(match, own))
     closed = {mark.name for mark in marks if mark.role == "closes"}
-    marks = [mark for mark in marks if mark.angled or mark.kind == "token" or mark.name in closed]
+    marks = [
+        mark
+        for mark in marks
+        if mark.angled or mark.kind == "token" or mark.name in closed
+    ]
     spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
     # tags of any name are taken for thoughts only where no known ones were
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     tokens = [(mark.start, mark.end, True) for mark in marks if mark.kind == "token"]
     kept, at, spoken = list[str](), 0, False
-    for start, end, is_token in sorted([(start, end, False) for start, end in spans] + tokens):
+    for start, end, is_token in sorted(
+        [(start, end, False) for start, end in spans] + tokens
+    ):
         if start < at:
             continue
         kept.append(text[at:start])
         spoken = spoken or bool(kept[-1].strip())
-        # the first token after anything spoken ends the turn; one before it only opens it
+        # the first token after anything spoken ends the turn; one before it only opens
+        # it
         if is_token and spoken:
             return "".join(kept)
         header = RE.header.match(text, end) if is_token else None
@@ -136,7 +155,11 @@ def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
             if not depth:
                 spans.append((start, mark.end))
         else:
-            first = spans[0][0] if spans and spans[-1][1] > 0 and not text[: spans[0][0]].strip() else 0
+            first = (
+                spans[0][0]
+                if spans and spans[-1][1] > 0 and not text[: spans[0][0]].strip()
+                else 0
+            )
             spans = [(first, mark.end)]
     if depth and closed:
         spans.append((start, closed))
@@ -153,10 +176,17 @@ def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     closing = next((mark for mark in marks if mark.role == "closes"), None)
     if closing is None:
         return []
-    opening = next((mark for mark in marks if mark.role == "opens" and mark.name == closing.name), None)
+    opening = next(
+        (mark for mark in marks if mark.role == "opens" and mark.name == closing.name),
+        None,
+    )
     start = opening.start if opening and opening.start < closing.start else 0
     rest = text[closing.end :].strip()
-    if text[:start].strip() or not rest or len(text[start : closing.start].split()) < _FEWEST_WORDS:
+    if (
+        text[:start].strip()
+        or not rest
+        or len(text[start : closing.start].split()) < _FEWEST_WORDS
+    ):
         return []
     follows = RE.mark.match(rest)
     strange = follows is not None and _classify_mark(follows, ()).kind == "unknown"
@@ -172,7 +202,11 @@ def _final_channel(text: str) -> str:
     if not opened:
         bare = RE.bare_channels.match(text)
         return text[bare.end() :] if bare else text
-    finals = [match for match in opened if match[1].lower() in ("final", "answer", "response", "reply")]
+    finals = [
+        match
+        for match in opened
+        if match[1].lower() in ("final", "answer", "response", "reply")
+    ]
     if not finals:
         return re.sub(r"<\|start\|>\w*|<\|end\|>", "", text[: opened[0].start()])
     stop = RE.channel_end.search(text, finals[-1].end())
@@ -186,13 +220,19 @@ def _without_details(text: str) -> str:
     text = RE.comment.sub("", text) if "<!--" in text and "-->" in text else text
     parts, at = list[str](), 0
     for match in RE.details.finditer(text):
-        end = text.lower().find("</details>", match.end()) if "</details>" in text else -1
+        end = (
+            text.lower().find("</details>", match.end()) if "</details>" in text else -1
+        )
         rest = text[end + len("</details>") :] if end >= 0 else ""
         if match.start() < at or end < 0:
             break
         before = "".join([*parts, text[at : match.start()]])
         folded = match[0]
-        if RE.thought.search(folded) or RE.tool.search(folded) or (not before.strip() and rest.strip()):
+        if (
+            RE.thought.search(folded)
+            or RE.tool.search(folded)
+            or (not before.strip() and rest.strip())
+        ):
             parts.append(text[at : match.start()])
             at = end + len("</details>")
         if len(parts) > 20:
@@ -215,31 +255,58 @@ def _without_sections(text: str) -> str:
         closing = opening[::-1].replace("(", ")").replace("[", "]")
         end = text.find(closing + "\n", match.end())
         rest = text[end + len(closing) :] if end >= 0 else ""
-        # a few words in brackets are said: "(sorry)"; a paragraph of them before the answer is thought
-        text = rest if rest.strip() and len(text[match.end() : end].split()) >= _FEWEST_WORDS else text
+        # a few words in brackets are said: "(sorry)"; a paragraph of them before the
+        # answer is thought
+        text = (
+            rest
+            if rest.strip() and len(text[match.end() : end].split()) >= _FEWEST_WORDS
+            else text
+        )
     labels = list(RE.label.finditer(text))
     if not labels:
         return text
-    answers = [match for match in labels if RE.answers.fullmatch(match["label"]) and text[match.end() :].strip()]
+    answers = [
+        match
+        for match in labels
+        if RE.answers.fullmatch(match["label"]) and text[match.end() :].strip()
+    ]
     first = labels[0]
-    # in a list of several questions a label is repeated: there it is what the agent asks
-    alone = sum(match["label"].lower() == first["label"].lower() for match in labels) == 1
-    hides = RE.thinks.fullmatch(first["label"]) or (alone and RE.calls.fullmatch(first["label"]))
+    # in a list of several questions a label is repeated: there it is what the agent
+    # asks
+    alone = (
+        sum(match["label"].lower() == first["label"].lower() for match in labels) == 1
+    )
+    hides = RE.thinks.fullmatch(first["label"]) or (
+        alone and RE.calls.fullmatch(first["label"])
+    )
     leads = hides and not text[: first.start()].strip()
-    if leads and (following := [match for match in answers if match.start() > first.start()]):
+    if leads and (
+        following := [match for match in answers if match.start() > first.start()]
+    ):
         return text[following[0].end() :]
     for match in labels:
         marked = match["colon"] or match["mark"].strip("(")
-        if match.start() and marked and RE.pure.fullmatch(match["label"]) and text[: match.start()].strip():
+        if (
+            match.start()
+            and marked
+            and RE.pure.fullmatch(match["label"])
+            and text[: match.start()].strip()
+        ):
             return text[: match.start()]
     return text
 
 
 # --- Printed calls and their results.
 
-_NAMES = frozenset(("name", "tool", "tool_name", "function", "action", "recipient_name"))
-_ARGUMENTS = frozenset(("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input"))
-_REST = frozenset(("id", "type", "call_id", "index", "status", "result", "output", "response"))
+_NAMES = frozenset(
+    ("name", "tool", "tool_name", "function", "action", "recipient_name")
+)
+_ARGUMENTS = frozenset(
+    ("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input")
+)
+_REST = frozenset(
+    ("id", "type", "call_id", "index", "status", "result", "output", "response")
+)
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -271,9 +338,19 @@ def _is_call(value: Any) -> bool:
         return bool(value) and all(map(_is_call, value))
     if not isinstance(value, dict):
         return False
-    inner = next((value[key] for key in ("tool_calls", "tool_call", "function_call") if key in value), None)
+    inner = next(
+        (
+            value[key]
+            for key in ("tool_calls", "tool_call", "function_call")
+            if key in value
+        ),
+        None,
+    )
     if len(value) == 1 and inner:
         return _is_call(inner)
     if isinstance(value.get("function"), dict):
         return _is_call(value["function"]) and value.keys() <= _REST | {"function"}
-    return bool(value.keys() & _NAMES and value.keys() & _ARGUMENTS) and value.keys() <= _NAMES | _ARGUMENTS | _REST
+    return (
+        bool(value.keys() & _NAMES and value.keys() & _ARGUMENTS)
+        and value.keys() <= _NAMES | _ARGUMENTS | _REST
+    )

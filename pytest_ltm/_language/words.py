@@ -27,9 +27,21 @@ STOP_WORDS: Sequence[str] = (
 ).split()
 
 
-_ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
+_ENGLISH = frozenset(STOP_WORDS) | {
+    "yes",
+    "youve",
+    "hes",
+    "shes",
+    "weve",
+    "theyre",
+    "whats",
+    "youd",
+    "theyve",
+}
 # Letters that people replace by plain ones, though they are not accented forms.
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"})
+_LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"}
+)
 
 
 class _Plain(dict[int, str]):
@@ -76,7 +88,10 @@ def has_phrase(joined_text: str, phrase: str) -> bool:
 
 def has_value(text: str, value: str) -> bool:
     """Tell whether a text has all words of a value in a row, also after an elision (`l'urne`) and without spaces."""
-    one, other = (_UNSPACED.sub(r" \g<0> ", casefold_plain(each).replace("'", " ")) for each in (text, value))
+    one, other = (
+        _UNSPACED.sub(r" \g<0> ", casefold_plain(each).replace("'", " "))
+        for each in (text, value)
+    )
     return has_phrase(space_delimited(one), other)
 
 
@@ -89,15 +104,24 @@ def strip_punctuation(text: str) -> str:
 def word_stem(word: str) -> str:
     """Return the word without its commonest English endings; a rough key, not a dictionary form.
 
-    Not nltk's: importing that takes over a second, and each stem 20 times as long; verdicts would change, too.
+    Not nltk's: importing that takes over a second, and each stem 20 times as long;
+    verdicts would change, too.
     """
     word = _BRITISH.sub("or", word)
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM and not word.endswith("ss"):
+        if (
+            word.endswith(ending)
+            and len(word) - len(ending) >= _SHORTEST_STEM
+            and not word.endswith("ss")
+        ):
             cut = word[: -len(ending)]
             if ending in ("ied", "ies"):
                 return cut + "y"
-            doubled = ending in ("ing", "ed") and len(cut) > _SHORTEST_STEM and cut[-1] == cut[-2]
+            doubled = (
+                ending in ("ing", "ed")
+                and len(cut) > _SHORTEST_STEM
+                and cut[-1] == cut[-2]
+            )
             return cut[:-1] if doubled else cut
     return word
 

@@ -45,7 +45,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def _with(self, other: Usage, sign: int) -> Usage:
         counts = ("input_tokens", "output_tokens", "cached_tokens", "calls")
-        sums = {name: getattr(self, name) + sign * getattr(other, name) for name in counts}
+        sums = {
+            name: getattr(self, name) + sign * getattr(other, name) for name in counts
+        }
         return Usage(**sums, estimated=self.estimated or other.estimated)
 
 
@@ -92,7 +94,9 @@ def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, M
     """Add mishaps to a total, by what happened, and return it."""
     for each in more:
         known = total.get(each.what, Mishap(each.what, 0))
-        total[each.what] = Mishap(each.what, known.times + each.times, known.of + each.of)
+        total[each.what] = Mishap(
+            each.what, known.times + each.times, known.of + each.of
+        )
     return total
 
 
@@ -132,13 +136,15 @@ class Agent(Protocol):
         """Return the agent's reply to one message; may also be an `async def`.
 
         Args:
-            message: The message, at most `max_message_tokens` long if the agent is a LimitsMessages.
+            message: The message, at most `max_message_tokens` long if the agent is a
+            LimitsMessages.
 
         Returns:
             The reply, possibly empty.
 
         Raises:
-            TransientFault: If sending the message again may work. Any other exception counts as a fault, too.
+            TransientFault: If sending the message again may work. Any other exception
+            counts as a fault, too.
         """
 
 
@@ -181,7 +187,8 @@ class KeepsUsers(Protocol):
         """Begin a session of this user; called before the first message of each.
 
         Args:
-            user: Who comes: an id that is new in each conversation, and the same in all of its sessions.
+            user: Who comes: an id that is new in each conversation, and the same in all
+            of its sessions.
         """
 
 
@@ -193,9 +200,10 @@ class SeparatesUsers(Protocol):
         """Return the agent's reply to this person.
 
         Args:
-            message: The message.
-            user: Who wrote it, the same id in the whole conversation; left out where nobody in particular did. An
-                AcceptsHistory agent whose `accept` has a `user` as well is told with it.
+            message: The message. user: Who wrote it, the same id in the whole
+            conversation; left out where nobody in particular did. An
+                AcceptsHistory agent whose `accept` has a `user` as well is told with
+                it.
         """
 
 
@@ -223,8 +231,8 @@ class AcceptsHistory(Protocol):
             reply: What it is to believe that it replied.
 
         Returns:
-            What remembering took: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
-            `usage()` reports it.
+            What remembering took: a Usage, or a Reply, of which usage and cost count;
+            None if that is unknown, or `usage()` reports it.
         """
 
 
@@ -287,8 +295,8 @@ class ShowsWrites(Protocol):
     def written(self) -> Sequence[tuple[str, object, str | None]]:
         """Return what was done since this was called last.
 
-        Rows `("added", id, text)`, `("changed", id, text)`, `("deleted", id, None)`, and `("found", id, text)` of what
-        was found for the last message, best first.
+        Rows `("added", id, text)`, `("changed", id, text)`, `("deleted", id, None)`,
+        and `("found", id, text)` of what was found for the last message, best first.
         """
 
 
@@ -333,11 +341,26 @@ class Configured(Protocol):
 CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
-        Resettable, Stateless, Checkpointable, KeepsUsers, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware,
-        ReportsUsage, CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, ShowsWrites, Settles, DeletesRecords,
-        AcceptsImages, Configured,
+        Resettable,
+        Stateless,
+        Checkpointable,
+        KeepsUsers,
+        SeparatesUsers,
+        AnswersAlone,
+        AcceptsHistory,
+        TimeAware,
+        ReportsUsage,
+        CountsTokens,
+        LimitsMessages,
+        ShowsRetrieval,
+        ShowsContext,
+        ShowsWrites,
+        Settles,
+        DeletesRecords,
+        AcceptsImages,
+        Configured,
     )
-}  # fmt: skip
+}
 
 
 class Capabilities(frozenset[str]):
@@ -345,7 +368,8 @@ class Capabilities(frozenset[str]):
 
     __slots__ = ()
 
-    # Written out, because type checkers take a comparison of other sets with a subclass of frozenset for a mistake.
+    # Written out, because type checkers take a comparison of other sets with a subclass
+    # of frozenset for a mistake.
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other)
 
@@ -369,7 +393,11 @@ class Capabilities(frozenset[str]):
     @property
     def asked_alone(self) -> bool:
         """Whether the agent can be as it was after a question: by itself, loaded again, or told all again."""
-        return self.leaves_no_trace or self.rewinds or self >= {"Resettable", "AcceptsHistory"}
+        return (
+            self.leaves_no_trace
+            or self.rewinds
+            or self >= {"Resettable", "AcceptsHistory"}
+        )
 
     @property
     def rewinds(self) -> bool:
@@ -389,9 +417,11 @@ NOT_ASKED_ALONE = (
 )
 
 
-# Stands among the capabilities of an agent whose saved state says where the real one is kept, which goes on.
+# Stands among the capabilities of an agent whose saved state says where the real one is
+# kept, which goes on.
 SAVES_REFERENCE = "SavesReference"
-# Stands among the capabilities of an agent that can know the time without being told. No protocol belongs to it.
+# Stands among the capabilities of an agent that can know the time without being told.
+# No protocol belongs to it.
 SEES_CLOCK = "SeesClock"
 
 
@@ -419,7 +449,8 @@ class ExpectedReply:
 class Prompted(ABC):
     """A control, which is handed what full marks ask for before it replies.
 
-    Being one is not enough: only those that a spec of this package made are prompted, never an agent under test.
+    Being one is not enough: only those that a spec of this package made are prompted,
+    never an agent under test.
     """
 
     @abstractmethod
@@ -459,10 +490,12 @@ class Promised:
     """The numbers of usage and cost that its settings name; None: it may report any."""
 
 
-# --- What a memory did: one operation on one record, whatever door the word of it came through.
+# --- What a memory did: one operation on one record, whatever door the word of it came
+# through.
 
 OperationKind = Literal["added", "changed", "deleted", "found"]
-# Beyond these, what is reported of one exchange is left out, and the text of one record is cut.
+# Beyond these, what is reported of one exchange is left out, and the text of one record
+# is cut.
 MOST_OPERATIONS, LONGEST_RECORD = 1_000, 16_000
 _LONGEST_ID = 200
 _FORM = "('added', id, text), ('changed', id, text), ('found', id, text) and ('deleted', id, None)"
@@ -470,7 +503,9 @@ _ROW = 3
 _SHOWN = 80
 
 
-class MemoryOperation(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+class MemoryOperation(
+    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False
+):
     """A record was written, changed, deleted, or found in a search."""
 
     what: OperationKind
@@ -484,23 +519,37 @@ class MemoryOperation(Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     """The exchange that it belongs to, where it was told of later."""
 
 
-def memory_operation(what: OperationKind, record: object, text: str | None, rank: int = 0) -> MemoryOperation:
+def memory_operation(
+    what: OperationKind, record: object, text: str | None, rank: int = 0
+) -> MemoryOperation:
     """Return an operation, without secrets and not too long."""
     name = "" if record is None else redact_secrets(_clean(str(record))[:_LONGEST_ID])
     said = None if text is None else redact_secrets(_clean(text[:LONGEST_RECORD]))
     return MemoryOperation(what, name, said, rank)
 
 
-def check_operations(given: object, refuse: Callable[[str], LtmError]) -> tuple[MemoryOperation, ...]:
+def check_operations(
+    given: object, refuse: Callable[[str], LtmError]
+) -> tuple[MemoryOperation, ...]:
     """Return what `written()` returned; `refuse` makes the error for anything but a list of its rows."""
     if not isinstance(given, (list, tuple)):
-        raise refuse(f"returned a {type(given).__name__} from written(); it returns a list of {_FORM}")
+        raise refuse(
+            f"returned a {type(given).__name__} from written(); it returns a list of {_FORM}"
+        )
     result: list[MemoryOperation] = []
     rank = 0
     for one in given[:MOST_OPERATIONS]:
-        what, key, text = one if isinstance(one, (list, tuple)) and len(one) == _ROW else (None, None, None)
-        if what not in get_args(OperationKind) or not (isinstance(text, str) or (what == "deleted" and text is None)):
-            raise refuse(f"returned {str(one)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}")
+        what, key, text = (
+            one
+            if isinstance(one, (list, tuple)) and len(one) == _ROW
+            else (None, None, None)
+        )
+        if what not in get_args(OperationKind) or not (
+            isinstance(text, str) or (what == "deleted" and text is None)
+        ):
+            raise refuse(
+                f"returned {str(one)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}"
+            )
         # The places of a search; the next one begins after anything else.
         rank = rank + 1 if what == "found" else 0
         result.append(memory_operation(what, key, text, rank))
@@ -510,8 +559,15 @@ def check_operations(given: object, refuse: Callable[[str], LtmError]) -> tuple[
 def operation_rows(listed: object) -> list[Any]:
     """Return the rows of a JSON list of `{"what": ..., "id": ..., "text": ...}`; what is none of these as it is."""
     rows = listed if isinstance(listed, list) else [] if listed is None else [listed]
-    return [tuple(map(one.get, ("what", "id", "text"))) if isinstance(one, dict) else one for one in rows]
+    return [
+        tuple(map(one.get, ("what", "id", "text"))) if isinstance(one, dict) else one
+        for one in rows
+    ]
 
 
 def _clean(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    )

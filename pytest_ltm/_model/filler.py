@@ -32,7 +32,8 @@ class Filler(Protocol):
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler whose message plus expected reply just reach `tokens` tokens: one item less would not.
 
-        It may be less, and is then asked for the rest. Takes time linear in the tokens made.
+        It may be less, and is then asked for the rest. Takes time linear in the tokens
+        made.
 
         Args:
             tokens: The size wanted; 0 asks for the smallest filler.
@@ -46,7 +47,8 @@ class Filler(Protocol):
         """Return JSON values for the plan's fingerprint."""
 
 
-# --- History: dated exchanges of a data set that the agent is told in the place of filler, the oldest first.
+# --- History: dated exchanges of a data set that the agent is told in the place of
+# filler, the oldest first.
 
 # The characters kept of a retrieved text that is not part of the history.
 LONGEST_SHOWN = 200
@@ -83,9 +85,10 @@ class PastExchange(Struct, frozen=True):
 class ToldTexts:
     """Which exchanges of a history the texts are that an agent retrieved, as they were told or sent.
 
-    The message counts, what is sent to agents that accept no history, the reply, and message and reply on two lines.
-    A text that several exchanges have, such as a reply that is always the same, names none of them. Digests are kept:
-    the texts of ten million tokens would take four times their size.
+    The message counts, what is sent to agents that accept no history, the reply, and
+    message and reply on two lines. A text that several exchanges have, such as a reply
+    that is always the same, names none of them. Digests are kept: the texts of ten
+    million tokens would take four times their size.
     """
 
     def __init__(self) -> None:
@@ -93,7 +96,13 @@ class ToldTexts:
 
     def add(self, past: PastExchange, *more: str) -> None:
         """Take in an exchange that was told; `more`: the parts in which it was sent."""
-        texts = {past.message, past.asked, past.reply, f"{past.message}\n{past.reply}", *more}
+        texts = {
+            past.message,
+            past.asked,
+            past.reply,
+            f"{past.message}\n{past.reply}",
+            *more,
+        }
         for text in filter(None, map(str.strip, texts)):
             key = _text_digest(text)
             # Several exchanges have it: it names none of them, and stays known as such.
@@ -106,13 +115,22 @@ class ToldTexts:
         for text in shown:
             ids = self._ids.get(_text_digest(text.strip()))
             nones.update(
-                dict.fromkeys(ids or (text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…",))
+                dict.fromkeys(
+                    ids
+                    or (
+                        text
+                        if len(text) <= LONGEST_SHOWN
+                        else f"{text[: LONGEST_SHOWN - 1]}…",
+                    )
+                )
             )
         return tuple(nones)
 
 
 def _text_digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=16
+    ).digest()
 
 
 def is_cut(text: str) -> bool:
@@ -120,17 +138,20 @@ def is_cut(text: str) -> bool:
     return len(text) == LONGEST_SHOWN and text.endswith("…")
 
 
-# The most that one character has; an emoji or a rare Chinese sign may be as many tokens.
+# The most that one character has; an emoji or a rare Chinese sign may be as many
+# tokens.
 _BYTES = 4
 
 
 def split_by_tokens(text: str, most: int, count: Callable[[str], int]) -> list[str]:
     """Return a text in parts of at most `most` tokens that joined are the text again.
 
-    It is cut where sentences and lines end; a longer one between words, a longer word anywhere. The same text is
-    always cut in the same way.
+    It is cut where sentences and lines end; a longer one between words, a longer word
+    anywhere. The same text is always cut in the same way.
     """
-    if len(text) * _BYTES <= most or count(text) <= most:  # no token is shorter than a byte
+    if (
+        len(text) * _BYTES <= most or count(text) <= most
+    ):  # no token is shorter than a byte
         return [text]
     return list(_pack_pieces(text, most, count))
 
@@ -142,13 +163,19 @@ def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[
         end, size = start, 0
         while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
             size, end = size + pieces[end][1], end + 1
-        while (part := "".join(piece for piece, _ in pieces[start:end])) and end > start + 1 and count(part) > most:
+        while (
+            (part := "".join(piece for piece, _ in pieces[start:end]))
+            and end > start + 1
+            and count(part) > most
+        ):
             end -= 1  # a seam may cost a token
         yield part
         start = end
 
 
-def _split_into_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
+def _split_into_pieces(
+    text: str, most: int, count: Callable[[str], int]
+) -> Iterator[tuple[str, int]]:
     """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
     for sentence in _SENTENCE.findall(text):
         if (tokens := count(sentence)) <= most:
@@ -158,12 +185,15 @@ def _split_into_pieces(text: str, most: int, count: Callable[[str], int]) -> Ite
                 yield from _halve_word(word, most, count)
 
 
-def _halve_word(word: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
+def _halve_word(
+    word: str, most: int, count: Callable[[str], int]
+) -> Iterator[tuple[str, int]]:
     tokens = count(word)
     if tokens <= most or len(word) == 1:
         yield word, tokens
         return
-    # Halves, not the longest start that fits: a word of a million characters is then counted twenty times.
+    # Halves, not the longest start that fits: a word of a million characters is then
+    # counted twenty times.
     middle = len(word) // 2
     yield from _halve_word(word[:middle], most, count)
     yield from _halve_word(word[middle:], most, count)

@@ -14,8 +14,26 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm._model.judge import PROMPTS, Judge, Opinion, ask_judge
-from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
-from pytest_ltm._model.score import Check, Replies, Score, Scoring, Unscored, undecided_if_open, with_bounds
+from pytest_ltm._model.scenario import (
+    Ask,
+    Definition,
+    NewSession,
+    Request,
+    Say,
+    Step,
+    Wait,
+    Watch,
+    Watcher,
+)
+from pytest_ltm._model.score import (
+    Check,
+    Replies,
+    Score,
+    Scoring,
+    Unscored,
+    undecided_if_open,
+    with_bounds,
+)
 from pytest_ltm._model.simulated_user import TURNS, LtmUser, UserQuestion
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import duration
@@ -23,10 +41,25 @@ from pytest_ltm._storage.errors import ScenarioError, did_you_mean
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {
-    "answer": "ask", "chat": "ask", "expect": "check", "fail": "check", "grade": "score", "message": "say",
-    "prompt": "ask", "query": "ask", "question": "ask", "rate": "score", "reply": "ask", "rng": "random", "send": "say",
-    "skip": "wait", "sleep": "wait", "tell": "say", "time": "now", "verify": "check",
-}  # fmt: skip
+    "answer": "ask",
+    "chat": "ask",
+    "expect": "check",
+    "fail": "check",
+    "grade": "score",
+    "message": "say",
+    "prompt": "ask",
+    "query": "ask",
+    "question": "ask",
+    "rate": "score",
+    "reply": "ask",
+    "rng": "random",
+    "send": "say",
+    "skip": "wait",
+    "sleep": "wait",
+    "tell": "say",
+    "time": "now",
+    "verify": "check",
+}
 LABELLED = '"names the city", "Turku" in answer'
 
 
@@ -42,21 +75,34 @@ class Sheet:
     assertion: Check | None = None
     """The failed assertion that ended the body, also among the checks."""
 
-    def verdict(self, watched: Sequence[Score | Unscored], *, threshold: float) -> Score | Unscored:
+    def verdict(
+        self, watched: Sequence[Score | Unscored], *, threshold: float
+    ) -> Score | Unscored:
         """Return the verdict; a watcher's counts as one check.
 
-        Any Unscored part makes the whole Unscored, unless it is undecided: that is an open check.
+        Any Unscored part makes the whole Unscored, unless it is undecided: that is an
+        open check.
         """
-        known = [with_bounds(verdict) for verdict in (*watched, self.said) if verdict is not None]
+        known = [
+            with_bounds(verdict)
+            for verdict in (*watched, self.said)
+            if verdict is not None
+        ]
         unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
         if unscored:
             return unscored[0]
-        return undecided_if_open(self._score([v for v in known if isinstance(v, Score)], threshold))
+        return undecided_if_open(
+            self._score([v for v in known if isinstance(v, Score)], threshold)
+        )
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
             # An assertion that fails after the verdict is a check beside it.
-            return scores[-1] if self.assertion is None else score_checks([self.assertion], scores[-1:], threshold)
+            return (
+                scores[-1]
+                if self.assertion is None
+                else score_checks([self.assertion], scores[-1:], threshold)
+            )
         if len(scores) == 1 and not self.checks:
             return scores[0]
         if not self.checks and not scores:
@@ -73,7 +119,9 @@ def _refuse_arguments(label: object, ok: object) -> None:
     """Raise ScenarioError for the arguments of a check in the wrong order, or of another type."""
     __tracebackhide__ = True
     if not isinstance(label, str):
-        raise ScenarioError(f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})")
+        raise ScenarioError(
+            f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})"
+        )
     if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
         cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
         raise ScenarioError(
@@ -82,24 +130,39 @@ def _refuse_arguments(label: object, ok: object) -> None:
         )
 
 
-def score_checks(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
+def score_checks(
+    checks: Sequence[Check], scores: Sequence[Score], threshold: float
+) -> Score:
     """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
     reached = [
-        Check(score.reason, score.value >= threshold, score.value < threshold <= score.upper) for score in scores
+        Check(
+            score.reason,
+            score.value >= threshold,
+            score.value < threshold <= score.upper,
+        )
+        for score in scores
     ]
     parts = (*checks, *reached)
     failed = [part.label for part in parts if not part.ok]
     reason = "; ".join(failed) or f"all {len(parts)} checks passed"
     value = sum(check.ok for check in checks) + sum(score.value for score in scores)
-    upper = sum(check.ok or check.open for check in checks) + sum(score.upper for score in scores)
-    return Score(value / len(parts), reason, parts, left_open=(upper - value) / len(parts) or None)
+    upper = sum(check.ok or check.open for check in checks) + sum(
+        score.upper for score in scores
+    )
+    return Score(
+        value / len(parts),
+        reason,
+        parts,
+        left_open=(upper - value) / len(parts) or None,
+    )
 
 
 class Ltm:
     """The conversation as one scenario sees it: the `ltm` fixture.
 
-    `say`, `ask`, `wait`, `watch` and `play` may let other scenarios and filler speak before they return; `check`,
-    `metric` and `score` never do. The plugin makes one for each example; in tests, `pytest_ltm.testing` does.
+    `say`, `ask`, `wait`, `watch` and `play` may let other scenarios and filler speak
+    before they return; `check`, `metric` and `score` never do. The plugin makes one for
+    each example; in tests, `pytest_ltm.testing` does.
 
     Args:
         send: Performs one request and returns the reply to it, if it has one.
@@ -147,13 +210,25 @@ class Ltm:
         """Return the same in every run: explanations of failed assertions contain it."""
         return f"<ltm, example {self.example}>"
 
-    if not TYPE_CHECKING:  # a type checker that sees it takes every misspelt name for one that exists
+    if (
+        not TYPE_CHECKING
+    ):  # a type checker that sees it takes every misspelt name for one that exists
 
         def __getattr__(self, name: str) -> NoReturn:
             """Suggest the name that a misspelt or foreign one probably means."""
-            public = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
-            hint = f" Did you mean {METHOD_ALIASES[name]!r}?" if name in METHOD_ALIASES else did_you_mean(name, public)
-            raise AttributeError(f"ltm has no {name!r}.{hint} It has {', '.join(public)}.")
+            public = sorted(
+                each
+                for each in {*dir(type(self)), *vars(self)}
+                if not each.startswith("_")
+            )
+            hint = (
+                f" Did you mean {METHOD_ALIASES[name]!r}?"
+                if name in METHOD_ALIASES
+                else did_you_mean(name, public)
+            )
+            raise AttributeError(
+                f"ltm has no {name!r}.{hint} It has {', '.join(public)}."
+            )
 
     @property
     def definition(self) -> Definition:
@@ -194,23 +269,31 @@ class Ltm:
         heard = self._heard()
         return heard[-1].raw_reply if heard else ""
 
-    def say(self, text: str, *, user: str = "", tells: Mapping[str, str | None] | None = None) -> str:
+    def say(
+        self,
+        text: str,
+        *,
+        user: str = "",
+        tells: Mapping[str, str | None] | None = None,
+    ) -> str:
         """Tell the agent something and return its reply, which earns no credit.
 
         Args:
-            text: The message; it must not be empty.
-            user: Whose message it is, where several people use one agent: an id that its `reply(message, user=...)` is
+            text: The message; it must not be empty. user: Whose message it is, where
+            several people use one agent: an id that its `reply(message, user=...)` is
                 given.
-            tells: The values that it tells by what they are about, as `{"favourite colour": "ochre"}`: a later value
-                of the same replaces an earlier one, None withdraws it. The agent never sees it; it measures what a
-                memory wrote, found and served.
+            tells: The values that it tells by what they are about, as `{"favourite
+            colour": "ochre"}`: a later value
+                of the same replaces an earlier one, None withdraws it. The agent never
+                sees it; it measures what a memory wrote, found and served.
 
         Returns:
             The agent's reply.
 
         Raises:
-            ScenarioError: If the text is empty, or the body has ended.
-            Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
+            ScenarioError: If the text is empty, or the body has ended. Unmeasured: If
+            there is a user and the agent does not separate users: the example is
+            Unscored.
         """
         __tracebackhide__ = True
         reply: str = self._send(Say(text, user=user, tells=tells or {}))
@@ -228,23 +311,27 @@ class Ltm:
         """Ask a question for credit and return the answer.
 
         Args:
-            text: The question.
-            about: The texts of the `say`s that it depends on (one text, or several); by default all earlier ones. The
+            text: The question. about: The texts of the `say`s that it depends on (one
+            text, or several); by default all earlier ones. The
                 distance to them is the gap that reports show.
-            answer: A reply that earns full marks, "" where any does. Only the control `oracle` sees it.
-            user: Whose question it is, as for `say`.
-            tells: The values of which the reply chooses one, by what they are about; otherwise as for `say`.
+            answer: A reply that earns full marks, "" where any does. Only the control
+            `oracle` sees it. user: Whose question it is, as for `say`. tells: The
+            values of which the reply chooses one, by what they are about; otherwise as
+            for `say`.
 
         Returns:
             The agent's answer.
 
         Raises:
-            ScenarioError: If nothing was said before, or `about` names a text that this scenario never said.
-            Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
+            ScenarioError: If nothing was said before, or `about` names a text that this
+            scenario never said. Unmeasured: If there is a user and the agent does not
+            separate users: the example is Unscored.
         """
         __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
-        return self._credited(Ask(text, depends, answer=answer, user=user, tells=tells or {}))
+        return self._credited(
+            Ask(text, depends, answer=answer, user=user, tells=tells or {})
+        )
 
     def user(
         self,
@@ -257,11 +344,12 @@ class Ltm:
         """Return a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
 
         Args:
-            goal: What the user is after, for its model alone.
-            model: Who writes its messages: `openai:MODEL[@URL]`, a dotted path to a function from the prompt to the
+            goal: What the user is after, for its model alone. model: Who writes its
+            messages: `openai:MODEL[@URL]`, a dotted path to a function from the prompt
+            to the
                 reply, such a function, or a list of messages, which needs no model.
-            facts: What its messages must have mentioned when it is finished, word for word.
-            turns: How many messages it may say.
+            facts: What its messages must have mentioned when it is finished, word for
+            word. turns: How many messages it may say.
 
         Returns:
             The user; nothing is said yet.
@@ -271,19 +359,33 @@ class Ltm:
         """
         if self._users is None:
             raise ScenarioError("there are no simulated users here")
-        return LtmUser(goal, ask=self._users(model), send=self.say, heard=self._heard, facts=facts, turns=turns)
+        return LtmUser(
+            goal,
+            ask=self._users(model),
+            send=self.say,
+            heard=self._heard,
+            facts=facts,
+            turns=turns,
+        )
 
-    def wait(self, *unsaid: NoReturn, span: float = 0.0, tokens: int = 0, time: str | float | timedelta = 0) -> None:
+    def wait(
+        self,
+        *unsaid: NoReturn,
+        span: float = 0.0,
+        tokens: int = 0,
+        time: str | float | timedelta = 0,
+    ) -> None:
         """Let the conversation move on until all conditions are met.
 
         Args:
-            unsaid: Nothing: what a number counts must be said.
-            span: A share of the memory span, 0 to 1, counted from the scenario's own start.
-            tokens: Tokens of the conversation, counted from now.
-            time: Time of the conversation, counted from now: seconds, a timedelta, or a text such as "3h" or "1h 30m".
+            unsaid: Nothing: what a number counts must be said. span: A share of the
+            memory span, 0 to 1, counted from the scenario's own start. tokens: Tokens
+            of the conversation, counted from now. time: Time of the conversation,
+            counted from now: seconds, a timedelta, or a text such as "3h" or "1h 30m".
 
         Raises:
-            ScenarioError: If a condition is negative, or lies beyond the memory span, or is not named.
+            ScenarioError: If a condition is negative, or lies beyond the memory span,
+            or is not named.
         """
         __tracebackhide__ = True
         if unsaid:
@@ -303,29 +405,36 @@ class Ltm:
         """Watch the following exchanges of any speaker; the watcher's verdict counts as one check.
 
         Args:
-            watcher: Called as `watcher(since)` after every exchange until it returns a verdict; None means "not yet".
+            watcher: Called as `watcher(since)` after every exchange until it returns a
+            verdict; None means "not yet".
                 `since` begins with this scenario's last exchange.
-            replies: The number of replies after which it must have a verdict, the one to this scenario's last message
-                included; by default it watches to the end of the conversation. Without a verdict by then the example
-                is Unscored.
-            answers: What later replies must contain for full marks, by number: 1 is the reply to this scenario's last
-                message, which `ask(answer=)` gives. Or a function that returns it for a reply at a time, "" for none.
-                Only the control `oracle` sees them.
+            replies: The number of replies after which it must have a verdict, the one
+            to this scenario's last message
+                included; by default it watches to the end of the conversation. Without
+                a verdict by then the example is Unscored.
+            answers: What later replies must contain for full marks, by number: 1 is the
+            reply to this scenario's last
+                message, which `ask(answer=)` gives. Or a function that returns it for a
+                reply at a time, "" for none. Only the control `oracle` sees them.
 
         Raises:
-            ScenarioError: If this scenario has not said anything yet, `replies` is less than 1, or `watcher` is no
+            ScenarioError: If this scenario has not said anything yet, `replies` is less
+            than 1, or `watcher` is no
                 function.
         """
         __tracebackhide__ = True
         if not callable(watcher):
-            raise ScenarioError(f"ltm.watch({watcher!r}): a watcher is a function that takes the exchanges since")
+            raise ScenarioError(
+                f"ltm.watch({watcher!r}): a watcher is a function that takes the exchanges since"
+            )
         self._send(Watch(watcher, replies, answers))
 
     def new_session(self) -> None:
         """Have the user come back: what was said so far is in the agent's own memory, or it is lost.
 
-        The agent is let go and made anew, for all scenarios of the conversation. One that is a KeepsUsers has its
-        memory under the same user; one that is Checkpointable is loaded with what it saved.
+        The agent is let go and made anew, for all scenarios of the conversation. One
+        that is a KeepsUsers has its memory under the same user; one that is
+        Checkpointable is loaded with what it saved.
 
         Raises:
             Unmeasured: If the agent is neither, nor Stateless: the example is Unscored.
@@ -337,20 +446,24 @@ class Ltm:
         """Note one part of the score; the share of checks that pass is the score.
 
         Args:
-            label: What should be true, as the report shows it.
-            ok: Whether it is: True or False, the result of `re.search` (None is false), or an `Opinion`, which adds
+            label: What should be true, as the report shows it. ok: Whether it is: True
+            or False, the result of `re.search` (None is false), or an `Opinion`, which
+            adds
                 the judge's reason.
 
         Returns:
             Whether the check passes.
 
         Raises:
-            ScenarioError: If the label is not a text, or `ok` is of another type: an answer is true whatever it says.
+            ScenarioError: If the label is not a text, or `ok` is of another type: an
+            answer is true whatever it says.
         """
         __tracebackhide__ = True
         _refuse_arguments(label, ok)
         why = ok.reason if isinstance(ok, Opinion) and not ok else ""
-        self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else label, bool(ok)))
+        self.sheet.checks.append(
+            Check(f"{label} (the judge: {why})" if why else label, bool(ok))
+        )
         return bool(ok)
 
     def metric(self, name: str, value: float) -> None:
@@ -366,7 +479,9 @@ class Ltm:
         # Numpy's numbers, too: JSON has no place for them.
         figure = float(value)
         if not name.isidentifier() or not math.isfinite(figure):
-            raise ScenarioError(f"ltm.metric({name!r}, {value!r}): give a name such as 'f1', and a finite number")
+            raise ScenarioError(
+                f"ltm.metric({name!r}, {value!r}): give a name such as 'f1', and a finite number"
+            )
         self.sheet.metrics[name] = figure
 
     def score(self, value: float | Score | Unscored, reason: str = "") -> None:
@@ -377,42 +492,54 @@ class Ltm:
             reason: One sentence for the report; ignored if `value` is a verdict.
 
         Raises:
-            ScenarioError: If the example has been scored before, or the value is not between 0 and 1.
+            ScenarioError: If the example has been scored before, or the value is not
+            between 0 and 1.
         """
         if self.sheet.said is not None:
-            raise ScenarioError(f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score")
+            raise ScenarioError(
+                f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score"
+            )
         if isinstance(value, (Score, Unscored)):
             self.sheet.said = self._decide(value)
             return
         try:
             self.sheet.said = Score(float(value), reason)
         except (TypeError, ValueError):
-            raise ScenarioError(f"ltm.score({value!r}): a score is a number from 0 to 1") from None
+            raise ScenarioError(
+                f"ltm.score({value!r}): a score is a number from 0 to 1"
+            ) from None
 
-    def play(self, script: Definition | Iterable[Step], *, answers: Iterable[str] = ()) -> list[str]:
+    def play(
+        self, script: Definition | Iterable[Step], *, answers: Iterable[str] = ()
+    ) -> list[str]:
         """Perform the steps in order and return the replies to the questions.
 
         Args:
-            script: A definition, or its steps.
-            answers: For each question a reply that earns full marks, as in `ask`; by default the definition's
+            script: A definition, or its steps. answers: For each question a reply that
+            earns full marks, as in `ask`; by default the definition's
                 `replies`.
 
         Returns:
             One reply for each `Ask`, in order.
 
         Raises:
-            ScenarioError: If a step is not a Say, Ask or Wait, or breaks a rule of its method.
+            ScenarioError: If a step is not a Say, Ask or Wait, or breaks a rule of its
+            method.
         """
         __tracebackhide__ = True
         replies = []
         # Beyond the known answers each question keeps its own, if it has one.
-        full_marks = iter(answers or (script.replies if isinstance(script, Definition) else ()))
+        full_marks = iter(
+            answers or (script.replies if isinstance(script, Definition) else ())
+        )
         steps = list(script.steps if isinstance(script, Definition) else script)
         for step in steps:
             if not isinstance(step, (Say, Ask, Wait)):
                 raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
             if isinstance(step, Ask):
-                replies.append(self._credited(replace(step, answer=next(full_marks, step.answer))))
+                replies.append(
+                    self._credited(replace(step, answer=next(full_marks, step.answer)))
+                )
             else:
                 self._send(step)
         return Replies(replies, (step.text for step in steps if isinstance(step, Say)))
@@ -420,7 +547,9 @@ class Ltm:
     @property
     def known_answers(self) -> Iterator[tuple[str, str]]:
         """The questions that it has asked of which a right answer is known, each with it."""
-        return ((asked.text, asked.answer) for asked, _ in self._answered if asked.answer)
+        return (
+            (asked.text, asked.answer) for asked, _ in self._answered if asked.answer
+        )
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)
@@ -430,15 +559,33 @@ class Ltm:
     def _decide(self, verdict: Score | Unscored) -> Score | Unscored:
         """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
         score = with_bounds(verdict)
-        is_open = isinstance(score, Score) and isinstance(undecided_if_open(score), Unscored)
+        is_open = isinstance(score, Score) and isinstance(
+            undecided_if_open(score), Unscored
+        )
         # Only of one answer: of several nobody knows which one the rules left open.
-        if not (is_open and self.judge and self.scoring == "current" and len(self._answered) == 1):
+        if not (
+            is_open
+            and self.judge
+            and self.scoring == "current"
+            and len(self._answered) == 1
+        ):
             return verdict
         [(asked, answer)] = self._answered
         if not asked.answer:
             return verdict
         prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
-        decision = ask_judge(self.judge, prompt, question=asked.text, answer=answer, reference=asked.answer)
+        decision = ask_judge(
+            self.judge,
+            prompt,
+            question=asked.text,
+            answer=answer,
+            reference=asked.answer,
+        )
         if isinstance(decision, Unscored):
             return replace(decision, rule=rule, evidence=verdict.evidence)
-        return Score(float(decision.grade != prompt.fail), str(decision), rule=rule, evidence=verdict.evidence)
+        return Score(
+            float(decision.grade != prompt.fail),
+            str(decision),
+            rule=rule,
+            evidence=verdict.evidence,
+        )

@@ -23,7 +23,8 @@ from pytest_ltm._storage.schema import load_packaged_yaml
 
 # Ends the reply of a model that had more to say, on record, too: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"
-# Characters of an answer that a judge is shown: more would crowd the question out of a small model's window.
+# Characters of an answer that a judge is shown: more would crowd the question out of a
+# small model's window.
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 # All that `parse_grade` might read, and a little more.
@@ -39,9 +40,15 @@ _CODES = {
     "e": "0435 025b 03b5 0454 04bd 1d07 212e 13ac ab7c a4f0",
     ":": "2236 02d0 a789 0589 05c3 205a 02f8 a4fd 0703 0704 16ec 1361",
 }
-# Signs of other alphabets that a model may read, and repeat, as one of GRADE or a colon.
-_LOOKALIKES = {chr(int(code, 16)): letter for letter, codes in _CODES.items() for code in codes.split()}
-# The first of 26 letters in circles, squares and flags, and of letters that nobody sees.
+# Signs of other alphabets that a model may read, and repeat, as one of GRADE or a
+# colon.
+_LOOKALIKES = {
+    chr(int(code, 16)): letter
+    for letter, codes in _CODES.items()
+    for code in codes.split()
+}
+# The first of 26 letters in circles, squares and flags, and of letters that nobody
+# sees.
 _ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6, 0xE0041, 0xE0061)
 _LETTERS = 26
 _UNSEEN_COLON = 0xE003A
@@ -52,8 +59,8 @@ _BLANK = "\u115f\u1160\u2800"
 def fence_answer(answer: str, label: str = "ANSWER") -> str:
     """Return a text of the agent between two lines that occur nowhere in it.
 
-    It is cut to what a judge can read, and whatever in it looks like a verdict is spelt so that nobody can read one,
-    not even when the judge repeats it.
+    It is cut to what a judge can read, and whatever in it looks like a verdict is spelt
+    so that nobody can read one, not even when the judge repeats it.
     """
     return fence_text(defuse_grades(shorten_for_judge(answer)), label)
 
@@ -97,8 +104,12 @@ def _looks_like(sign: str) -> str:
         if 0 <= code - first < _LETTERS:
             return chr(ord("a") + code - first)
     parts = unicodedata.normalize("NFKD", sign)
-    seen = "".join(part for part in parts if unicodedata.category(part) not in {"Mn", "Cf", "Me"})
-    return "".join(_LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK)
+    seen = "".join(
+        part for part in parts if unicodedata.category(part) not in {"Mn", "Cf", "Me"}
+    )
+    return "".join(
+        _LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK
+    )
 
 
 def shorten_for_judge(answer: str) -> str:
@@ -158,7 +169,10 @@ class Inquiry(JudgeRequest):
     @property
     def form(self) -> tuple[str, Mapping[str, Any]]:
         """A verdict: the judge's thoughts, then the grade."""
-        return "verdict", {"thoughts": {"type": "string"}, "grade": {"type": "string", "enum": list(self.grades)}}
+        return "verdict", {
+            "thoughts": {"type": "string"},
+            "grade": {"type": "string", "enum": list(self.grades)},
+        }
 
     @property
     def as_json(self) -> str:
@@ -180,7 +194,8 @@ class Judge(Protocol):
             The reply; a `pytest_ltm.Reply` also reports usage and cost.
 
         Raises:
-            Exception: Whatever the model's client raises; it leaves the example Unscored, never a zero.
+            Exception: Whatever the model's client raises; it leaves the example
+            Unscored, never a zero.
         """
 
 
@@ -203,7 +218,11 @@ class JudgePrompt(Struct, frozen=True):
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of what is filled in, in the order in which the text has them."""
-        return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(self.text) if name))
+        return tuple(
+            dict.fromkeys(
+                name for _, name, _, _ in Formatter().parse(self.text) if name
+            )
+        )
 
     @property
     def id(self) -> str:
@@ -213,14 +232,19 @@ class JudgePrompt(Struct, frozen=True):
     def inquiry(self, **parts: str) -> Inquiry:
         """Return the question about these parts."""
         return Inquiry(
-            prompt=self.name, version=self.version, text=self.fill_prompt(**parts), grades=self.grades, fail=self.fail,
+            prompt=self.name,
+            version=self.version,
+            text=self.fill_prompt(**parts),
+            grades=self.grades,
+            fail=self.fail,
             parts=parts,
-        )  # fmt: skip
+        )
 
     def fill_prompt(self, **parts: str) -> str:
         """Return the text with its parts, and with the way in which the reply is to end."""
         shown = {
-            name: fence_answer(part, name.upper()) if name in self.quoted else part for name, part in parts.items()
+            name: fence_answer(part, name.upper()) if name in self.quoted else part
+            for name, part in parts.items()
         }
         whole = self.text.format_map(shown)
         menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
@@ -230,7 +254,8 @@ class JudgePrompt(Struct, frozen=True):
 # --- Asking a judge: its reply becomes a grade; a failure is confirmed by votes.
 
 _GRADE = lazy_pattern(
-    r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
+    r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
+    re.IGNORECASE | re.ASCII,
 )
 _LAST_LINE = lazy_pattern(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
 _LONGEST = 200
@@ -241,21 +266,28 @@ _WRAPPED = lazy_pattern(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     """Return the last grade that a judge gave, in lower case; Unscored if none, or one that was not on offer.
 
-    A reply that is one JSON object gives it in the field `grade`, any other in a line `GRADE: yes`. Only speech gives
-    one, not what was thought before; a reply that was cut, or an object that is torn, gives none.
+    A reply that is one JSON object gives it in the field `grade`, any other in a line
+    `GRADE: yes`. Only speech gives one, not what was thought before; a reply that was
+    cut, or an object that is torn, gives none.
     """
     if reply.endswith(CUT) or _is_torn(reply := speech(reply)):
-        return Unscored(f"the judge's reply is cut off: {reply[-200:]!r}", cause="ungraded")
+        return Unscored(
+            f"the judge's reply is cut off: {reply[-200:]!r}", cause="ungraded"
+        )
     text = _grade_from_json(reply)
     if text is None:
         lines = _GRADE.findall(reply)
         if not lines:
-            return Unscored(f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded")
+            return Unscored(
+                f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded"
+            )
         # The last one: a judge may weigh several before it decides.
         text = lines[-1]
     grade = text.strip().lower()
     if grade not in grades:
-        wording = f"the judge's grade {grade[:40]!r} was not on offer ({', '.join(grades)})"
+        wording = (
+            f"the judge's grade {grade[:40]!r} was not on offer ({', '.join(grades)})"
+        )
         return Unscored(wording, cause="ungraded")
     return grade
 
@@ -270,7 +302,9 @@ def full_thoughts(reply: str) -> str:
 def reason_in(reply: str) -> str:
     """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
     thoughts = full_thoughts(reply)
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in thoughts).split()).strip("*` ")
+    line = " ".join(
+        "".join(sign if sign.isprintable() else " " for sign in thoughts).split()
+    ).strip("*` ")
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
@@ -301,7 +335,8 @@ def _is_torn(reply: str) -> bool:
     try:
         json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):
-        # a last line of its own with a grade was not cut, whatever the braces before it are
+        # a last line of its own with a grade was not cut, whatever the braces before it
+        # are
         return not text.rstrip("` \n").endswith("}") and _LAST_LINE.search(text) is None
     return False
 
@@ -333,16 +368,20 @@ class Decides(Protocol):
         """Return the decision, Unscored if there is none."""
 
 
-def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | Unscored:
+def decide_by_votes(
+    ask: AnsweredBy, inquiry: Inquiry, *, votes: int
+) -> JudgeDecision | Unscored:
     """Return what a majority of `votes` says; if the first does not say `fail`, it alone decides.
 
-    Replies without a grade that was on offer are votes for nothing. Unscored without a majority or any reply.
+    Replies without a grade that was on offer are votes for nothing. Unscored without a
+    majority or any reply.
     """
     tally: Counter[str] = Counter()
     unread: Unscored | None = None
     for vote in range(votes):
         try:
-            # With its number: a judge that remembers replies would give the first one again.
+            # With its number: a judge that remembers replies would give the first one
+            # again.
             reply = ask(replace(inquiry, vote=vote))
         except JudgeError as error:
             return Unscored(str(error), cause=error.cause)
@@ -354,13 +393,19 @@ def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDe
         if (vote == 0 and grade != inquiry.fail) or tally[grade] * 2 > votes:
             return JudgeDecision(grade, reply, vote + 1)
     none = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
-    return unread or Unscored(f"the judge's {votes} votes have no majority: {none}", cause="ungraded")
+    return unread or Unscored(
+        f"the judge's {votes} votes have no majority: {none}", cause="ungraded"
+    )
 
 
-def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision | Unscored:
+def ask_judge(
+    judge: Judge, prompt: JudgePrompt, **parts: str
+) -> JudgeDecision | Unscored:
     """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
 
-    def ask(inquiry: Inquiry) -> str:  # where nothing is recorded, remembered or limited
+    def ask(
+        inquiry: Inquiry,
+    ) -> str:  # where nothing is recorded, remembered or limited
         try:
             reply = judge.assess(inquiry)
         except Exception as error:
@@ -368,10 +413,15 @@ def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision 
         return str(getattr(reply, "text", reply))
 
     inquiry = prompt.inquiry(**{name: str(part) for name, part in parts.items()})
-    return judge.decide(inquiry) if isinstance(judge, Decides) else decide_by_votes(ask, inquiry, votes=1)
+    return (
+        judge.decide(inquiry)
+        if isinstance(judge, Decides)
+        else decide_by_votes(ask, inquiry, votes=1)
+    )
 
 
-# --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what it returns.
+# --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what
+# it returns.
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +445,8 @@ class Opinion:
 class LtmJudge:
     """The judge of a run as one example sees it: every question is recorded, remembered and counted.
 
-    It is false where the run has no judge; asking then skips the example, which "needs a judge".
+    It is false where the run has no judge; asking then skips the example, which "needs
+    a judge".
 
     Args:
         ask: Returns the judge's reply to one question; None if the run has no judge.
@@ -419,7 +470,9 @@ class LtmJudge:
         Raises:
             JudgeError: If the judge cannot decide; it leaves the example unscored.
         """
-        return self._opinion(PROMPTS["statement"].inquiry(question=question, answer=answer))
+        return self._opinion(
+            PROMPTS["statement"].inquiry(question=question, answer=answer)
+        )
 
     def grade(self, question: str, answer: str, reference: str) -> Opinion:
         """Return whether the agent's answer to a question is correct.
@@ -432,12 +485,18 @@ class LtmJudge:
         Raises:
             JudgeError: If the judge cannot decide; it leaves the example unscored.
         """
-        return self._opinion(PROMPTS["answer"].inquiry(question=question, answer=answer, reference=reference))
+        return self._opinion(
+            PROMPTS["answer"].inquiry(
+                question=question, answer=answer, reference=reference
+            )
+        )
 
     def assess(self, inquiry: Inquiry, /) -> str:
         """Return the judge's reply to one `inquiry`, for evaluators; JudgeError if there is no judge."""
         if self._ask is None:
-            raise JudgeError("needs a judge: give one with --ltm-judge=SPEC", cause="requires")
+            raise JudgeError(
+                "needs a judge: give one with --ltm-judge=SPEC", cause="requires"
+            )
         return self._ask(inquiry)
 
     def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
@@ -476,15 +535,19 @@ class FakeJudge:
         return self.replies.get(inquiry.prompt, self.otherwise)
 
 
-# --- The prompts for a judge, by name, read from `judge_prompts.yml` beside this module.
+# --- The prompts for a judge, by name, read from `judge_prompts.yml` beside this
+# module.
 
 
 def _read_prompts() -> Iterator[JudgePrompt]:
     known = load_packaged_yaml(__file__, "judge_prompts.yml")
     for name, fields in known["prompts"].items():
-        text = re.sub(r"\[(\w+)\]", lambda passage: known["passages"][passage[1]], fields["text"])
+        text = re.sub(
+            r"\[(\w+)\]", lambda passage: known["passages"][passage[1]], fields["text"]
+        )
         yield convert({**fields, "name": name, "text": text}, JudgePrompt)
 
 
-# `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios.
+# `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the
+# others belong to scenarios.
 PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _read_prompts()}

@@ -18,14 +18,20 @@ from msgspec import Struct, ValidationError, convert
 
 from pytest_ltm._model.scenario import Definition, read_definition, to_json
 from pytest_ltm._model.transcript import COUNTS, RAW, Count, Reading
-from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, ScenarioError
+from pytest_ltm._storage.errors import (
+    AgentError,
+    ConfigurationError,
+    DefinitionError,
+    ScenarioError,
+)
 from pytest_ltm._storage.schema import SPARSE, Field, show_value, to_record
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
 
 # The version of the plan's JSON form.
 FORMAT = 2
 Questions = Literal["alone", "together"]
-# How the questions on one history are asked: each of the state after the history, or one after another.
+# How the questions on one history are asked: each of the state after the history, or
+# one after another.
 QUESTIONS: tuple[Questions, ...] = get_args(Questions)
 
 
@@ -73,9 +79,16 @@ class PlannedExample:
 
     def to_json(self, *, compared: bool = False) -> dict[str, Any]:
         """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
-        definition = compared_definition(self.definition) if compared else self.definition and to_json(self.definition)
+        definition = (
+            compared_definition(self.definition)
+            if compared
+            else self.definition and to_json(self.definition)
+        )
         return {
-            f.name: definition if f.name == "definition" else to_record(getattr(self, f.name)) for f in fields(self)
+            f.name: definition
+            if f.name == "definition"
+            else to_record(getattr(self, f.name))
+            for f in fields(self)
         }
 
 
@@ -119,22 +132,39 @@ class Plan:
     """The version of the plan's JSON form."""
 
     def __post_init__(self) -> None:
-        examples = sorted(self.examples, key=lambda each: (each.scenario, natural_sort_key(each.example), each.example))
+        examples = sorted(
+            self.examples,
+            key=lambda each: (
+                each.scenario,
+                natural_sort_key(each.example),
+                each.example,
+            ),
+        )
         for one, other in pairwise(examples):
             if one.key == other.key:
-                raise ScenarioError(f"two examples are called {one.key!r}; give one scenario another name")
+                raise ScenarioError(
+                    f"two examples are called {one.key!r}; give one scenario another name"
+                )
         object.__setattr__(self, "examples", tuple(examples))
 
     def to_json(self, *, compared: bool = False) -> dict[str, Any]:
         """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
-        # Examples first, as the fields stand: plans that are equal are written in equal bytes.
-        data: dict[str, Any] = {"examples": [example.to_json(compared=compared) for example in self.examples]}
-        # Fields that came after the first plans are written only where they say something: old fingerprints hold.
+        # Examples first, as the fields stand: plans that are equal are written in equal
+        # bytes.
+        data: dict[str, Any] = {
+            "examples": [
+                example.to_json(compared=compared) for example in self.examples
+            ]
+        }
+        # Fields that came after the first plans are written only where they say
+        # something: old fingerprints hold.
         for f in fields(self):
             value = getattr(self, f.name)
             if f.name in ("filler", "history"):
                 data[f.name] = Field(value, "plan", f.name).json()
-            elif f.name != "examples" and not (SPARSE in f.metadata and (not value or value == f.default)):
+            elif f.name != "examples" and not (
+                SPARSE in f.metadata and (not value or value == f.default)
+            ):
                 data[f.name] = to_record(value)
         return data
 
@@ -159,7 +189,8 @@ def plan_differences(
 ) -> list[str]:
     """Return a sentence for each difference; none exactly if the fingerprints are equal.
 
-    `names`: what is said of a value of either; `plans`: what the sentences call the two.
+    `names`: what is said of a value of either; `plans`: what the sentences call the
+    two.
     """
     first, second = one.to_json(), other.to_json()
     sentences = [
@@ -204,7 +235,8 @@ _OF_SOURCE = "source:"
 
 def definition_rng(seed: int, trial: int, scenario: str, example: str) -> random.Random:
     """Return the chance that one example is generated from: the same in any run, whatever else runs."""
-    # As a list: names that run together, `a/b` of `c` and `a` of `b/c`, do not share their chance.
+    # As a list: names that run together, `a/b` of `c` and `a` of `b/c`, do not share
+    # their chance.
     return random.Random(json.dumps([seed, trial, scenario, example]))
 
 
@@ -236,12 +268,17 @@ def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a sorting key under which `2` comes before `10`, also within names."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     # Triples, so that a number is never compared with a text.
-    return [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts]
+    return [
+        (0, int(part), "") if part[0] in "0123456789" else (1, 0, part)
+        for part in parts
+    ]
 
 
 def _read_format(item: Field) -> int:
     if item.whole() != FORMAT:
-        raise item.error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
+        raise item.error(
+            f"the format {FORMAT}", " Another version of pytest-ltm wrote it."
+        )
     return FORMAT
 
 
@@ -273,9 +310,12 @@ _EXAMPLE: Mapping[str, Callable[[Field], Any]] = {
 _PLAN: Mapping[str, Callable[[Field], Any]] = {
     "format": _read_format,  # before all else: in another format the rest means something else
     "examples": lambda item: tuple(
-        PlannedExample(**example.read_fields(_EXAMPLE, required=_EXAMPLE)) for example in item.items("examples")
+        PlannedExample(**example.read_fields(_EXAMPLE, required=_EXAMPLE))
+        for example in item.items("examples")
     ),
-    "seed": lambda item: item.value if isinstance(item.value, str) else item.whole(least=None),
+    "seed": lambda item: (
+        item.value if isinstance(item.value, str) else item.whole(least=None)
+    ),
     "trial": Field.whole,
     "span": _read_span,
     "tokenizer": Field.text_or_empty,
@@ -293,11 +333,15 @@ _PLAN: Mapping[str, Callable[[Field], Any]] = {
 }
 
 
-def _first_difference(one: Any, other: Any, names: tuple[str, str], path: str = "") -> str:
+def _first_difference(
+    one: Any, other: Any, names: tuple[str, str], path: str = ""
+) -> str:
     """Return the first place in two JSON values at which they differ, with what stands there."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         key = next(key for key in one if not _same_json(one[key], other[key]))
-        return _first_difference(one[key], other[key], names, f"{path}.{key}" if path else key)
+        return _first_difference(
+            one[key], other[key], names, f"{path}.{key}" if path else key
+        )
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         index = next(i for i in range(len(one)) if not _same_json(one[i], other[i]))
         return _first_difference(one[index], other[index], names, f"{path}[{index}]")
@@ -317,7 +361,8 @@ def _json_digest(data: object) -> str:
     return f"sha256:{hashlib.sha256(_canonical_json(data).encode()).hexdigest()}"
 
 
-# --- Seed: where all chance of a run comes from: a number that anybody may know, one drawn for the run, or a secret.
+# --- Seed: where all chance of a run comes from: a number that anybody may know, one
+# drawn for the run, or a secret.
 
 FRESH, _VARIABLE = "fresh", "env:"
 # A shorter secret could be found by its digest, which is public.
@@ -345,7 +390,11 @@ class Seed(Struct, frozen=True, kw_only=True):
     @property
     def option(self) -> str:
         """The value of `--ltm-seed` that gives this seed again."""
-        return f"{FRESH}:{self.value}" if self.source == FRESH else self.source or str(self.value)
+        return (
+            f"{FRESH}:{self.value}"
+            if self.source == FRESH
+            else self.source or str(self.value)
+        )
 
     @property
     def publicity(self) -> str:
@@ -354,7 +403,10 @@ class Seed(Struct, frozen=True, kw_only=True):
             return "the seed is a secret"
         if self.source == FRESH:
             return "the seed was drawn for this run"
-        return f"the texts of seed {self.value} are public" + " (--ltm-seed=env:NAME: a secret one)" * (not self.value)
+        return (
+            f"the texts of seed {self.value} are public"
+            + " (--ltm-seed=env:NAME: a secret one)" * (not self.value)
+        )
 
     @property
     def variable(self) -> str:
@@ -365,7 +417,8 @@ class Seed(Struct, frozen=True, kw_only=True):
 def parse_seed(text: str) -> Seed:
     """Return the seed that `N`, `fresh`, `fresh:N` (drawn earlier) or `env:NAME` stands for.
 
-    Raises ConfigurationError for any other text, and for a variable that is not set or too short to be a secret.
+    Raises ConfigurationError for any other text, and for a variable that is not set or
+    too short to be a secret.
     """
     if text == FRESH:
         return Seed(value=secrets.randbelow(_DRAWN_BELOW), source=FRESH)
@@ -374,7 +427,9 @@ def parse_seed(text: str) -> Seed:
     try:
         value = int(text.removeprefix(f"{FRESH}:"))
     except ValueError:
-        raise ConfigurationError(f"{text!r} is not a whole number, 'fresh' or 'env:NAME'") from None
+        raise ConfigurationError(
+            f"{text!r} is not a whole number, 'fresh' or 'env:NAME'"
+        ) from None
     return Seed(value=value, source=FRESH if text.startswith(FRESH) else "")
 
 
@@ -389,6 +444,14 @@ def _read_secret(name: str) -> Seed:
             f"{name!r} holds {len(text)} characters, which can be guessed from the digest that files show. "
             f"Use {_SHORTEST} random characters or more, such as those of: openssl rand -hex 16"
         )
-    # Different prefixes, so that the digest says nothing about the value that texts are made from.
-    value, digest = (hashlib.sha256(f"pytest-ltm {use} {text}".encode()).hexdigest() for use in ("seed", "digest"))
-    return Seed(value=int(value[:15], 16), source=f"{_VARIABLE}{name}", digest=f"sha256:{digest[:16]}")
+    # Different prefixes, so that the digest says nothing about the value that texts are
+    # made from.
+    value, digest = (
+        hashlib.sha256(f"pytest-ltm {use} {text}".encode()).hexdigest()
+        for use in ("seed", "digest")
+    )
+    return Seed(
+        value=int(value[:15], 16),
+        source=f"{_VARIABLE}{name}",
+        digest=f"sha256:{digest[:16]}",
+    )

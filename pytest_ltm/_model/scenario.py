@@ -33,14 +33,22 @@ class Say:
     """The message."""
     user: str = field(default="", kw_only=True)
     """Whose message it is, for an agent that SeparatesUsers; "": nobody's in particular."""
-    tells: Mapping[str, str | None] = field(default_factory=dict, kw_only=True, hash=False)
+    tells: Mapping[str, str | None] = field(
+        default_factory=dict, kw_only=True, hash=False
+    )
     """The values that it tells by what they are about, to measure what a memory makes of them: a later value replaces
-    an earlier one, None withdraws it. Neither agent nor score depends on it, so it is in no fingerprint."""
+    an earlier one, None withdraws it. Neither agent nor score depends on it, so it is
+    in no fingerprint."""
 
     def __post_init__(self) -> None:
         _need_text(self.text)
-        if not all(isinstance(text, (str, NoneType)) for text in (*self.tells, *self.tells.values())):
-            raise ScenarioError(f"tells={self.tells!r}: a mapping of texts to texts, or to None for what is withdrawn")
+        if not all(
+            isinstance(text, (str, NoneType))
+            for text in (*self.tells, *self.tells.values())
+        ):
+            raise ScenarioError(
+                f"tells={self.tells!r}: a mapping of texts to texts, or to None for what is withdrawn"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +67,18 @@ class Ask:
     """Whether the state before it is put back behind it; None: as the run says."""
     images: Sequence[str] = field(default=(), kw_only=True)
     """Files shown with it to an agent that AcceptsImages."""
-    tells: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True, hash=False)
+    tells: Mapping[str, Sequence[str]] = field(
+        default_factory=dict, kw_only=True, hash=False
+    )
     """The values of which the reply tells one, by what they are about; otherwise as `tells` of a Say."""
 
     def __post_init__(self) -> None:
-        for text in (self.text, *self.about, *self.tells, *(one for values in self.tells.values() for one in values)):
+        for text in (
+            self.text,
+            *self.about,
+            *self.tells,
+            *(one for values in self.tells.values() for one in values),
+        ):
             _need_text(text)
 
 
@@ -88,14 +103,21 @@ class Wait:
     """Until this many exchanges of the conversation's history have been told, from its beginning."""
 
     def __post_init__(self) -> None:
-        fields = {"tokens": self.tokens, "span": self.span, "time": self.time.total_seconds(), "history": self.history}
+        fields = {
+            "tokens": self.tokens,
+            "span": self.span,
+            "time": self.time.total_seconds(),
+            "history": self.history,
+        }
         back = [
             f"{name}={value}" for name, value in fields.items() if not value >= 0
         ]  # so written, it also refuses NaN
         if back:
             raise ScenarioError(f"cannot wait backwards: {', '.join(back)}")
         if self.span > 1:
-            raise ScenarioError(f"cannot wait beyond the memory span: span={self.span!r} (1.0 is all of it)")
+            raise ScenarioError(
+                f"cannot wait beyond the memory span: span={self.span!r} (1.0 is all of it)"
+            )
 
 
 # Sees every exchange since the scenario's last one, by anyone; None means "not yet".
@@ -115,7 +137,9 @@ class Watch:
 
     def __post_init__(self) -> None:
         if self.replies is not None and self.replies < 1:
-            raise ScenarioError(f"a watcher counts at least one reply, not {self.replies!r}")
+            raise ScenarioError(
+                f"a watcher counts at least one reply, not {self.replies!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +186,8 @@ LAST = 0.9
 def spread(messages: Sequence[Say | Ask], last: float = LAST) -> tuple[Step, ...]:
     """Return n messages over a share of the span: after message i a wait until i/(n-1) of it, none after the last.
 
-    By default the share is 90 %, as published (Castillo-Bolado et al., 2024, section 3.3 and appendix C).
+    By default the share is 90 %, as published (Castillo-Bolado et al., 2024, section
+    3.3 and appendix C).
 
     Args:
         messages: The messages in order.
@@ -187,7 +212,8 @@ def _need_text(text: object) -> None:
         raise ScenarioError(f"a message is a non-empty text, not {text!r}")
 
 
-# --- Scenarios as files: the generated data of one example in JSON, and whole scenarios in `*.ltm.yml`.
+# --- Scenarios as files: the generated data of one example in JSON, and whole scenarios
+# in `*.ltm.yml`.
 
 # The fields that a step may have: exactly one of the first three.
 STEP_FIELDS = ("say", "ask", "wait", "about", "user", "alone", "images", "tells")
@@ -197,7 +223,9 @@ def to_json(definition: Definition) -> dict[str, Any]:
     """Return the definition as JSON values; DefinitionError if it holds anything that is none."""
     data: dict[str, Any] = {"steps": [_step_to_json(step) for step in definition.steps]}
     data["expected"] = Field(definition.expected, "definition", "expected").json()
-    data["parameters"] = Field(dict(definition.parameters), "definition", "parameters").json()
+    data["parameters"] = Field(
+        dict(definition.parameters), "definition", "parameters"
+    ).json()
     return data | ({"replies": list(definition.replies)} if definition.replies else {})
 
 
@@ -224,7 +252,8 @@ _SAY: Mapping[str, Callable[[Field], Any]] = {
     "say": Field.text,
     "user": Field.text,
     "tells": lambda field: {
-        about: None if value.value is None else value.text() for about, value in field.mapping().items()
+        about: None if value.value is None else value.text()
+        for about, value in field.mapping().items()
     },
 }
 _ASK: Mapping[str, Callable[[Field], Any]] = {
@@ -233,7 +262,9 @@ _ASK: Mapping[str, Callable[[Field], Any]] = {
     "user": Field.text,
     "alone": Field.boolean,
     "images": Field.texts,
-    "tells": lambda field: {about: values.texts() for about, values in field.mapping().items()},
+    "tells": lambda field: {
+        about: values.texts() for about, values in field.mapping().items()
+    },
 }
 _WAIT: Mapping[str, Callable[[Field], Any]] = {
     "span": lambda field: field.number(0, 1, "a share of the memory span"),
@@ -242,10 +273,14 @@ _WAIT: Mapping[str, Callable[[Field], Any]] = {
     "history": Field.whole,
 }
 _FIELDS: Mapping[str, Callable[[Field], Any]] = {
-    "steps": lambda field: tuple(read_step(step, step_kind(step)) for step in field.items("steps")),
+    "steps": lambda field: tuple(
+        read_step(step, step_kind(step)) for step in field.items("steps")
+    ),
     "expected": Field.json,
     "parameters": Field.json_mapping,
-    "replies": lambda field: tuple(reply.text_or_empty("a non-empty text") for reply in field.items("texts")),
+    "replies": lambda field: tuple(
+        reply.text_or_empty("a non-empty text") for reply in field.items("texts")
+    ),
 }
 
 
@@ -278,18 +313,27 @@ def read_json(path: str | Path) -> Field:
     try:
         text = read_regular(Path(path)).decode("utf-8-sig")
     except OSError as error:
-        raise DefinitionError(f"{where}: cannot be read: {error.strerror or error}.") from None
+        raise DefinitionError(
+            f"{where}: cannot be read: {error.strerror or error}."
+        ) from None
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
     try:
         # Python by itself takes NaN for a number, and the last of two equal names.
         data = json.loads(
-            text, parse_constant=_not_finite, parse_float=parse_finite_number, object_pairs_hook=reject_duplicate_keys
+            text,
+            parse_constant=_not_finite,
+            parse_float=parse_finite_number,
+            object_pairs_hook=reject_duplicate_keys,
         )
     except json.JSONDecodeError as error:
-        raise DefinitionError(f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno}).") from None
+        raise DefinitionError(
+            f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno})."
+        ) from None
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        reason = (
+            "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        )
         raise DefinitionError(f"{where}: not usable JSON: {reason}.") from None
     return Field(data, where)
 
@@ -300,25 +344,47 @@ def time_to_json(time: timedelta) -> str:
     minutes, rest = divmod(rest, timedelta(minutes=1))
     seconds = f"{rest.seconds}.{rest.microseconds:06}".rstrip("0").rstrip(".")
     parts = {"d": str(time.days), "h": str(hours), "m": str(minutes), "s": seconds}
-    return " ".join(f"{number}{unit}" for unit, number in parts.items() if number != "0") or "0s"
+    return (
+        " ".join(f"{number}{unit}" for unit, number in parts.items() if number != "0")
+        or "0s"
+    )
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
     match step:
         case Wait():
             time = step.time and time_to_json(step.time)
-            wait = {"span": float(step.span), "tokens": step.tokens, "time": time, "history": step.history}
+            wait = {
+                "span": float(step.span),
+                "tokens": step.tokens,
+                "time": time,
+                "history": step.history,
+            }
             return {"wait": {name: value for name, value in wait.items() if value}}
         case Say():
-            # a word of another language is a str with its forms, which JSON has no place for
-            tells: Any = {str(about): value if value is None else str(value) for about, value in step.tells.items()}
+            # a word of another language is a str with its forms, which JSON has no
+            # place for
+            tells: Any = {
+                str(about): value if value is None else str(value)
+                for about, value in step.tells.items()
+            }
             data = {"say": step.text, "user": step.user, "tells": tells}
         case Ask():
-            tells = {str(about): list(map(str, values)) for about, values in step.tells.items()}
-            data = {"ask": step.text, "about": list(step.about), "user": step.user, "alone": step.alone}
+            tells = {
+                str(about): list(map(str, values))
+                for about, values in step.tells.items()
+            }
+            data = {
+                "ask": step.text,
+                "about": list(step.about),
+                "user": step.user,
+                "alone": step.alone,
+            }
             data |= {"images": list(step.images), "tells": tells}
         case _:
-            raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")
+            raise DefinitionError(
+                f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}."
+            )
     # What is empty is left out; `alone: false` says something.
     return {name: value for name, value in data.items() if value or value is False}
 
@@ -366,7 +432,11 @@ class YamlCheck(Struct, frozen=True):
         if self.kind == "equals":
             return any(plain_words(answer) == plain_words(text) for text in self.texts)
         phrases = [has_phrase(space_delimited(answer), text) for text in self.texts]
-        return {"contains": all(phrases), "not_contains": not any(phrases), "matches_any": any(phrases)}[self.kind]
+        return {
+            "contains": all(phrases),
+            "not_contains": not any(phrases),
+            "matches_any": any(phrases),
+        }[self.kind]
 
 
 class YamlStep(Struct, frozen=True):
@@ -381,8 +451,17 @@ class YamlStep(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """An answer that passes the checks, for the control `oracle`."""
-        needed = (text for check in self.checks if check.kind == "contains" for text in check.texts)
-        enough = (check.texts[0] for check in self.checks if check.kind in {"equals", "matches_any"})
+        needed = (
+            text
+            for check in self.checks
+            if check.kind == "contains"
+            for text in check.texts
+        )
+        enough = (
+            check.texts[0]
+            for check in self.checks
+            if check.kind in {"equals", "matches_any"}
+        )
         return " ".join(dict.fromkeys((*enough, *needed)))
 
 
@@ -402,8 +481,14 @@ class YamlScenario(Struct, frozen=True, kw_only=True):
     @property
     def definition(self) -> Definition:
         """All that decides its score, for the plan."""
-        checks = [[{check.kind: list(check.texts)} for check in step.checks] for step in self.steps if step.checks]
-        return Definition(steps=tuple(step.step for step in self.steps), expected=checks)
+        checks = [
+            [{check.kind: list(check.texts)} for check in step.checks]
+            for step in self.steps
+            if step.checks
+        ]
+        return Definition(
+            steps=tuple(step.step for step in self.steps), expected=checks
+        )
 
 
 def load_yaml_scenario(path: str | Path) -> YamlScenario:
@@ -417,11 +502,14 @@ def load_yaml_scenario(path: str | Path) -> YamlScenario:
         elif isinstance(item.step, Ask):
             _check_question(field.child(i).child("ask"), item.step, texts)
     if not any(isinstance(item.step, Ask) for item in steps):
-        raise field.fault("asks nothing, so there is nothing to score; add a step `ask:` with `expect:`.")
+        raise field.fault(
+            "asks nothing, so there is nothing to score; add a step `ask:` with `expect:`."
+        )
     if not any(item.checks for item in steps):
         raise field.fault("no question has an `expect:`, so there is nothing to score.")
     return YamlScenario(
-        name=values.get("name") or re.sub(r"\W", "_", Path(path).name.removesuffix(SUFFIX), flags=re.ASCII),
+        name=values.get("name")
+        or re.sub(r"\W", "_", Path(path).name.removesuffix(SUFFIX), flags=re.ASCII),
         path=str(path),
         description=values.get("description", ""),
         marker={key: values[key] for key in MARKER if key in values},
@@ -438,7 +526,9 @@ def play_yaml_scenario(scenario: YamlScenario, ltm: Ltm) -> None:
         elif isinstance(step, Wait):
             ltm.wait(span=step.span, tokens=step.tokens, time=step.time)
         else:
-            answer = ltm.ask(step.text, about=step.about, answer=item.answer, user=step.user)
+            answer = ltm.ask(
+                step.text, about=step.about, answer=item.answer, user=step.user
+            )
             for check in item.checks:
                 ltm.check(check.label, check.passes(answer))
 
@@ -467,18 +557,28 @@ def _parse_check(field: Field) -> YamlCheck:
     [kind] = kinds
     texts = fields[kind].texts()
     if not texts or not all(map(plain_words, texts)):
-        raise fields[kind].error("texts with at least one letter or digit, because words are compared")
-    label = fields["label"].text() if "label" in fields else f"{KINDS[kind]} {', '.join(map(repr, texts))}"
+        raise fields[kind].error(
+            "texts with at least one letter or digit, because words are compared"
+        )
+    label = (
+        fields["label"].text()
+        if "label" in fields
+        else f"{KINDS[kind]} {', '.join(map(repr, texts))}"
+    )
     return YamlCheck(label, kind, texts, field.line or 1)
 
 
 def _check_question(field: Field, question: Ask, texts: list[str]) -> None:
     if not texts:
-        raise field.fault("asks before anything was said: there is nothing to remember yet. Begin with `say:`.")
+        raise field.fault(
+            "asks before anything was said: there is nothing to remember yet. Begin with `say:`."
+        )
     for text in question.about:
         if text not in texts:
             cure = did_you_mean(text, texts)
-            raise field.fault(f"`about` names a text that was not said before: {show_value(text)}.{cure}")
+            raise field.fault(
+                f"`about` names a text that was not said before: {show_value(text)}.{cure}"
+            )
 
 
 _QUESTION: Mapping[str, Callable[[Field], Any]] = {
@@ -502,7 +602,9 @@ MARKER: dict[str, Callable[[Field], Any]] = {
     "pass_k": lambda field: field.whole(least=1),
     "incompatible": lambda field: list(field.texts()),
     "requires": lambda field: list(field.texts()),
-    "version": lambda field: str(field.value) if isinstance(field.value, int | float) else field.text(),
+    "version": lambda field: (
+        str(field.value) if isinstance(field.value, int | float) else field.text()
+    ),
     "reset": Field.text,
 }
 

@@ -1,10 +1,11 @@
 """Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb. Sessions are below.
 
-The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 3.3 and appendix C): a waiting example
-whose wait is over continues first, then a new one starts; only if no example can continue, time jumps, then filler
-talks.
-Where the conversation has a history (the dated sessions of a data set), it is told in the place of filler, and time
-jumps only as far as its dates have come. A decision costs O(1), a change O(log n).
+The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 3.3 and
+appendix C): a waiting example whose wait is over continues first, then a new one
+starts; only if no example can continue, time jumps, then filler talks. Where the
+conversation has a history (the dated sessions of a data set), it is told in the place
+of filler, and time jumps only as far as its dates have come. A decision costs O(1), a
+change O(log n).
 """
 
 from __future__ import annotations
@@ -72,17 +73,23 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
 class Agenda:
     """The examples of one conversation: who may start, who waits for what, who is listening.
 
-    `history`: the dates of the exchanges to be told, in their order, none earlier than the one before.
+    `history`: the dates of the exchanges to be told, in their order, none earlier than
+    the one before.
     """
 
     def __init__(
-        self, entries: Sequence[AgendaEntry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+        self,
+        entries: Sequence[AgendaEntry],
+        *,
+        now: datetime,
+        position: int = 0,
+        history: Sequence[datetime] = (),
     ) -> None:
         self._entries = entries
         self._position, self._now = position, now
         self._history, self._told = history, 0
-        # Scenario -> scenarios that may not be open with it; symmetric, and each is its own foe
-        # unless it says.
+        # Scenario -> scenarios that may not be open with it; symmetric, and each is its
+        # own foe unless it says.
         foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
         for entry in entries:
             if not entry.together:
@@ -95,7 +102,8 @@ class Agenda:
         """How many open examples keep a scenario from starting."""
         self._queues: dict[str, list[int]] = {}
         """What has not started yet, by scenario: the last is the head."""
-        # From the last to the first: the head of a list is cheap to take only at its end.
+        # From the last to the first: the head of a list is cheap to take only at its
+        # end.
         for lane in reversed(range(len(entries))):
             self._queues.setdefault(entries[lane].scenario, []).append(lane)
         self._candidates = [queue[-1] for queue in self._queues.values()]
@@ -112,14 +120,16 @@ class Agenda:
 
     def decide(self, *, listening: bool = False) -> Decision:
         """Return what happens next; changes nothing. `listening`: a watcher counts replies and has not spoken yet."""
-        # Who has begun goes on before anybody new begins: each wait ends as near to its target as others let it.
+        # Who has begun goes on before anybody new begins: each wait ends as near to its
+        # target as others let it.
         if self._ready:
             return ResumeLane(self._ready[0][2])
         if self._candidates:
             return Start(self._candidates[0])
         if self._tells_next():
             return Tell(self._told)
-        # Before filler: a jump costs nothing, and each filler message costs a reply of the agent.
+        # Before filler: a jump costs nothing, and each filler message costs a reply of
+        # the agent.
         if self._by_time:
             return JumpTime(self._by_time[0][0])
         if listening or self._by_tokens:
@@ -129,7 +139,8 @@ class Agenda:
     def start(self, lane: int) -> None:
         """The example is open now: its rivals may not start before it has ended."""
         scenario = self._entries[lane].scenario
-        # Out of turn it would not only be early: the counts below would be wrong from here on.
+        # Out of turn it would not only be early: the counts below would be wrong from
+        # here on.
         if self._queues[scenario][-1] != lane or self._blockers[scenario]:
             raise ValueError(f"lane {lane} may not start")
         self._queues[scenario].pop()
@@ -153,8 +164,11 @@ class Agenda:
         `told`: the exchanges of the history told so far; ValueError beyond its end.
         """
         if told > len(self._history):
-            raise ValueError(f"the history has {len(self._history)} exchanges, not {told}")
-        # Each kind of target has its heap; what is met is counted down, so that no heap is ever searched.
+            raise ValueError(
+                f"the history has {len(self._history)} exchanges, not {told}"
+            )
+        # Each kind of target has its heap; what is met is counted down, so that no heap
+        # is ever searched.
         unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
         self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
         if tokens > self._position:
@@ -188,8 +202,11 @@ class Agenda:
 
     def _tells_next(self) -> bool:
         """Return whether an example waits, history is left, and its date comes before the nearest time wait."""
-        # What nobody waits for is not told: the conversation is over once its last example is.
-        if self._told == len(self._history) or not (self._by_told or self._by_time or self._by_tokens):
+        # What nobody waits for is not told: the conversation is over once its last
+        # example is.
+        if self._told == len(self._history) or not (
+            self._by_told or self._by_time or self._by_tokens
+        ):
             return False
         return not self._by_time or self._history[self._told] < self._by_time[0][0]
 
@@ -199,7 +216,8 @@ class Agenda:
             heapq.heappush(self._ready, (*self._targets[lane], lane))
 
     def _drop_blocked(self) -> None:
-        # A blocked scenario leaves the heap when it comes to the top and returns when its last rival ends.
+        # A blocked scenario leaves the heap when it comes to the top and returns when
+        # its last rival ends.
         while self._candidates:
             lane = self._candidates[0]
             scenario = self._entries[lane].scenario
@@ -208,7 +226,8 @@ class Agenda:
             heapq.heappop(self._candidates)
 
 
-# --- Sessions: when the user comes back, to an agent that was made anew meanwhile and has its own memory only.
+# --- Sessions: when the user comes back, to an agent that was made anew meanwhile and
+# has its own memory only.
 
 # Capabilities with which an agent can be met again.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
@@ -256,7 +275,9 @@ def _parse_sessions(text: str) -> int | timedelta:
             return int(text)
     except ScenarioError:
         pass
-    raise ConfigurationError(f"{text!r} is not a number of sessions from 2 on, or every:TIME such as every:8h")
+    raise ConfigurationError(
+        f"{text!r} is not a number of sessions from 2 on, or every:TIME such as every:8h"
+    )
 
 
 def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | None:
@@ -265,5 +286,9 @@ def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | 
         return None
     sessions = _parse_sessions(text)
     if isinstance(sessions, int):
-        return None if span is None else Rhythm(lambda counted, _: counted * sessions // span)
+        return (
+            None
+            if span is None
+            else Rhythm(lambda counted, _: counted * sessions // span)
+        )
     return Rhythm(lambda _, now: (now - began) // sessions)

@@ -71,8 +71,14 @@ class Score:
     def upper(self) -> float:
         """The value if all open parts passed."""
         if self.left_open is not None:
-            return min(self.value + self.left_open, 1.0)  # thirds and sixths may add up to more than 1
-        return min(self.value + sum(check.open for check in self.checks) / max(len(self.checks), 1), 1.0)
+            return min(
+                self.value + self.left_open, 1.0
+            )  # thirds and sixths may add up to more than 1
+        return min(
+            self.value
+            + sum(check.open for check in self.checks) / max(len(self.checks), 1),
+            1.0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +96,20 @@ class Unscored:
     neither right nor wrong; means count it as 0, their upper bounds as 1."""
 
 
-# Why the control `oracle` has no score: the scenario does not say what full marks ask for.
+# Why the control `oracle` has no score: the scenario does not say what full marks ask
+# for.
 NO_ORACLE = "no oracle"
 
-# The rules that evaluators follow: `current` is our best, the others are the published deterministic ones.
+# The rules that evaluators follow: `current` is our best, the others are the published
+# deterministic ones.
 Scoring: TypeAlias = Literal["current", "v3.5", "paper"]
 
 SCORINGS: tuple[str, ...] = get_args(Scoring)
 
 Verdict: TypeAlias = "Score | Unscored"
 
-# Turns the answers to a scenario's questions, in order, into a verdict. Never raises for any answer.
+# Turns the answers to a scenario's questions, in order, into a verdict. Never raises
+# for any answer.
 Evaluator: TypeAlias = Callable[[Sequence[str]], "Score | Unscored"]
 
 
@@ -111,7 +120,9 @@ UNDECIDED: Literal["undecided"] = "undecided"
 def with_bounds(verdict: Score | Unscored) -> Score | Unscored:
     """Return an undecided verdict as the score that it is a bound of, 0 to 1; any other as it is."""
     if isinstance(verdict, Unscored) and verdict.cause == UNDECIDED:
-        return Score(0.0, verdict.reason, (), verdict.rule, verdict.evidence, left_open=1.0)
+        return Score(
+            0.0, verdict.reason, (), verdict.rule, verdict.evidence, left_open=1.0
+        )
     return verdict
 
 

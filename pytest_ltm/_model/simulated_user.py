@@ -71,7 +71,8 @@ class UserMessage:
 class LtmUser:
     """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
 
-    Made by `ltm.user`. Its model sees what this scenario has said so far, and the agent's replies.
+    Made by `ltm.user`. Its model sees what this scenario has said so far, and the
+    agent's replies.
 
     Args:
         goal: What the user is after, for its model alone.
@@ -102,7 +103,11 @@ class LtmUser:
         """Whether its model has said that it is finished."""
         self._ask, self._send, self._heard = ask, send, heard
         self._said: list[str] = []
-        if not goal.strip() or not all(plain_words(fact) for fact in self.facts) or turns < 1:
+        if (
+            not goal.strip()
+            or not all(plain_words(fact) for fact in self.facts)
+            or turns < 1
+        ):
             raise ScenarioError(
                 f"ltm.user({goal!r}, facts={self.facts!r}, turns={turns!r}): give a goal, facts of at least one word, "
                 "and at least one turn"
@@ -126,19 +131,30 @@ class LtmUser:
         Raises:
             ScenarioError: If none of its messages does.
         """
-        result = next((message for message in self._said if has_phrase(space_delimited(message), fact)), None)
+        result = next(
+            (
+                message
+                for message in self._said
+                if has_phrase(space_delimited(message), fact)
+            ),
+            None,
+        )
         if result is None:
-            raise ScenarioError(f"the user never said {fact!r}. Name it in ltm.user(facts=[…]), and let it talk first")
+            raise ScenarioError(
+                f"the user never said {fact!r}. Name it in ltm.user(facts=[…]), and let it talk first"
+            )
         return result
 
     def say(self) -> str | None:
         """Have the model write one message, say it, and return the agent's reply.
 
         Returns:
-            The reply; None if nothing was said, because the user is finished or has no turn left.
+            The reply; None if nothing was said, because the user is finished or has no
+            turn left.
 
         Raises:
-            UserError: If the model fails, or writes nothing that a user could say; the example is left unscored.
+            UserError: If the model fails, or writes nothing that a user could say; the
+            example is left unscored.
         """
         __tracebackhide__ = True
         if self.done or not self._left:
@@ -176,16 +192,25 @@ class LtmUser:
     def _next(self) -> UserMessage:
         """Return the next message; UserError if the model does not write one in some tries."""
         untold = tuple(
-            fact for fact in self.facts if not any(has_phrase(space_delimited(one), fact) for one in self._said)
+            fact
+            for fact in self.facts
+            if not any(has_phrase(space_delimited(one), fact) for one in self._said)
         )
         asked, wrong = self._prompt(untold), ""
         # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
-            text = f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
+            text = (
+                f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
+            )
             question = UserQuestion(
-                prompt="user", version=_TEXTS["version"], text=text, vote=vote, turn=len(self._said), facts=untold,
+                prompt="user",
+                version=_TEXTS["version"],
+                text=text,
+                vote=vote,
+                turn=len(self._said),
+                facts=untold,
                 left=self._left,
-            )  # fmt: skip
+            )
             try:
                 return self._line(self._ask(question), untold)
             except ValueError as error:
@@ -198,42 +223,71 @@ class LtmUser:
         line = read_line(reply)
         message = line.text
         if len(message) > LONGEST_MESSAGE:
-            raise ValueError(f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted")
+            raise ValueError(
+                f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted"
+            )
         other = _OTHER_SIDE.search(message)
         if other is not None:
             raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
-        if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(space_delimited(message), self.goal):
+        if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(
+            space_delimited(message), self.goal
+        ):
             raise ValueError("repeated its goal instead of pursuing it")
         if not message and not (line.done and self._said):
-            raise ValueError("was finished before it had said anything" if line.done else "gave no message")
-        missing = next((fact for fact in untold if not has_phrase(space_delimited(message), fact)), None)
+            raise ValueError(
+                "was finished before it had said anything"
+                if line.done
+                else "gave no message"
+            )
+        missing = next(
+            (fact for fact in untold if not has_phrase(space_delimited(message), fact)),
+            None,
+        )
         if missing is not None and (line.done or self._left == 1):
             raise ValueError(f"came to its end without having said {missing!r}")
         return line
 
     def _prompt(self, untold: Sequence[str]) -> str:
-        none = "\n".join(f"Person: {one.message}\nAssistant: {shorten_for_judge(one.reply)}" for one in self._heard())
+        none = "\n".join(
+            f"Person: {one.message}\nAssistant: {shorten_for_judge(one.reply)}"
+            for one in self._heard()
+        )
         left = "last" if self._left == 1 else "left"
         return _fill_template(
             "message",
             goal=self.goal,
-            facts=_fill_template("facts", list="\n".join(f"- {fact}" for fact in untold)) if untold else "",
-            chat=_fill_template("chat", said=fence_text(none, "CHAT")) if none else _fill_template("begin"),
-            left=_fill_template(left, number=str(len(self._said) + 1), most=str(self.turns)),
+            facts=_fill_template(
+                "facts", list="\n".join(f"- {fact}" for fact in untold)
+            )
+            if untold
+            else "",
+            chat=_fill_template("chat", said=fence_text(none, "CHAT"))
+            if none
+            else _fill_template("begin"),
+            left=_fill_template(
+                left, number=str(len(self._said) + 1), most=str(self.turns)
+            ),
         )
 
 
 def read_line(reply: str) -> UserMessage:
     """Return the message in a model's reply, and whether it is the last; ValueError if there is none to be read.
 
-    It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a line DONE may stand.
+    It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a
+    line DONE may stand.
     """
     text = speech(reply.removesuffix(CUT)).strip()
     objects = (value for value in json_values(text) if isinstance(value, dict))
-    result = next((value for value in objects if isinstance(value.get("message"), str)), None)
+    result = next(
+        (value for value in objects if isinstance(value.get("message"), str)), None
+    )
     if result is not None:
-        return UserMessage(_LABEL.sub("", result["message"]).strip(), str(result.get("done")).strip().lower() in _YES)
-    # Torn, or of other fields: said to the agent, it would look like a message of a program.
+        return UserMessage(
+            _LABEL.sub("", result["message"]).strip(),
+            str(result.get("done")).strip().lower() in _YES,
+        )
+    # Torn, or of other fields: said to the agent, it would look like a message of a
+    # program.
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")

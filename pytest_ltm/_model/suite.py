@@ -93,20 +93,30 @@ def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
     values = top.read_fields(_SUITE)
     name = values.pop("name", Path(path).name.removesuffix(SUFFIX))
     if name == NONE:
-        raise fields.get("name", top).fault(f"no suite can be called {NONE!r}: that word means no suite.")
+        raise fields.get("name", top).fault(
+            f"no suite can be called {NONE!r}: that word means no suite."
+        )
     items, apart = values.pop("scenarios"), values.pop("incompatible", [])
     common = {part: values.pop(part) for part in _COMMON if part in values}
     if not items:
         raise fields["scenarios"].error("at least one scenario")
     entries = tuple(_parse_entry(item, common, known) for item in items)
-    groups = _parse_incompatible_groups(apart, items, [entry.name for entry in entries], known)
-    lines = {setting: line for setting in SETTINGS if setting in fields and (line := fields[setting].line)}
+    groups = _parse_incompatible_groups(
+        apart, items, [entry.name for entry in entries], known
+    )
+    lines = {
+        setting: line
+        for setting in SETTINGS
+        if setting in fields and (line := fields[setting].line)
+    }
     return Suite(
         name=name,
         path=str(path),
         entries=separate_entries(items, entries, groups),
         lines=lines,
-        **{"spans" if part == "span" else part: value for part, value in values.items()},
+        **{
+            "spans" if part == "span" else part: value for part, value in values.items()
+        },
     )
 
 
@@ -124,20 +134,34 @@ def built_in(name: str, known: Collection[str] | None = None) -> Suite:
 
 def built_in_names() -> tuple[str, ...]:
     """Return the names of the suites that come with pytest-ltm, sorted."""
-    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in scenarios_folder().glob(f"*{SUFFIX}")))
+    return tuple(
+        sorted(
+            path.name.removesuffix(SUFFIX)
+            for path in scenarios_folder().glob(f"*{SUFFIX}")
+        )
+    )
 
 
 def scenario_names() -> tuple[str, ...]:
     """Return the names of the built-in scenarios, sorted: their modules' names."""
-    return tuple(sorted(path.stem for path in scenarios_folder().glob("*.py") if not path.stem.startswith("_")))
+    return tuple(
+        sorted(
+            path.stem
+            for path in scenarios_folder().glob("*.py")
+            if not path.stem.startswith("_")
+        )
+    )
 
 
 def scenarios_folder() -> Path:
     """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
-    # Asked of the import system: in a checkout they lie beside the package, and in a wheel within it.
+    # Asked of the import system: in a checkout they lie beside the package, and in a
+    # wheel within it.
     spec = importlib.util.find_spec("pytest_ltm.scenarios")
     if spec is None or not spec.submodule_search_locations:
-        raise ConfigurationError("the built-in scenarios are not installed. Install pytest-ltm again.")
+        raise ConfigurationError(
+            "the built-in scenarios are not installed. Install pytest-ltm again."
+        )
     return Path(next(iter(spec.submodule_search_locations)))
 
 
@@ -148,7 +172,11 @@ def _parse_spans(field: Field) -> tuple[int | None, ...]:
         raise field.error("at least one memory span")
     numbers: list[int | None] = []
     for each in fields:
-        span = None if each.value == "isolated" else each.tokens("a memory span such as 32k or isolated, or a list")
+        span = (
+            None
+            if each.value == "isolated"
+            else each.tokens("a memory span such as 32k or isolated, or a list")
+        )
         if span in numbers:
             raise each.fault(f"the span {each.value} is given twice.")
         numbers.append(span)
@@ -167,8 +195,12 @@ def _read_message(field: Field) -> str:
     return field.text_or_empty('a message, or "" for none')
 
 
-# What a suite file may say of all its entries, or an entry of itself; then all of an entry, and of a file.
-_COMMON: dict[str, Callable[[Field], Any]] = {"examples": _read_count, "reset": _read_message}
+# What a suite file may say of all its entries, or an entry of itself; then all of an
+# entry, and of a file.
+_COMMON: dict[str, Callable[[Field], Any]] = {
+    "examples": _read_count,
+    "reset": _read_message,
+}
 _ENTRY: dict[str, Callable[[Field], Any]] = {
     "scenario": Field.text,
     "name": Field.name,
@@ -196,10 +228,16 @@ _SUITE: dict[str, Callable[[Field], Any]] = {
 }
 
 
-def _parse_entry(item: Field, common: Mapping[str, Any], known: Collection[str] | None) -> SuiteEntry:
+def _parse_entry(
+    item: Field, common: Mapping[str, Any], known: Collection[str] | None
+) -> SuiteEntry:
     if isinstance(item.value, str):
-        return SuiteEntry(scenario=_parse_scenario_name(item, known), name=item.value, **common)
-    scenario = _parse_scenario_name(item.mapping(_ENTRY, required=("scenario",))["scenario"], known)
+        return SuiteEntry(
+            scenario=_parse_scenario_name(item, known), name=item.value, **common
+        )
+    scenario = _parse_scenario_name(
+        item.mapping(_ENTRY, required=("scenario",))["scenario"], known
+    )
     return SuiteEntry(**{"name": scenario, **common, **item.read_fields(_ENTRY)})
 
 
@@ -219,18 +257,29 @@ def separate_entries(
     lines: dict[str, int | None] = {}
     for item, entry in zip(items, entries, strict=True):
         if entry.name in lines:
-            first = f" (the first in line {lines[entry.name]})" if lines[entry.name] else ""
-            raise item.fault(f"two entries are called {entry.name!r}{first}. Give one another name with `name:`.")
+            first = (
+                f" (the first in line {lines[entry.name]})" if lines[entry.name] else ""
+            )
+            raise item.fault(
+                f"two entries are called {entry.name!r}{first}. Give one another name with `name:`."
+            )
         lines[entry.name] = item.line
     others = {
-        entry.name: {name for group in groups if entry.name in group for name in group} - {entry.name}
+        entry.name: {name for group in groups if entry.name in group for name in group}
+        - {entry.name}
         for entry in entries
     }
-    return tuple(structs.replace(entry, incompatible=tuple(sorted(others[entry.name]))) for entry in entries)
+    return tuple(
+        structs.replace(entry, incompatible=tuple(sorted(others[entry.name])))
+        for entry in entries
+    )
 
 
 def _parse_incompatible_groups(
-    lists: list[Field], items: list[Field], names: list[str], known: Collection[str] | None
+    lists: list[Field],
+    items: list[Field],
+    names: list[str],
+    known: Collection[str] | None,
 ) -> list[set[str]]:
     """Return the sets of names that must not overlap with each other."""
     valid = None if known is None else {*known, *names}
@@ -241,7 +290,10 @@ def _parse_incompatible_groups(
             raise place.error("a list of at least two names")
     for item, name in zip(items, names, strict=True):
         if isinstance(item.value, Mapping) and "incompatible" in item.value:
-            groups += [{name, other} for other in _parse_group(item.child("incompatible"), valid)]
+            groups += [
+                {name, other}
+                for other in _parse_group(item.child("incompatible"), valid)
+            ]
     return groups
 
 
@@ -249,5 +301,7 @@ def _parse_group(field: Field, names: set[str] | None) -> set[str]:
     given = field.texts()
     for name in given:
         if names is not None and name not in names:
-            raise field.fault(f"no scenario is called {name!r}.{did_you_mean(name, names)}")
+            raise field.fault(
+                f"no scenario is called {name!r}.{did_you_mean(name, names)}"
+            )
     return set(given)

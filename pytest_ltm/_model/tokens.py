@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import tiktoken
 
 
-# The name of the estimate that needs no encoding; used only when asked for by this name.
+# The name of the estimate that needs no encoding; used only when asked for by this
+# name.
 APPROX = "approx"
 # How long an encoding that is not carried may take to arrive.
 DOWNLOAD_SECONDS = 10.0
@@ -68,7 +69,8 @@ _CARRIED: Mapping[str, _Carried] = {
 BUNDLED_ENCODINGS: tuple[str, ...] = tuple(_CARRIED)
 
 _STORE = "https://openaipublic.blob.core.windows.net/"
-# Where tiktoken loads the encodings that are not carried, to name their cache files in an error.
+# Where tiktoken loads the encodings that are not carried, to name their cache files in
+# an error.
 _SOURCES: Mapping[str, tuple[str, ...]] = {
     "gpt2": ("gpt-2/encodings/main/vocab.bpe", "gpt-2/encodings/main/encoder.json"),
     "r50k_base": ("encodings/r50k_base.tiktoken",),
@@ -77,20 +79,24 @@ _SOURCES: Mapping[str, tuple[str, ...]] = {
     "o200k_harmony": ("encodings/o200k_base.tiktoken",),
 }
 
-# About one token each: within 10 % of cl100k_base on English chat, 30 % too many on program code.
+# About one token each: within 10 % of cl100k_base on English chat, 30 % too many on
+# program code.
 _APPROXIMATE = re.compile(r"[A-Za-z]{1,10}|\d{1,3}|[^\W\d_]|[^\w\s]|_|\n")
 
 
 _WORDS = re.compile(r"\S+")
 _BLANKS = 100_000
-# So many texts have their counts kept: what is planned is soon sent, and agents often say the same again.
+# So many texts have their counts kept: what is planned is soon sent, and agents often
+# say the same again.
 _RECENT = 64
 
 
 class TokenCounter:
     """Counts the tokens of a text; the only measure of spans and gaps in a run."""
 
-    def __init__(self, name: str, count: Callable[[str], int], *, additive: bool = False) -> None:
+    def __init__(
+        self, name: str, count: Callable[[str], int], *, additive: bool = False
+    ) -> None:
         self.name = name
         """As given by the user; part of the plan's fingerprint."""
         self.additive = additive
@@ -112,13 +118,20 @@ def token_counter(name: str) -> TokenCounter:
         return TokenCounter(name, _approximate_count, additive=True)
     if ":" in name:
         return TokenCounter(
-            name, _check_token_count(name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve())
+            name,
+            _check_token_count(
+                name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve()
+            ),
         )
-    encode = load_encoding(name).encode_ordinary  # never `encode`: it refuses the text of special tokens
+    encode = load_encoding(
+        name
+    ).encode_ordinary  # never `encode`: it refuses the text of special tokens
 
     def count(text: str) -> int:
         return (
-            len(encode(text)) if len(text) <= _BLANKS else sum(len(encode(part)) for part in _split_long_blanks(text))
+            len(encode(text))
+            if len(text) <= _BLANKS
+            else sum(len(encode(part)) for part in _split_long_blanks(text))
         )
 
     return TokenCounter(name, count, additive=name in _CARRIED or name in _SOURCES)
@@ -127,7 +140,8 @@ def token_counter(name: str) -> TokenCounter:
 def _split_long_blanks(text: str) -> list[str]:
     """Return the text whole, or in parts if it holds a run of blanks at which tiktoken's patterns overflow the stack.
 
-    A part's count may differ from the whole's by a token; without the cut counting would fail.
+    A part's count may differ from the whole's by a token; without the cut counting
+    would fail.
     """
     if max(map(len, _WORDS.split(text))) <= _BLANKS:
         return [text]
@@ -138,7 +152,8 @@ def _split_long_blanks(text: str) -> list[str]:
 def load_encoding(name: str) -> tiktoken.Encoding:
     """Return the tiktoken encoding; those in CARRIED with no network at all.
 
-    Others come from tiktoken's cache, else from the network within DOWNLOAD_SECONDS. Raises TokenizerError.
+    Others come from tiktoken's cache, else from the network within DOWNLOAD_SECONDS.
+    Raises TokenizerError.
     """
     import tiktoken
 
@@ -150,13 +165,18 @@ def load_encoding(name: str) -> tiktoken.Encoding:
             mergeable_ranks=_read_ranks(name),
             special_tokens=dict(carried.special),
         )
-    return tiktoken.Encoding(**fetch_with_limit(name, _encoding_constructor(name), DOWNLOAD_SECONDS))
+    return tiktoken.Encoding(
+        **fetch_with_limit(name, _encoding_constructor(name), DOWNLOAD_SECONDS)
+    )
 
 
-def fetch_with_limit(name: str, construct: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any]:
+def fetch_with_limit(
+    name: str, construct: Callable[[], dict[str, Any]], seconds: float
+) -> dict[str, Any]:
     """Return what `construct` returns within `seconds`; else raise a TokenizerError with the way out.
 
-    It runs in a daemon thread, because tiktoken's download has no time limit and cannot be interrupted.
+    It runs in a daemon thread, because tiktoken's download has no time limit and cannot
+    be interrupted.
     """
     box: list[dict[str, Any]] = []
     failure: list[Exception] = []
@@ -173,22 +193,32 @@ def fetch_with_limit(name: str, construct: Callable[[], dict[str, Any]], seconds
     if box:
         return box[0]
     if failure:
-        raise TokenizerError(_tokenizer_unavailable(name, _download_failure(failure[0]))) from failure[0]
-    raise TokenizerError(_tokenizer_unavailable(name, f"no answer within {seconds:g} s"))
+        raise TokenizerError(
+            _tokenizer_unavailable(name, _download_failure(failure[0]))
+        ) from failure[0]
+    raise TokenizerError(
+        _tokenizer_unavailable(name, f"no answer within {seconds:g} s")
+    )
 
 
 def rank_file(name: str) -> bytes:
     """Return the original rank file of a carried encoding, rebuilt byte for byte (see its sha256)."""
     from base64 import b64encode
 
-    return b"".join(b64encode(token) + b" %d\n" % rank for token, rank in _read_ranks(name).items())
+    return b"".join(
+        b64encode(token) + b" %d\n" % rank for token, rank in _read_ranks(name).items()
+    )
 
 
 def _read_ranks(name: str) -> dict[bytes, int]:
     """Read the carried form: a byte for each token's length, then all tokens joined, in order of rank."""
     from importlib.resources import files
 
-    packed = files("pytest_ltm._model.bpe_ranks").joinpath(f"ranks_{name}.bin.{_CARRIED[name].packed}").read_bytes()
+    packed = (
+        files("pytest_ltm._model.bpe_ranks")
+        .joinpath(f"ranks_{name}.bin.{_CARRIED[name].packed}")
+        .read_bytes()
+    )
     if _CARRIED[name].packed == "xz":
         import lzma
 
@@ -196,14 +226,19 @@ def _read_ranks(name: str) -> dict[bytes, int]:
     else:
         data = zlib.decompress(packed)
     count = _CARRIED[name].tokens
-    form = "".join(map([f"{length}s" for length in range(256)].__getitem__, data[:count]))
-    return dict(zip(struct.unpack_from(form, data, count), range(count), strict=True))  # twice as fast as a loop
+    form = "".join(
+        map([f"{length}s" for length in range(256)].__getitem__, data[:count])
+    )
+    return dict(
+        zip(struct.unpack_from(form, data, count), range(count), strict=True)
+    )  # twice as fast as a loop
 
 
 def _encoding_constructor(name: str) -> Callable[[], dict[str, Any]]:
     """Return tiktoken's constructor of an encoding.
 
-    Not `get_encoding`: a download hanging there would hold tiktoken's lock against the agent's own use.
+    Not `get_encoding`: a download hanging there would hold tiktoken's lock against the
+    agent's own use.
     """
     from tiktoken import list_encoding_names, registry
 
@@ -230,8 +265,14 @@ def _tokenizer_unavailable(name: str, reason: str) -> str:
     from hashlib import sha1
 
     urls = [_STORE + path for path in _SOURCES.get(name, ())]
-    caches = " and ".join(sha1(url.encode(), usedforsecurity=False).hexdigest() for url in urls)
-    cure = f"put tiktoken's cache file {caches} into $TIKTOKEN_CACHE_DIR, " if caches else ""
+    caches = " and ".join(
+        sha1(url.encode(), usedforsecurity=False).hexdigest() for url in urls
+    )
+    cure = (
+        f"put tiktoken's cache file {caches} into $TIKTOKEN_CACHE_DIR, "
+        if caches
+        else ""
+    )
     return (
         f"tokenizer {name!r} is neither bundled nor cached, and could not be loaded ({reason}). "
         f"Use {' or '.join(BUNDLED_ENCODINGS)} (they need no network), {cure}"
@@ -247,15 +288,21 @@ def _download_failure(exc: Exception) -> str:
 
 def _check_token_count(name: str, function: object) -> Callable[[str], int]:
     if not callable(function):
-        raise TokenizerError(f"tokenizer {name!r} does not return a text's number of tokens: {function!r}")
+        raise TokenizerError(
+            f"tokenizer {name!r} does not return a text's number of tokens: {function!r}"
+        )
 
     def count(text: str) -> int:
         try:
             tokens = function(text)
         except Exception as exc:
-            raise TokenizerError(f"tokenizer {name!r} failed on {text[:40]!r}: {_download_failure(exc)}") from exc
+            raise TokenizerError(
+                f"tokenizer {name!r} failed on {text[:40]!r}: {_download_failure(exc)}"
+            ) from exc
         if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
-            raise TokenizerError(f"tokenizer {name!r} returned {tokens!r} for {text[:40]!r}, not a number of tokens")
+            raise TokenizerError(
+                f"tokenizer {name!r} returned {tokens!r} for {text[:40]!r}, not a number of tokens"
+            )
         return tokens
 
     count(" a")  # what cannot count is told before the run, not in the middle of it

@@ -20,9 +20,10 @@ from pytest_ltm._language import READING, speech
 from pytest_ltm._storage.disk import disk_fault
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
-# How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message that
-# it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case, except
-# under "filler": only filler and history count then, as between the distraction segments of Benchmark 1.
+# How many tokens of a reply that the agent generated count towards waits and spans: at
+# most as many as the message that it answers has, none, or all. What is told (messages,
+# told filler, a data set's history) counts in any case, except under "filler": only
+# filler and history count then, as between the distraction segments of Benchmark 1.
 Count = Literal["capped", "told", "all", "filler"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 
@@ -126,7 +127,9 @@ class LongExchange(Exchange):
         return self._texts[self._place + 1]
 
 
-_OTHER_FIELDS = tuple(field.name for field in fields(Exchange) if field.name not in ("message", "reply"))
+_OTHER_FIELDS = tuple(
+    field.name for field in fields(Exchange) if field.name not in ("message", "reply")
+)
 _LONG = 1_000
 """Characters from which the texts of what was told are kept on disk."""
 
@@ -177,15 +180,24 @@ class Transcript(TranscriptView):
             exchange = LongExchange(exchange, self._texts)
         own = 0 if exchange.told else exchange.reply_tokens
         message_share = exchange.message_tokens + exchange.reply_tokens - own
-        counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)
-        # The state before it is put back, so it takes no place in what the agent has in mind.
+        counts = (
+            own
+            if self.counts == "all"
+            else 0
+            if self.counts == "told"
+            else min(own, exchange.message_tokens)
+        )
+        # The state before it is put back, so it takes no place in what the agent has in
+        # mind.
         if exchange.alone:
             message_share = counts = 0
         else:
             self.remembered.append(exchange)
         self._told.append(self._told[-1] + message_share)
         passes = self.counts != "filler" or exchange.kind in ("filler", "history")
-        self._counted.append(self._counted[-1] + (message_share + counts if passes else 0))
+        self._counted.append(
+            self._counted[-1] + (message_share + counts if passes else 0)
+        )
         self._all.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
 
@@ -205,7 +217,9 @@ class Transcript(TranscriptView):
         raise KeyError(number)
 
     def _place(self, number: int) -> int:
-        if number < len(self._exchanges) and self._exchanges[number].number == number:  # no message went unanswered
+        if (
+            number < len(self._exchanges) and self._exchanges[number].number == number
+        ):  # no message went unanswered
             return number
         return bisect_left(self._exchanges, number, key=attrgetter("number"))
 
@@ -232,7 +246,8 @@ class Transcript(TranscriptView):
         return iter(self._exchanges)
 
 
-# --- Texts that need not be in memory: what was said in a conversation of millions of tokens.
+# --- Texts that need not be in memory: what was said in a conversation of millions of
+# tokens.
 
 _IN_MEMORY = 2**20
 """Bytes up to which there is no file."""
@@ -263,7 +278,8 @@ class TextFile:
                 self._file.write(data)
             except OSError as error:
                 raise disk_fault(Path(tempfile.gettempdir()), error) from error
-            # Last: a text that was written in part is not there, and the next one is written over it.
+            # Last: a text that was written in part is not there, and the next one is
+            # written over it.
             self._ends.append(self._ends[-1] + len(data))
 
     def __getitem__(self, number: int) -> str:

@@ -15,7 +15,14 @@ from pytest_ltm._results.gate.gate_rules import Rule
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, p_text
 from pytest_ltm._results.sentences import comparison_text
 from pytest_ltm._results.statistics.comparison import Comparison
-from pytest_ltm._results.text import clip_text, one_line, pad_left, pad_right, pluralize, wrap_text
+from pytest_ltm._results.text import (
+    clip_text,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    wrap_text,
+)
 from pytest_ltm._storage.schema import fields_of, from_record
 
 # How many scenarios that moved are listed for each agent and span.
@@ -34,11 +41,17 @@ def change_lines(changes: Changes, width: int) -> list[str]:
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
     who = f"{one_line(changes.before)}{agent}"
-    lines = wrap_text(f"Compared with {who}; p: how often equal agents lose as much by chance (one-sided).", width)
+    lines = wrap_text(
+        f"Compared with {who}; p: how often equal agents lose as much by chance (one-sided).",
+        width,
+    )
     lines += ["", _table_line("", HEADS, label)]
     for change in changes.changes:
         lines.append(_table_line(change.label, overall_cells(change), label))
-        lines += [_table_line(name, scenario_cells(change, name), label, "  ") for name in most_moved(change)]
+        lines += [
+            _table_line(name, scenario_cells(change, name), label, "  ")
+            for name in most_moved(change)
+        ]
         more = len(moved_scenarios(change)) - MOST_MOVED
         lines += [f"  … and {pluralize(more, 'more scenario')} moved"] * (more > 0)
     return [*lines, "", *_wrapped(comparison_sentences(changes), width, "  ")]
@@ -50,7 +63,13 @@ def _wrapped(texts: Iterable[str], width: int, indent: str) -> list[str]:
 
 def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
     shown = pad_right(indent + clip_text(one_line(label), width - len(indent)), width)
-    return (shown + "".join(f" {pad_left(cell, size)}" for cell, size in zip(cells, _WIDTHS, strict=True))).rstrip()
+    return (
+        shown
+        + "".join(
+            f" {pad_left(cell, size)}"
+            for cell, size in zip(cells, _WIDTHS, strict=True)
+        )
+    ).rstrip()
 
 
 def overall_cells(change: Change) -> tuple[str, ...]:
@@ -62,10 +81,14 @@ def overall_cells(change: Change) -> tuple[str, ...]:
 
 def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
     """Return the same of one scenario; its p is corrected for looking at all of them."""
-    return _level_cells(change.levels[name], change.scenarios[name], change.scenarios[name].adjusted)
+    return _level_cells(
+        change.levels[name], change.scenarios[name], change.scenarios[name].adjusted
+    )
 
 
-def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple[str, ...]:
+def _level_cells(
+    level: Level, comparison: Comparison, p: float | None
+) -> tuple[str, ...]:
     chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
     moved, ends = f"{level.difference:+.2f}", comparison.interval
     if comparison.is_identical or level.difference == 0:
@@ -78,7 +101,11 @@ def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple
 
 def moved_scenarios(change: Change) -> list[str]:
     """Return the scenarios whose mean is another now, what lost most first."""
-    moved = [(level.difference, name) for name, level in change.levels.items() if abs(level.difference) > _NOISE]
+    moved = [
+        (level.difference, name)
+        for name, level in change.levels.items()
+        if abs(level.difference) > _NOISE
+    ]
     return [name for _, name in sorted(moved)]
 
 
@@ -87,7 +114,9 @@ def most_moved(change: Change) -> list[str]:
     names = moved_scenarios(change)
     if len(names) <= MOST_MOVED:
         return names
-    kept = sorted(names, key=lambda name: -abs(change.levels[name].difference))[:MOST_MOVED]
+    kept = sorted(names, key=lambda name: -abs(change.levels[name].difference))[
+        :MOST_MOVED
+    ]
     return [name for name in names if name in kept]
 
 
@@ -95,36 +124,62 @@ def comparison_sentences(changes: Changes) -> list[str]:
     """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
     looks = max(1, changes.looks)
     texts = [
-        comparison_text(change.label, changes.before, change.paired.pairs, change.overall, looks=looks).text
+        comparison_text(
+            change.label,
+            changes.before,
+            change.paired.pairs,
+            change.overall,
+            looks=looks,
+        ).text
         for change in changes.changes
     ]
     for change in changes.changes:
         if change.lost_passes or change.won_passes:
             lost = f"{pluralize(change.lost_passes, 'example')} that passed before"
             verb = "does" if change.lost_passes == 1 else "do"
-            texts.append(f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round.")
+            texts.append(
+                f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round."
+            )
         overall = change.overall
         if overall.can_tell and overall.detectable is None:
-            texts.append(f"{change.label}: hardly any drop would stand out from chance; run more trials.")
+            texts.append(
+                f"{change.label}: hardly any drop would stand out from chance; run more trials."
+            )
         elif overall.can_tell:
             how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
             seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
             texts.append(f"{change.label}: {seen} ({how}).")
-    texts += [sentence for change in changes.changes for sentence in _verbosity_sentence(change)]
+    texts += [
+        sentence
+        for change in changes.changes
+        for sentence in _verbosity_sentence(change)
+    ]
     shown = [change for change in changes.changes if moved_scenarios(change)]
-    if any(one.adjusted is not None for change in shown for one in change.scenarios.values()):
+    if any(
+        one.adjusted is not None
+        for change in shown
+        for one in change.scenarios.values()
+    ):
         texts.append("A scenario's p is corrected for testing all of them (Holm).")
     elif shown:
-        texts.append("The scenarios show where it moved; more trials would show which of them moved by chance.")
+        texts.append(
+            "The scenarios show where it moved; more trials would show which of them moved by chance."
+        )
     texts += [sentence for change in changes.changes for sentence in _left_out(change)]
     if changes.uncompared:
-        texts.append(f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared.")
+        texts.append(
+            f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared."
+        )
     return texts
 
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
     """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
-    return _wrapped((text for change in changes.changes for text in _verbosity_sentence(change)), width, "  ")
+    return _wrapped(
+        (text for change in changes.changes for text in _verbosity_sentence(change)),
+        width,
+        "  ",
+    )
 
 
 def _verbosity_sentence(change: Change) -> Iterable[str]:
@@ -168,11 +223,13 @@ def changes_json(changes: Changes) -> dict[str, Any]:
                 **fields_of(change, "lost_passes", "won_passes"),
                 "p_mcnemar": change.mcnemar,
                 "without_score": {
-                    place: getattr(change.paired, f"unscored_{place}") for place in ("before", "after", "both")
+                    place: getattr(change.paired, f"unscored_{place}")
+                    for place in ("before", "after", "both")
                 },
                 **fields_of(change, "only_before", "only_after", "partial"),
                 "scenarios": {
-                    name: fields_of(level, "before", "after") | _comparison_json(change.scenarios[name])
+                    name: fields_of(level, "before", "after")
+                    | _comparison_json(change.scenarios[name])
                     for name, level in change.levels.items()
                 },
             }
@@ -184,14 +241,16 @@ def changes_json(changes: Changes) -> dict[str, Any]:
 def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "difference": comparison.difference,
-        "interval": comparison.interval and [comparison.interval.low, comparison.interval.high],
+        "interval": comparison.interval
+        and [comparison.interval.low, comparison.interval.high],
         **fields_of(comparison, "p", "p_drop"),
         "p_holm": comparison.adjusted,
         **fields_of(comparison, "detectable", "pairs", "better", "worse", "reason"),
     }
 
 
-# --- What a gate says: the verdict in one line, what is behind it, annotations for GitHub, JSON values.
+# --- What a gate says: the verdict in one line, what is behind it, annotations for
+# GitHub, JSON values.
 
 _PLACES = 3
 MORE = "  … and {:,} more"
@@ -204,14 +263,27 @@ def verdict_line(verdict: GateVerdict) -> str:
     broken = verdict.breaches
     if verdict.state == "passed":
         places = {(finding.agent, finding.span_label) for finding in verdict.findings}
-        where = "one agent at one memory span" if len(places) == 1 else f"{len(places):,} agents and memory spans"
-        counts = f"{pluralize(_count_rules(verdict.findings), 'rule')}, each for {where}"
+        where = (
+            "one agent at one memory span"
+            if len(places) == 1
+            else f"{len(places):,} agents and memory spans"
+        )
+        counts = (
+            f"{pluralize(_count_rules(verdict.findings), 'rule')}, each for {where}"
+        )
         return f"gate: passed ({counts if places else 'no example ended in an error'})"
     if verdict.state == "failed":
         word = "regressed" if any(finding.moved for finding in broken) else "failed"
-        named = join_some(list(dict.fromkeys(finding.place for finding in broken)), _PLACES)
-        return f"gate: {word}: {named}, {pluralize(_count_rules(broken), 'rule')} broken"
-    why = verdict.lost or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
+        named = join_some(
+            list(dict.fromkeys(finding.place for finding in broken)), _PLACES
+        )
+        return (
+            f"gate: {word}: {named}, {pluralize(_count_rules(broken), 'rule')} broken"
+        )
+    why = (
+        verdict.lost
+        or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
+    )
     return f"gate: could not be measured: {why}"
 
 
@@ -238,7 +310,11 @@ def verdict_details(verdict: GateVerdict) -> list[str]:
 
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
     """Return what must hold, a sentence a rule."""
-    return _wrapped((f"  {one_line(rule.text)}: {one_line(rule.sentence)}" for rule in rules), width, "    ")
+    return _wrapped(
+        (f"  {one_line(rule.text)}: {one_line(rule.sentence)}" for rule in rules),
+        width,
+        "    ",
+    )
 
 
 def github_annotations(verdict: GateVerdict) -> list[str]:
@@ -247,9 +323,14 @@ def github_annotations(verdict: GateVerdict) -> list[str]:
         return []
     if verdict.state == "unmeasurable":
         texts = [verdict_line(verdict), *verdict_details(verdict)]
-        return [_workflow_command("warning", "long-term memory: not measurable", ". ".join(texts))]
+        return [
+            _workflow_command(
+                "warning", "long-term memory: not measurable", ". ".join(texts)
+            )
+        ]
     return [
-        _workflow_command("error", f"long-term memory: {finding.rule}", finding.text) for finding in verdict.breaches
+        _workflow_command("error", f"long-term memory: {finding.rule}", finding.text)
+        for finding in verdict.breaches
     ]
 
 
@@ -283,10 +364,14 @@ def gate_from_json(said: object, where: str) -> GateVerdict | None:
     """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
     if not isinstance(said, dict):
         return None
-    # whether a finding is about a change is not written down, but the sentence says whether one is
+    # whether a finding is about a change is not written down, but the sentence says
+    # whether one is
     regressed = "regressed" in str(said.get("sentence"))
     findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
     return GateVerdict(
-        findings=tuple(structs.replace(one, moved=regressed and one.state == "failed") for one in findings),
+        findings=tuple(
+            structs.replace(one, moved=regressed and one.state == "failed")
+            for one in findings
+        ),
         lost=str(said.get("lost", "")),
     )

@@ -11,11 +11,21 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._journal.result import ConversationResult, Pace, RunResult, ScenarioResult, at_span
+from pytest_ltm._journal.result import (
+    ConversationResult,
+    Pace,
+    RunResult,
+    ScenarioResult,
+    at_span,
+)
 from pytest_ltm._model.agent import Mishap, add_mishaps
 from pytest_ltm._model.score import NO_ORACLE
 from pytest_ltm._results.statistics.counts import Interval
-from pytest_ltm._results.statistics.spans_reached import PassRate, pass_rate, score_interval
+from pytest_ltm._results.statistics.spans_reached import (
+    PassRate,
+    pass_rate,
+    score_interval,
+)
 from pytest_ltm._results.statistics.totals import (
     Spread,
     filler_share,
@@ -37,7 +47,8 @@ LEFT_OPEN = (
 )
 GUESSED, UNSCORED = "≤", "*"
 """What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
-# What marks a column in which much went wrong within the agent: its score is hardly about its memory.
+# What marks a column in which much went wrong within the agent: its score is hardly
+# about its memory.
 HAMPERED = "!"
 # The share of mishaps above which that is so.
 _HAMPERING = 0.25
@@ -70,13 +81,21 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     @property
     def at_guessing_level(self) -> bool:
         """Whether there is a floor, and the mean is not above it."""
-        return self.floor > 0 and self.mean is not None and self.mean < self.floor + _ROUNDING
+        return (
+            self.floor > 0
+            and self.mean is not None
+            and self.mean < self.floor + _ROUNDING
+        )
 
     @property
     def text(self) -> str:
         """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
         mean = self.without if self.mean is None else score_text(self.mean, self.upper)
-        return mean + GUESSED * self.at_guessing_level + UNSCORED * bool(self.unscored_examples)
+        return (
+            mean
+            + GUESSED * self.at_guessing_level
+            + UNSCORED * bool(self.unscored_examples)
+        )
 
 
 class Column(Struct, frozen=True, kw_only=True, dict=True):
@@ -120,7 +139,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         """`window_8k at 32k`, `oracle (control) at 32k`."""
         return at_span(self.name, self.span_label)
 
-    # Cached, not stored: a column is made for every report, and most of them show only a few of its numbers.
+    # Cached, not stored: a column is made for every report, and most of them show only
+    # a few of its numbers.
     @cached_property
     def rows(self) -> tuple[ScenarioResult, ...]:
         """The examples of all its conversations."""
@@ -134,7 +154,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         """Return the sum of a number over the examples of which it is known; None if of none."""
         return known_sum(getattr(row, name) for row in self.rows)
 
-    # Scores: by scenario, and with the lower and the upper end of what each example may have earned.
+    # Scores: by scenario, and with the lower and the upper end of what each example may
+    # have earned.
 
     @cached_property
     def scores(self) -> Mapping[str, Sequence[float]]:
@@ -142,8 +163,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         return scores_by_scenario(self.rows)
 
     @cached_property
-    def _ends(self) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
-        low, high = (scores_by_scenario([row.settle_score(end) for row in self.rows]) for end in _ENDS)
+    def _ends(
+        self,
+    ) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
+        low, high = (
+            scores_by_scenario([row.settle_score(end) for row in self.rows])
+            for end in _ENDS
+        )
         return low, high
 
     @cached_property
@@ -152,13 +178,17 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         cells = {}
         for name, rows in sorted(group_by(self.rows, lambda row: row.scenario).items()):
             is_open = any(row.upper for row in rows)
-            no_oracle = any(row.score is None and row.reason == NO_ORACLE for row in rows)
+            no_oracle = any(
+                row.score is None and row.reason == NO_ORACLE for row in rows
+            )
             cells[name] = ScenarioCell(
                 scores=tuple(self.scores.get(name, ())),
                 examples=len(rows),
                 without=NO_ORACLE if no_oracle else NOTHING,
                 floor=max(row.floor for row in rows),
-                upper=mean_or_none([row.upper_end for row in rows if row.scored]) if is_open else None,
+                upper=mean_or_none([row.upper_end for row in rows if row.scored])
+                if is_open
+                else None,
             )
         return cells
 
@@ -224,9 +254,16 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def total_with_spread(self) -> str:
         """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
-        # With open scores two totals stand there already, and the spread is about neither of them.
-        spread = f" (spread {self.spread.sd:.2f})" if self.spread and not self.is_open else ""
-        return f"{self.points} of {self.maximum_total}{spread}" if self.out_of else NOTHING
+        # With open scores two totals stand there already, and the spread is about
+        # neither of them.
+        spread = (
+            f" (spread {self.spread.sd:.2f})"
+            if self.spread and not self.is_open
+            else ""
+        )
+        return (
+            f"{self.points} of {self.maximum_total}{spread}" if self.out_of else NOTHING
+        )
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -238,10 +275,16 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     def interval(self) -> Interval | None:
         """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
         intervals = [
-            None if mean is None else score_interval([row.settle_score(end) for row in self.rows], mean)
+            None
+            if mean is None
+            else score_interval([row.settle_score(end) for row in self.rows], mean)
             for end, mean in zip(_ENDS, map(score_share, self._ends), strict=True)
         ]
-        return Interval(intervals[0].low, intervals[1].high) if intervals[0] and intervals[1] else None
+        return (
+            Interval(intervals[0].low, intervals[1].high)
+            if intervals[0] and intervals[1]
+            else None
+        )
 
     @cached_property
     def pass_rate(self) -> PassRate:
@@ -257,12 +300,18 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def scenarios_at_guessing_level(self) -> tuple[str, ...]:
         """The scenarios with a floor above which the mean score is not."""
-        return tuple(name for name, cell in self.cells.items() if cell.at_guessing_level)
+        return tuple(
+            name for name, cell in self.cells.items() if cell.at_guessing_level
+        )
 
     @property
     def scenarios_without_score(self) -> tuple[str, ...]:
         """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
-        none = [name for name, cell in self.cells.items() if cell.mean is None and cell.without == NOTHING]
+        none = [
+            name
+            for name, cell in self.cells.items()
+            if cell.mean is None and cell.without == NOTHING
+        ]
         # Where nothing has a score, the total says so already.
         return tuple(none) if self.out_of else ()
 
@@ -290,7 +339,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         """Verdicts corrected by hand."""
         return sum(row.automatic is not None for row in self.rows)
 
-    # Effort: what the conversations took. The judge and simulated users are in none of the agent's numbers.
+    # Effort: what the conversations took. The judge and simulated users are in none of
+    # the agent's numbers.
 
     @property
     def tokens(self) -> int:
@@ -315,7 +365,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         for held in self.conversations:
             add_mishaps(total, held.mishaps)
         replies = self.sum_of("metered")
-        return max((min(1.0, each.times / (each.of or replies or math.inf)) for each in total.values()), default=0.0)
+        return max(
+            (
+                min(1.0, each.times / (each.of or replies or math.inf))
+                for each in total.values()
+            ),
+            default=0.0,
+        )
 
     @property
     def hampered(self) -> bool:
@@ -338,13 +394,21 @@ _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 def result_columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
-    # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to read.
+    # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to
+    # read.
     agents = group_by(run.conversations, lambda held: held.agent).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
-    places = [held for of_agent in agents for held in group_by(of_agent, lambda held: held.span_label).values()]
+    places = [
+        held
+        for of_agent in agents
+        for held in group_by(of_agent, lambda held: held.span_label).values()
+    ]
     names = [(held[0].agent, held[0].span_label) for held in places]
     return tuple(
-        Column(conversations=held, pace=paces.get(name) or Pace(agent=name[0], span_label=name[1]))
+        Column(
+            conversations=held,
+            pace=paces.get(name) or Pace(agent=name[0], span_label=name[1]),
+        )
         for held, name in zip(places, names, strict=True)
     )
 

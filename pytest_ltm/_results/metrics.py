@@ -70,17 +70,27 @@ class AgentMetrics(Struct, frozen=True):
             elif result.interval or result.is_identical:
                 sure = "the same in all"
             count = pluralize(result.pairs, "example")
-            texts.append(f"{name} against its control: {result.difference or 0.0:+.2f} ({sure}; {count})")
+            texts.append(
+                f"{name} against its control: {result.difference or 0.0:+.2f} ({sure}; {count})"
+            )
         return texts
 
     def text(self, scenario: str, name: str) -> str:
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
         result = self.cells.get((scenario, name))
         # A blank keeps the digits of complete scenarios below each other.
-        star = "" if name not in self.partial else "*" if scenario in self._lacking(name) else " "
+        star = (
+            ""
+            if name not in self.partial
+            else "*"
+            if scenario in self._lacking(name)
+            else " "
+        )
         if result is None:
             return NOTHING + star
-        return (f"{result.mean:.3f}" if abs(result.mean) <= 1 else f"{result.mean:,.1f}") + star
+        return (
+            f"{result.mean:.3f}" if abs(result.mean) <= 1 else f"{result.mean:,.1f}"
+        ) + star
 
     @property
     def partial(self) -> frozenset[str]:
@@ -91,39 +101,65 @@ class AgentMetrics(Struct, frozen=True):
         """Return name, number of examples and all means of each scenario, and last of all examples."""
         of_each = {**self.examples, "": sum(self.examples.values())}
         return [
-            [name or ALL_EXAMPLES, f"{count:,}", *(self.text(name, of) for of in self.names)]
+            [
+                name or ALL_EXAMPLES,
+                f"{count:,}",
+                *(self.text(name, of) for of in self.names),
+            ]
             for name, count in of_each.items()
         ]
 
     def _lacking(self, name: str) -> frozenset[str]:
-        by_scenario = {scenario: self.cells.get((scenario, name)) for scenario in self.examples}
-        some = [one for one, cell in by_scenario.items() if cell is not None and cell.count < self.examples[one]]
+        by_scenario = {
+            scenario: self.cells.get((scenario, name)) for scenario in self.examples
+        }
+        some = [
+            one
+            for one, cell in by_scenario.items()
+            if cell is not None and cell.count < self.examples[one]
+        ]
         return frozenset([*some, ""] if some else some)
 
 
 def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
     """Return the metrics of each agent and span that has any, in the order of the run."""
     metrics = []
-    for (agent, span_label), rows in group_by(run.scenarios, lambda row: (row.agent, row.span_label)).items():
+    for (agent, span_label), rows in group_by(
+        run.scenarios, lambda row: (row.agent, row.span_label)
+    ).items():
         if not any(row.metrics for row in rows):
             continue
         values = [(row.scenario, metric) for row in rows for metric in row.metrics]
         # Each value counts twice: for its scenario, and for the row of all examples.
-        both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
+        both = [
+            (place, metric) for scenario, metric in values for place in (scenario, "")
+        ]
         cells = group_by(both, lambda each: (each[0], each[1].name)).items()
-        averages = {key: Averaged(fmean(one.value for _, one in result), len(result)) for key, result in cells}
-        contrasts = {name: compare_runs(pairs, collapses=0) for name, pairs in against_control(rows).items()}
+        averages = {
+            key: Averaged(fmean(one.value for _, one in result), len(result))
+            for key, result in cells
+        }
+        contrasts = {
+            name: compare_runs(pairs, collapses=0)
+            for name, pairs in against_control(rows).items()
+        }
         names, examples = (
             tuple(dict.fromkeys(metric.name for _, metric in values)),
             Counter(row.scenario for row in rows),
         )
-        metrics.append(AgentMetrics(agent, span_label, names, examples, averages, contrasts))
+        metrics.append(
+            AgentMetrics(agent, span_label, names, examples, averages, contrasts)
+        )
     return tuple(metrics)
 
 
 def _difference_interval(comparison: Comparison) -> Interval | None:
     """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
-    return comparison.interval if comparison.interval and comparison.interval.low < comparison.interval.high else None
+    return (
+        comparison.interval
+        if comparison.interval and comparison.interval.low < comparison.interval.high
+        else None
+    )
 
 
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
@@ -132,11 +168,17 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     if not agent_metricses:
         return []
     text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
-    starred = " *: some examples have none." if any(one.partial for one in agent_metricses) else ""
+    starred = (
+        " *: some examples have none."
+        if any(one.partial for one in agent_metricses)
+        else ""
+    )
     lines = wrap_text(text + starred, width)
     for one in agent_metricses:
         lines += _measure_table(one, width, color=color)
-        lines += [line for sentence in one.sentences for line in wrap_text(sentence, width)]
+        lines += [
+            line for sentence in one.sentences for line in wrap_text(sentence, width)
+        ]
     return [*lines, ""]
 
 
@@ -149,16 +191,37 @@ def quiet_line(one: AgentMetrics) -> str:
 def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     """Return the means of one agent at one span as JSON values, by measure."""
     metrics: dict[str, Any] = {}
-    one = next((one for one in agent_metrics(run) if (one.agent, one.span_label) == (agent, span_label)), None)
+    one = next(
+        (
+            one
+            for one in agent_metrics(run)
+            if (one.agent, one.span_label) == (agent, span_label)
+        ),
+        None,
+    )
     if one is None:
         return metrics
     for name in one.names:
-        cells = {place: one.cells[place, name] for place in ("", *one.examples) if (place, name) in one.cells}
-        parts = {place: {"mean": cell.mean, "count": cell.count} for place, cell in cells.items()}
+        cells = {
+            place: one.cells[place, name]
+            for place in ("", *one.examples)
+            if (place, name) in one.cells
+        }
+        parts = {
+            place: {"mean": cell.mean, "count": cell.count}
+            for place, cell in cells.items()
+        }
         metrics[name] = parts.pop("") | {"scenarios": parts}
         if (against := one.contrasts.get(name)) is not None:
-            ends = (interval := _difference_interval(against)) and [interval.low, interval.high]
-            contrast = {"difference": against.difference, "interval": ends, "examples": against.pairs}
+            ends = (interval := _difference_interval(against)) and [
+                interval.low,
+                interval.high,
+            ]
+            contrast = {
+                "difference": against.difference,
+                "interval": ends,
+                "examples": against.pairs,
+            }
             metrics[name]["against_control"] = contrast
     return metrics
 
@@ -172,7 +235,10 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
         # `recall` over `repaired`; a blank leaves room for the stars below it
         (first, _, rest), blank = name.partition("_"), " " * (name in one.partial)
         heads.append((first + blank, rest + blank) if rest else ("", name + blank))
-    slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
+    slots = [
+        max(map(columns_of, [*head, *(row[i] for row in rows)]))
+        for i, head in enumerate(heads)
+    ]
     # A long scenario name must not push the figures out of the terminal.
     slots[0] = min(slots[0], max(width // 3, len(ALL_EXAMPLES)), _LONGEST)
     room = width - slots[0] - slots[1] - len(_GAP)
@@ -184,32 +250,50 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
 
     def line(cells: Sequence[str], page: Sequence[int]) -> str:
         label = pad_right(shorten_text(cells[0], slots[0], mark="…"), slots[0])
-        return _GAP.join([label, *(pad_left(cells[i], slots[i]) for i in [1, *page])]).rstrip()
+        return _GAP.join(
+            [label, *(pad_left(cells[i], slots[i]) for i in [1, *page])]
+        ).rstrip()
 
     lines = []
     title = shorten_text(one.label, width, mark="…")
     for page in pages:
         tops = [line([half[at] for half in heads], page) for at in (0, 1)]
         rule = paint_text("─" * max(map(columns_of, tops)), "dim", color=color)
-        lines += ["", paint_text(title, "strong", color=color), *filter(None, tops), rule]
+        lines += [
+            "",
+            paint_text(title, "strong", color=color),
+            *filter(None, tops),
+            rule,
+        ]
         *each, whole = (line(row, page) for row in rows)
         lines += [*each, *[rule, whole] * (len(each) > 1)]
     return lines
 
 
-# Metrics that data sets publish in place of our score, and what they are called: they lead a report.
+# Metrics that data sets publish in place of our score, and what they are called: they
+# lead a report.
 LEADING = {"f1": "F1 over all questions"}
 
 
 def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
     """Return what each such metric is called, and its mean for each agent at each span that has it."""
-    pairs = [(head, {one.label: one.text("", name).strip() for one in agent_metrics(run) if name in one.names})
-             for name, head in LEADING.items()]  # fmt: skip
+    pairs = [
+        (
+            head,
+            {
+                one.label: one.text("", name).strip()
+                for one in agent_metrics(run)
+                if name in one.names
+            },
+        )
+        for name, head in LEADING.items()
+    ]
     return [(head, means) for head, means in pairs if means]
 
 
 def leading_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each such metric."""
     return [
-        f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}" for head, of in leading_metrics(run)
+        f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}"
+        for head, of in leading_metrics(run)
     ]

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult, at_span, span_place
+from pytest_ltm._journal.result import (
+    ConversationResult,
+    Precheck,
+    RunResult,
+    at_span,
+    span_place,
+)
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model.agent import Mishap, add_mishaps
 from pytest_ltm._results.gate.verdict import p_text
-from pytest_ltm._results.statistics.comparison import ALPHA, Comparison, chance_here, trials_to_tell
+from pytest_ltm._results.statistics.comparison import (
+    ALPHA,
+    Comparison,
+    chance_here,
+    trials_to_tell,
+)
 from pytest_ltm._results.statistics.pairs import Pair
 from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, effective_span
 from pytest_ltm._results.statistics.totals import group_by
@@ -20,15 +31,26 @@ from pytest_ltm._storage.schema import fields_of
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
     agents = group_by(run.conversations, lambda held: held.agent)
-    # one point is no curve: without either place there is nothing to keep, or nothing to lose
-    both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
-    rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
+    # one point is no curve: without either place there is nothing to keep, or nothing
+    # to lose
+    both = {
+        agent: held
+        for agent, held in agents.items()
+        if len({each.span is None for each in held}) > 1
+    }
+    rows = {
+        agent: [row for each in held for row in each.scenarios]
+        for agent, held in both.items()
+    }
     return {agent: effective_span(of) for agent, of in rows.items()}
 
 
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was tested isolated and at a memory span."""
-    return [f"{one_line(agent)}: {span_sentence(result)}" for agent, result in spans_of(run).items()]
+    return [
+        f"{one_line(agent)}: {span_sentence(result)}"
+        for agent, result in spans_of(run).items()
+    ]
 
 
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
@@ -38,7 +60,11 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
         add_mishaps(totals.setdefault((held.agent, held.span_label), {}), held.mishaps)
     return [
         f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: "
-        + (f"{mishap.times:,} of {mishap.of:,}" if mishap.of else pluralize(mishap.times, "time"))
+        + (
+            f"{mishap.times:,} of {mishap.of:,}"
+            if mishap.of
+            else pluralize(mishap.times, "time")
+        )
         for (agent, span), total in totals.items()
         for mishap in total.values()
         if mishap.times
@@ -49,9 +75,13 @@ def span_sentence(result: EffectiveSpan) -> str:
     """Return between which spans an agent's effective one lies, and what the run kept at each."""
     if result.span is None:
         return f"effective memory span unknown: {result.reason}"
-    shares = ["-" if point.kept is None else f"{point.kept:.0%}" for point in result.curve]
+    shares = [
+        "-" if point.kept is None else f"{point.kept:.0%}" for point in result.curve
+    ]
     places = [one_line(span_place(point.label)) for point in result.curve]
-    curve = ", ".join(f"{share} {place}" for share, place in zip(shares, places, strict=True))
+    curve = ", ".join(
+        f"{share} {place}" for share, place in zip(shares, places, strict=True)
+    )
     known, short = "not known: more trials would narrow it", short_span(result)
     if result.low or not _reaches_last_span(result):
         known = f"{short} tokens"
@@ -61,7 +91,11 @@ def span_sentence(result: EffectiveSpan) -> str:
 
 def short_span(result: EffectiveSpan) -> str:
     """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
-    if result.low is None or result.high is None or (_reaches_last_span(result) and not result.low):
+    if (
+        result.low is None
+        or result.high is None
+        or (_reaches_last_span(result) and not result.low)
+    ):
         return "unknown"
     # The interval ends where the measurements end; what lies beyond was not played.
     if _reaches_last_span(result):
@@ -79,55 +113,84 @@ def _reaches_last_span(result: EffectiveSpan) -> bool:
 
 
 def _span_text(number: int) -> str:
-    return f"{number // 1000}k" if number and number % 1000 == 0 else short_count(number)
+    return (
+        f"{number // 1000}k" if number and number % 1000 == 0 else short_count(number)
+    )
 
 
 def spans_json(run: RunResult) -> list[dict[str, Any]]:
     """Return the effective spans as JSON values."""
-    names, point_names = ("low", "high", "at_least", "share", "level", "reason"), ("isolated", "score", "kept")
+    names, point_names = (
+        ("low", "high", "at_least", "share", "level", "reason"),
+        ("isolated", "score", "kept"),
+    )
     return [
         {
             "agent": agent,
             "kept_in_run": result.span,
             **fields_of(result, *names),
             "curve": [
-                {"span_label": point.label, **fields_of(point, "span", *point_names, "pairs")} for point in result.curve
+                {
+                    "span_label": point.label,
+                    **fields_of(point, "span", *point_names, "pairs"),
+                }
+                for point in result.curve
             ],
         }
         for agent, result in spans_of(run).items()
     ]
 
 
-_FINDINGS = {"clean": "nothing leaks between conversations", "unfinished": "it was cut off"}
+_FINDINGS = {
+    "clean": "nothing leaks between conversations",
+    "unfinished": "it was cut off",
+}
 
 
 def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
     sentences = []
     for one in run.prechecks:
-        who = f"isolation probe of {one.of!r}" if one.kind == "probe" else f"judge's {one.kind}"
+        who = (
+            f"isolation probe of {one.of!r}"
+            if one.kind == "probe"
+            else f"judge's {one.kind}"
+        )
         text = _FINDINGS.get(one.verdict) or one.why or "all were graded right"
         text = f"skipped: {one.why}" if one.verdict == "skipped" else text
         # Agents get messages, a judge gets calls: the words of the rest of the report.
         parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
         about = "~" * one.estimated
         parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
-        parts += [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
+        parts += (
+            [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
+        )
         sentences.append(f"{who}: {text}" + f" ({', '.join(parts)})" * bool(one.calls))
     return sentences
 
 
-def trust_sentence(places: Mapping[str, str], texts: str, *, has_judge: bool, prechecks: Iterable[Precheck]) -> str:
+def trust_sentence(
+    places: Mapping[str, str],
+    texts: str,
+    *,
+    has_judge: bool,
+    prechecks: Iterable[Precheck],
+) -> str:
     """Return what the scores of a run rest on, in one sentence; "" if there is nothing to say.
 
-    `places`: where each agent runs, as a clause after its label. `texts`: whether they were public; "": it is unknown.
+    `places`: where each agent runs, as a clause after its label. `texts`: whether they
+    were public; "": it is unknown.
     """
     agents = [
         f"{join_words(list(labels))} {'runs' if len(labels) == 1 else 'run'} {place}"
         for place, labels in group_by(places, places.__getitem__).items()
     ]
     checks = next((one for one in prechecks if one.kind == "checks"), None)
-    judge = checks.why.partition(": ")[0] if checks else "the judge was not checked during the run"
+    judge = (
+        checks.why.partition(": ")[0]
+        if checks
+        else "the judge was not checked during the run"
+    )
     return "; ".join([*agents, *[texts] * bool(texts), *[judge] * has_judge])
 
 
@@ -156,7 +219,12 @@ class ComparisonText(NamedTuple):
 
 
 def comparison_text(
-    one: str, other: str, pairs: Sequence[Pair], comparison: Comparison, *, looks: int = 1
+    one: str,
+    other: str,
+    pairs: Sequence[Pair],
+    comparison: Comparison,
+    *,
+    looks: int = 1,
 ) -> ComparisonText:
     """Return what `one`, the later side of the pairs, is against `other`; `looks`: the number of comparisons shown.
 
@@ -174,16 +242,32 @@ def comparison_text(
     p = chance_here(pairs, alpha=ALPHA)
     shown = p is not None and p <= alpha
     real = comparison.can_tell and comparison.p is not None and comparison.p <= alpha
-    short = "Yes" if real else "On these texts" if shown else "Too little to tell" if p is None else "Not shown"
+    short = (
+        "Yes"
+        if real
+        else "On these texts"
+        if shown
+        else "Too little to tell"
+        if p is None
+        else "Not shown"
+    )
     level = comparison.pairs - comparison.better - comparison.worse
     of = pluralize(comparison.pairs, "example")
     counts = f"better in {comparison.better:,}, worse in {comparison.worse:,}, equal in {level:,} of {of}"
-    how = "too few scenarios to tell that from chance" if p is None else f"two-sided p {p_text(p)}{many}"
+    how = (
+        "too few scenarios to tell that from chance"
+        if p is None
+        else f"two-sided p {p_text(p)}{many}"
+    )
     explained = "" if shown or p is None else ", which chance explains"
     word = "better" if difference > 0 else "worse"
     # More digits where two would show nothing.
     share = f"{abs(difference):.{2 if abs(difference) >= 0.005 else 4}f}"
-    where = f"{word} than {other} by {share} of full marks" if difference else f"level with {other}"
+    where = (
+        f"{word} than {other} by {share} of full marks"
+        if difference
+        else f"level with {other}"
+    )
     here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
     if comparison.can_tell and comparison.p is not None:
         count = pluralize(comparison.conversations, "conversation")
@@ -191,9 +275,15 @@ def comparison_text(
         rests = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
         rests += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
         claim = f"{word}, too" if real and shown else word if real else "not shown"
-        elsewhere, beyond = f"{ELSEWHERE}: {claim} ({rests}).", f"elsewhere p {p_text(comparison.p)}"
+        elsewhere, beyond = (
+            f"{ELSEWHERE}: {claim} ({rests}).",
+            f"elsewhere p {p_text(comparison.p)}",
+        )
     else:
-        elsewhere, beyond = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.", "elsewhere unknown"
+        elsewhere, beyond = (
+            f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.",
+            "elsewhere unknown",
+        )
     more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
     return ComparisonText(short, here, elsewhere + more, brief)

@@ -8,7 +8,13 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._results.text import columns_of, one_line, pad_left, pad_right, shorten_text
+from pytest_ltm._results.text import (
+    columns_of,
+    one_line,
+    pad_left,
+    pad_right,
+    shorten_text,
+)
 
 Style: TypeAlias = Literal["", "good", "part", "bad", "strong", "dim"]
 
@@ -51,7 +57,9 @@ class _Layout(Struct, frozen=True, kw_only=True):
 
     def group(self, agent: str, columns: int) -> int:
         """Return the width of an agent's part of the table."""
-        return max(columns * (self.slot + _GAP) - _GAP, min(columns_of(agent), self.room))
+        return max(
+            columns * (self.slot + _GAP) - _GAP, min(columns_of(agent), self.room)
+        )
 
 
 # An agent's label and the columns of it that stand in one table.
@@ -84,9 +92,16 @@ def paint_text(text: str, style: Style, *, color: bool) -> str:
 
 def _table_layout(table: TextTable, width: int) -> _Layout:
     labels = [one_line(row.label) for row in table.rows]
-    label = min(max(map(columns_of, [table.label, one_line(table.corner), *labels])), max(17, width // 3))
-    texts = [text for row in table.rows for text, _ in row.cells] + [span for _, span in table.heads]
-    return _Layout(label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP)
+    label = min(
+        max(map(columns_of, [table.label, one_line(table.corner), *labels])),
+        max(17, width // 3),
+    )
+    texts = [text for row in table.rows for text, _ in row.cells] + [
+        span for _, span in table.heads
+    ]
+    return _Layout(
+        label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP
+    )
 
 
 def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
@@ -95,10 +110,14 @@ def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     pages: list[list[_Part]] = [[]]
     used = 0
-    for agent, group in groupby(range(len(table.heads)), key=lambda at: table.heads[at][0]):
+    for agent, group in groupby(
+        range(len(table.heads)), key=lambda at: table.heads[at][0]
+    ):
         places = tuple(group)
         label = shorten_text(one_line(agent), layout.room, mark="…")
-        for part in (places[start : start + most] for start in range(0, len(places), most)):
+        for part in (
+            places[start : start + most] for start in range(0, len(places), most)
+        ):
             needed = layout.group(label, len(part))
             if pages[-1] and used + _GROUP_GAP + needed > layout.room:
                 pages.append([])
@@ -107,37 +126,64 @@ def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     return pages
 
 
-def _page_lines(table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
+def _page_lines(
+    table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool
+) -> list[str]:
     agents = []
     for agent, at in page:
         width = layout.group(agent, len(at))
         rest = width - columns_of(agent) - 1
-        agents.append(f"{agent} {'─' * rest}" if len(at) > 1 and rest > 0 else pad_left(agent, width))
+        agents.append(
+            f"{agent} {'─' * rest}"
+            if len(at) > 1 and rest > 0
+            else pad_left(agent, width)
+        )
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
     corner = shorten_text(one_line(table.corner), layout.label, mark="…")
     lines = [
-        _format_line(corner, [paint_text(agent, "strong", color=color) for agent in agents], layout),
+        _format_line(
+            corner,
+            [paint_text(agent, "strong", color=color) for agent in agents],
+            layout,
+        ),
         _format_line(table.label, _row_cells(heads, layout, page, color=color), layout),
     ]
-    rule = paint_text("─" * columns_of(_format_line("", agents, layout)), "dim", color=color)
+    rule = paint_text(
+        "─" * columns_of(_format_line("", agents, layout)), "dim", color=color
+    )
     for number, row in enumerate(table.rows):
         if row.above or not number:
             lines.append(rule)
         label = shorten_text(one_line(row.label), layout.label, mark="…")
-        lines.append(_format_line(label, _row_cells(row.cells, layout, page, color=color), layout))
+        lines.append(
+            _format_line(
+                label, _row_cells(row.cells, layout, page, color=color), layout
+            )
+        )
     return lines
 
 
 def _format_line(label: str, parts: Sequence[str], layout: _Layout) -> str:
-    return pad_right(label, layout.label) + "".join(" " * _GROUP_GAP + part for part in parts)
+    return pad_right(label, layout.label) + "".join(
+        " " * _GROUP_GAP + part for part in parts
+    )
 
 
-def _row_cells(row: Sequence[tuple[str, Style]], layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
+def _row_cells(
+    row: Sequence[tuple[str, Style]],
+    layout: _Layout,
+    page: Sequence[_Part],
+    *,
+    color: bool,
+) -> list[str]:
     """Return the cells of one line, a text for each agent."""
     parts = []
     for agent, at in page:
         texts = [pad_left(row[i][0], layout.slot) for i in at]
         spare = layout.group(agent, len(at)) - len(at) * (layout.slot + _GAP) + _GAP
-        painted = [paint_text(text, row[i][1], color=color) for text, i in zip(texts, at, strict=True)]
+        painted = [
+            paint_text(text, row[i][1], color=color)
+            for text, i in zip(texts, at, strict=True)
+        ]
         parts.append(" " * spare + (" " * _GAP).join(painted))
     return parts

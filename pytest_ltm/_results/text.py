@@ -12,7 +12,8 @@ from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.sanitize import for_screen
 
-# Texts of such characters, ASCII and Latin letters and typographic signs, have a column for each.
+# Texts of such characters, ASCII and Latin letters and typographic signs, have a column
+# for each.
 _NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
 # Stands where there is no number.
 NOTHING = "-"
@@ -29,7 +30,9 @@ def columns_of(text: str) -> int:
     """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
     if _is_narrow(text):
         return len(text)
-    from wcwidth import wcswidth  # here and below: its tables take a while to load, and few texts need them
+    from wcwidth import (
+        wcswidth,
+    )  # here and below: its tables take a while to load, and few texts need them
 
     return wcswidth(text.replace("\n", " "))
 
@@ -67,13 +70,16 @@ def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> 
     before, after = text[:at], text[at + len(keep) :]
     room = max(width - columns_of(keep), 0)
     taken = min(room // 2, columns_of(before))
-    return f"{_shorten_around(before, taken)}{keep}{_shorten_around(after, room - taken)}"
+    return (
+        f"{_shorten_around(before, taken)}{keep}{_shorten_around(after, room - taken)}"
+    )
 
 
 def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     """Return lines of at most `width` columns; those after the first begin with `indent`.
 
-    Breaks at blanks, inside a word only where it is longer than a line; the text's own line feeds stay.
+    Breaks at blanks, inside a word only where it is longer than a line; the text's own
+    line feeds stay.
     """
     lines: list[str] = []
     for paragraph in text.split("\n"):
@@ -103,7 +109,8 @@ def score_text(score: float, upper: float | None = None) -> str:
     if upper is not None:
         return f"{score_text(score)} to {score_text(upper)}"
     rounded = f"{score:.2f}"
-    # A reader takes 1.00 for full marks, so what only rounds to it must not look like it.
+    # A reader takes 1.00 for full marks, so what only rounds to it must not look like
+    # it.
     if rounded == "1.00" and score < FULL_MARKS:
         return "0.99"
     return "0.01" if rounded == "0.00" and score > 0 else rounded
@@ -118,13 +125,17 @@ def short_count(number: int) -> str:
     """Return a count in at most seven columns: `12,345`, `123.4k`, `1.40M`."""
     if number < 100_000:
         return f"{number:,}"
-    return f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
+    return (
+        f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
+    )
 
 
 def span_of_time(seconds: float) -> str:
     """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
     # A scenario may wait for longer than timedelta holds.
-    whole = timedelta(seconds=min(round(seconds), timedelta.max // timedelta(seconds=1)))
+    whole = timedelta(
+        seconds=min(round(seconds), timedelta.max // timedelta(seconds=1))
+    )
     if whole < timedelta(minutes=1):
         return f"{whole.seconds}s"
     hours, rest = divmod(whole.seconds, 3600)
@@ -161,12 +172,16 @@ def pluralize(number: int, noun: str) -> str:
     """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
     if number == 1:
         return f"{number:,} {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
+    return (
+        f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
+    )
 
 
 def format_distance(tokens: int, time: timedelta) -> str:
     """Return how far apart two messages are: `1 token`, `1,200 tokens and 2:00:00`."""
-    return pluralize(tokens, "token") + (f" and {describe_duration(time)}" if time else "")
+    return pluralize(tokens, "token") + (
+        f" and {describe_duration(time)}" if time else ""
+    )
 
 
 def text_of(value: object) -> str:

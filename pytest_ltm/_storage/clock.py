@@ -16,14 +16,16 @@ from typing import Protocol
 
 from pytest_ltm._storage.errors import ScenarioError, Stopped
 
-# These are kept so that freezegun, which replaces what modules have imported, leaves our own time alone.
+# These are kept so that freezegun, which replaces what modules have imported, leaves
+# our own time alone.
 _now = datetime.now
 thread_seconds = partial(time.thread_time)
 """Returns the seconds of the processor that this thread has used."""
 stopwatch_seconds = partial(time.perf_counter)
 """Returns seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
 
-# Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times.
+# Where simulated time begins: a fixed Monday morning, so that equal runs tell equal
+# times.
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 
 
@@ -78,7 +80,9 @@ class SimulatedClock:
 class SignallingClock(SimulatedClock):
     """A simulated clock that says when it has jumped: for agents that live outside this process."""
 
-    def __init__(self, jumped: Callable[[datetime, datetime], object], start: datetime = START) -> None:
+    def __init__(
+        self, jumped: Callable[[datetime, datetime], object], start: datetime = START
+    ) -> None:
         super().__init__(start)
         self._jumped = jumped
         self._told = start
@@ -99,13 +103,16 @@ class SignallingClock(SimulatedClock):
 class WallClock:
     """The time on the wall: a wait really waits. Equal runs then have unequal times in their journals.
 
-    It says what it said last until it looks again (`tick`), so that what is written down is all that was ever acted on.
+    It says what it said last until it looks again (`tick`), so that what is written
+    down is all that was ever acted on.
     """
 
     real = True
 
     def __init__(
-        self, now: Callable[[], datetime] | None = None, sleep: Callable[[float], object] = time.sleep
+        self,
+        now: Callable[[], datetime] | None = None,
+        sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self._wall, self._sleep = now or wall_time, sleep
         self._now = self._wall()
@@ -146,12 +153,16 @@ def can_interrupt() -> bool:
     )
 
 
-# --- Pauses: Ctrl-Z, SIGSTOP, a machine that sleeps. What goes by meanwhile is no time that anybody was slow in.
+# --- Pauses: Ctrl-Z, SIGSTOP, a machine that sleeps. What goes by meanwhile is no time
+# that anybody was slow in.
 
 # How often this process was stopped and went on, where somebody hears the signal.
 _continued = [0]
 # By system: a clock that goes on while the machine sleeps, and one that does not.
-_SLEEPS = {"linux": ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"), "darwin": ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW")}
+_SLEEPS = {
+    "linux": ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
+    "darwin": ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW"),
+}
 
 
 def goes_on(*_: object) -> None:
@@ -166,7 +177,9 @@ def process_pauses() -> tuple[int, float]:
     clocks = [getattr(time, name, None) for name in _SLEEPS.get(sys.platform, ())]
     if len(clocks) < 2 or None in clocks:
         return _continued[0], 0.0
-    going, standing = (time.clock_gettime(clock) for clock in clocks if clock is not None)
+    going, standing = (
+        time.clock_gettime(clock) for clock in clocks if clock is not None
+    )
     return _continued[0], going - standing
 
 
@@ -210,8 +223,12 @@ def duration(value: str | float | timedelta) -> timedelta:
     if isinstance(value, str):
         parts = _DURATION.findall(value)
         if not parts or _DURATION.sub("", value).strip(" ,"):
-            raise ScenarioError(f"{value!r} is not a duration; write it as '30s', '45m', '3h', '1h 30m' or '2d'")
-        return sum((timedelta(**{_UNITS[unit]: float(n)}) for n, unit in parts), timedelta())
+            raise ScenarioError(
+                f"{value!r} is not a duration; write it as '30s', '45m', '3h', '1h 30m' or '2d'"
+            )
+        return sum(
+            (timedelta(**{_UNITS[unit]: float(n)}) for n, unit in parts), timedelta()
+        )
     length = value if isinstance(value, timedelta) else timedelta(seconds=value)
     if length < timedelta(0):
         raise ScenarioError(f"cannot wait backwards: {value!r}")

@@ -1,7 +1,8 @@
 """Disk: files that grow by whole lines or change as a whole, and what is read of them; a refusal is a DiskFault.
 
-A killed process loses nothing that `append` or `write_whole` has returned from. A machine that loses its power
-may lose what is younger than LASTING_SECONDS: asking the disk (fsync) for every event would cost more than the event.
+A killed process loses nothing that `append` or `write_whole` has returned from. A
+machine that loses its power may lose what is younger than LASTING_SECONDS: asking the
+disk (fsync) for every event would cost more than the event.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from typing import IO, BinaryIO
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DatasetError, DiskFault, LtmError
 
-# The shortest time between two flushes to disk: each reply of an agent that takes as long.
+# The shortest time between two flushes to disk: each reply of an agent that takes as
+# long.
 LASTING_SECONDS = 1.0
 
 
-# Bytes as they are, and no symbolic link in the place of the file: who knows where it leads.
+# Bytes as they are, and no symbolic link in the place of the file: who knows where it
+# leads.
 _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -37,7 +40,9 @@ class Appender:
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._path, self._synced, self._process = path, -math.inf, os.getpid()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
+        flags = (
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
+        )
         try:
             self._file: int | None = os.open(path, flags | _UNWAITING, 0o666)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
@@ -51,7 +56,9 @@ class Appender:
         if self._file is None:
             raise disk_fault(self._path, "it is closed")
         if os.getpid() != self._process:
-            raise disk_fault(self._path, "this process is a copy of the one that writes it")
+            raise disk_fault(
+                self._path, "this process is a copy of the one that writes it"
+            )
         try:
             if not os.fstat(self._file).st_nlink:
                 raise disk_fault(self._path, "it was deleted")
@@ -83,7 +90,9 @@ class Appender:
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a file for reading; OSError, too, for a FIFO or device, at which a reader might wait without end."""
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | _UNWAITING))  # noqa: SIM115
+    file = open(  # noqa: SIM115
+        path, "rb", opener=lambda name, flags: os.open(name, flags | _UNWAITING)
+    )
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     file.close()
@@ -122,12 +131,16 @@ def build_folder(path: Path) -> Iterator[Path]:
             path.rmdir()
         beside.rename(path)
     except OSError as error:
-        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise LtmError(
+            f"{path}: cannot be written ({error.strerror or error})"
+        ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = False) -> None:
+def append_line(
+    file: IO[str] | Appender | None, line: str, *, lasting: bool = False
+) -> None:
     """Add a line to a file that grows, or to one that was given; None: nothing is kept. DiskFault if it is refused."""
     if isinstance(file, Appender):
         file.append(line.encode(), lasting=lasting)
@@ -136,7 +149,9 @@ def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = F
             file.write(line)
             file.flush()
         except (OSError, ValueError) as error:  # ValueError: it is closed
-            raise disk_fault(getattr(file, "name", "the journal"), str(error)) from error
+            raise disk_fault(
+                getattr(file, "name", "the journal"), str(error)
+            ) from error
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
@@ -159,7 +174,9 @@ def write_output(path: Path, data: bytes) -> None:
         else:
             _replace_file(path.resolve(), data, lasting=False)
     except OSError as error:
-        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise LtmError(
+            f"{path}: cannot be written ({error.strerror or error})"
+        ) from error
 
 
 def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
@@ -187,7 +204,11 @@ def disk_fault(path: object, why: OSError | str) -> DiskFault:
     """Return the fault of a disk that does not take what must be kept."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
     gone = isinstance(path, Path) and not path.parent.exists()
-    left = "its folder is gone, with all that was recorded there" if gone else "what is on disk can be resumed"
+    left = (
+        "its folder is gone, with all that was recorded there"
+        if gone
+        else "what is on disk can be resumed"
+    )
     return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {left}")
 
 
@@ -198,16 +219,23 @@ def _append_all(file: int, data: bytes) -> None:
         while left:
             left = left[os.write(file, left) :]
     except OSError:
-        with contextlib.suppress(OSError):  # half a line would be dropped by the reader, too
+        with contextlib.suppress(
+            OSError
+        ):  # half a line would be dropped by the reader, too
             os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(left)))
         raise
 
 
 # --- Images: files whose content is passed on as it is; nothing here decodes one.
 
-# The largest file that is sent, as base64 a third larger: services take no more than about that.
+# The largest file that is sent, as base64 a third larger: services take no more than
+# about that.
 MAX_IMAGE_BYTES = 20_000_000
-_BEGINNINGS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"))
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
 _WAY_OUT = "Replace it, or remove it: then its caption is told"
 
 
@@ -228,7 +256,11 @@ def read_image(path: Path) -> bytes:
             f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}. {_WAY_OUT}"
         ) from error
     if len(content) > MAX_IMAGE_BYTES:
-        raise DatasetError(f"{path}: larger than {MAX_IMAGE_BYTES:,} bytes, too large to be sent. {_WAY_OUT}")
+        raise DatasetError(
+            f"{path}: larger than {MAX_IMAGE_BYTES:,} bytes, too large to be sent. {_WAY_OUT}"
+        )
     if not image_type(content):
-        raise DatasetError(f"{path}: its content is not a PNG, JPEG, GIF or WebP image. {_WAY_OUT}")
+        raise DatasetError(
+            f"{path}: its content is not a PNG, JPEG, GIF or WebP image. {_WAY_OUT}"
+        )
     return content

@@ -25,11 +25,18 @@ def is_dotted(spec: str) -> bool:
 class DottedPath:
     """One dotted path, `pkg.mod:attr.attr` or `pkg.mod.attr`.
 
-    `what` it is to name; the `error` that tells what is wrong with it. `may_be_module`: one name alone is a module.
+    `what` it is to name; the `error` that tells what is wrong with it. `may_be_module`:
+    one name alone is a module.
     """
 
     def __init__(
-        self, spec: str, *, what: str, error: type[LtmError], hint: str = "", may_be_module: bool = False
+        self,
+        spec: str,
+        *,
+        what: str,
+        error: type[LtmError],
+        hint: str = "",
+        may_be_module: bool = False,
     ) -> None:
         self.spec, self.what, self.hint = spec, what, hint
         self._may_be_module = may_be_module
@@ -38,19 +45,31 @@ class DottedPath:
     def resolve(self, base: pathlib.Path | None = None) -> object:
         """Return what the path names.
 
-        What is not to be found on `sys.path` is looked for in `base` (default: the working directory), which stays
-        on `sys.path` if it is there, so that its own later imports work.
+        What is not to be found on `sys.path` is looked for in `base` (default: the
+        working directory), which stays on `sys.path` if it is there, so that its own
+        later imports work.
         """
-        if not is_dotted(self.spec) and not (self._may_be_module and self.spec.isidentifier()):
-            raise self._wrong("is not a dotted path; write it as 'package.module:name'", colon="")
+        if not is_dotted(self.spec) and not (
+            self._may_be_module and self.spec.isidentifier()
+        ):
+            raise self._wrong(
+                "is not a dotted path; write it as 'package.module:name'", colon=""
+            )
         module_name, colon, attributes = self.spec.partition(":")
         top = module_name.partition(".")[0]
         folder = base or pathlib.Path.cwd()
         if self._import(top) is None and self._import_from(folder, top) is None:
-            raise self._wrong(f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}")
+            raise self._wrong(
+                f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}"
+            )
         names = module_name.split(".")
-        starts = ((self._import(".".join(names[:length])), names[length:]) for length in range(len(names), 0, -1))
-        module, rest = next((module, rest) for module, rest in starts if module is not None)
+        starts = (
+            (self._import(".".join(names[:length])), names[length:])
+            for length in range(len(names), 0, -1)
+        )
+        module, rest = next(
+            (module, rest) for module, rest in starts if module is not None
+        )
         if not colon:
             return self._attribute(module, rest)
         if rest:
@@ -67,11 +86,14 @@ class DottedPath:
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
-            # The same error comes from an import inside the module, which is that module's fault.
+            # The same error comes from an import inside the module, which is that
+            # module's fault.
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             if missing is not None and f"{name}.".startswith(f"{missing}."):
                 return None
-            raise self._wrong(f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}") from error
+            raise self._wrong(
+                f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}"
+            ) from error
 
     def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
         entry = str(folder)
@@ -93,7 +115,9 @@ class DottedPath:
                 result = getattr(result, name)
             except AttributeError as error:
                 public = [other for other in dir(result) if not other.startswith("_")]
-                raise self._wrong(f"{_describe_object(result)} has no {name!r}.{did_you_mean(name, public)}") from error
+                raise self._wrong(
+                    f"{_describe_object(result)} has no {name!r}.{did_you_mean(name, public)}"
+                ) from error
             except Exception as error:
                 raise self._wrong(
                     f"{name!r} of {_describe_object(result)} failed with {describe_error(error)}"
@@ -104,7 +128,11 @@ class DottedPath:
 def _line_of(error: BaseException) -> str:
     """Return where the code of a module raised while it was imported, ` (bot.py:3)`; "" where nothing of it ran."""
     ours = {__file__, importlib.__file__}
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in ours]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename not in ours
+    ]
     lines = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
     if not lines or isinstance(error, SyntaxError):  # whose text says it
         return ""
@@ -116,16 +144,25 @@ def _describe_object(result: object) -> str:
     file = getattr(result, "__file__", None)  # tells who shadows whom
     where = f" ({file})" if isinstance(file, str) else ""
     return (
-        f"{type(result).__name__} {name!r}{where}" if isinstance(name, str) else f"the {type(result).__name__} object"
+        f"{type(result).__name__} {name!r}{where}"
+        if isinstance(name, str)
+        else f"the {type(result).__name__} object"
     )
 
 
-def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
 
-    `homes`: a module of the package -> the names that come from it, with spaces between them.
+    `homes`: a module of the package -> the names that come from it, with spaces between
+    them.
     """
-    home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names.split()}
+    home_of = {
+        name: f"{package}.{home}"
+        for home, names in homes.items()
+        for name in names.split()
+    }
 
     def attribute(name: str) -> Any:
         if name not in home_of:

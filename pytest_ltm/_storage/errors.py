@@ -41,7 +41,9 @@ class LtmError(Exception):
     def __init__(self, *words: object) -> None:
         from pytest_ltm._storage.secrets import redact_secrets
 
-        super().__init__(*(redact_secrets(word) if isinstance(word, str) else word for word in words))
+        super().__init__(
+            *(redact_secrets(word) if isinstance(word, str) else word for word in words)
+        )
 
 
 class ConfigurationError(LtmError):
@@ -68,12 +70,14 @@ class AgentFault(AgentError):
     """The agent did not answer a message; never scored as a zero.
 
     Args:
-        message: What happened.
-        fatal: Whether the conversation cannot continue after it.
-        interrupted: Whether it was stopped in the middle of the message, so that what it remembers of it is unknown.
+        message: What happened. fatal: Whether the conversation cannot continue after
+        it. interrupted: Whether it was stopped in the middle of the message, so that
+        what it remembers of it is unknown.
     """
 
-    def __init__(self, message: str, *, fatal: bool = False, interrupted: bool = False) -> None:
+    def __init__(
+        self, message: str, *, fatal: bool = False, interrupted: bool = False
+    ) -> None:
         super().__init__(message)
         self.fatal, self.interrupted = fatal, interrupted
 
@@ -82,8 +86,8 @@ class TransientFault(AgentFault):
     """The agent did not take the message now, and may take it if it is sent again; for adapters to raise.
 
     Args:
-        message: What happened.
-        retry_after: Seconds to wait before the next attempt; None if the agent does not say.
+        message: What happened. retry_after: Seconds to wait before the next attempt;
+        None if the agent does not say.
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
@@ -111,10 +115,12 @@ class FillerError(LtmError):
     """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
 
 
-# Why an example has no score: it could not be judged; nothing is proven; the judge gave no grade; an evaluator ran out
-# of time; the judge or a simulated user failed; a judge, or something that the agent would have to be able to do, is
-# missing.
-WhyUnscored: TypeAlias = Literal["unscored", "undecided", "ungraded", "evaluator", "judge", "user", "requires"]
+# Why an example has no score: it could not be judged; nothing is proven; the judge gave
+# no grade; an evaluator ran out of time; the judge or a simulated user failed; a judge,
+# or something that the agent would have to be able to do, is missing.
+WhyUnscored: TypeAlias = Literal[
+    "unscored", "undecided", "ungraded", "evaluator", "judge", "user", "requires"
+]
 
 
 class Stopped(KeyboardInterrupt):
@@ -138,8 +144,8 @@ class JudgeError(Unmeasured):
     """A judge that did not give a grade: never scored as a zero.
 
     Args:
-        message: What happened.
-        cause: "judge" if the judge failed, "ungraded" if it gave no grade, "unscored" if its grade cannot be used,
+        message: What happened. cause: "judge" if the judge failed, "ungraded" if it
+        gave no grade, "unscored" if its grade cannot be used,
             "requires" if there is none.
     """
 
@@ -167,7 +173,9 @@ class LtmInternalError(LtmError):
     """A bug in pytest-ltm, never the agent's or the scenario's; `message` says what happened."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"{message} (a bug in pytest-ltm: please report it with this text)")
+        super().__init__(
+            f"{message} (a bug in pytest-ltm: please report it with this text)"
+        )
 
 
 def did_you_mean(wrong: str, known: object) -> str:
@@ -183,7 +191,9 @@ def did_you_mean(wrong: str, known: object) -> str:
 def text_of(error: BaseException) -> str:
     """Return the text of an exception, whatever its `__str__` does."""
     try:
-        return str.__str__(str(error))  # what `__str__` returns may be a `str` with methods of its own
+        return str.__str__(
+            str(error)
+        )  # what `__str__` returns may be a `str` with methods of its own
     except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an error message must not fail on what it reports
         return "(its text cannot be read)"
 
@@ -199,8 +209,12 @@ def describe_error(error: BaseException) -> str:
         text = f"{text}: {redact_secrets(error.text.strip())}"
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    # Control characters of a foreign text must not drive the terminal that shows the error.
-    short = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in short)
+    # Control characters of a foreign text must not drive the terminal that shows the
+    # error.
+    short = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in short
+    )
     # The first exception of a group: the group's own text only counts them.
     parts = getattr(error, "exceptions", None)
     first = parts[0] if isinstance(parts, tuple) and parts else None
@@ -210,9 +224,20 @@ def describe_error(error: BaseException) -> str:
 
 
 for _public in (
-    LtmError, ConfigurationError, ScenarioError, DefinitionError, DatasetError, AgentError, AgentFault, TransientFault,
-    FillerError, JudgeError, UserError, TokenizerError, LtmInternalError,
-):  # fmt: skip
+    LtmError,
+    ConfigurationError,
+    ScenarioError,
+    DefinitionError,
+    DatasetError,
+    AgentError,
+    AgentFault,
+    TransientFault,
+    FillerError,
+    JudgeError,
+    UserError,
+    TokenizerError,
+    LtmInternalError,
+):
     _public.__module__ = "pytest_ltm"  # where users import it from: so tracebacks and pytest's summary call it
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 NAME = ".lock"
-# Who holds the lock, for the message to others; the lock itself is the operating system's.
+# Who holds the lock, for the message to others; the lock itself is the operating
+# system's.
 OWNER = ".owner.json"
 
 
@@ -51,7 +52,11 @@ class FolderLock:
         except OSError as error:
             raise disk_fault(self._folder / NAME, error) from error
         self._lock = lock
-        me = {"pid": os.getpid(), "host": socket.gethostname(), "since": wall_time().isoformat(timespec="seconds")}
+        me = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": wall_time().isoformat(timespec="seconds"),
+        }
         write_whole(self._folder / OWNER, json.dumps(me).encode())
 
     def release(self) -> None:
@@ -87,7 +92,8 @@ def lock_owner(folder: Path) -> str:
         return "another process"
 
 
-# --- Shared: a small JSON value on disk that the processes of a run change together (rate limits, a budget).
+# --- Shared: a small JSON value on disk that the processes of a run change together
+# (rate limits, a budget).
 
 # Seconds that a change waits for others; each of them takes well under a millisecond.
 LONGEST_WAIT = 30.0
@@ -98,9 +104,10 @@ _BUSY_TRIES = 50
 class Shared:
     """A JSON object in a file, the same for all threads and processes that name the same path.
 
-    The folder is made when it is needed. Beside the file stand `NAME.lock` (kept: removing it would split those who
-    wait) and, for a moment, `NAME.new`. A process may die at any point: the lock goes with it, and the file is
-    replaced whole or not at all.
+    The folder is made when it is needed. Beside the file stand `NAME.lock` (kept:
+    removing it would split those who wait) and, for a moment, `NAME.new`. A process may
+    die at any point: the lock goes with it, and the file is replaced whole or not at
+    all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -108,17 +115,22 @@ class Shared:
         self._lock_path = path.with_name(f"{path.name}.lock")
         self._new_path = path.with_name(f"{path.name}.new")
 
-    def change(self, alter: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    def change(
+        self, alter: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> dict[str, Any]:
         """Replace the value by what `alter` makes of it ({} at first) and return that; nobody changes it meanwhile.
 
-        `alter` must be quick, may change its argument, must not change the same value again, and runs once; if it
-        raises, nothing is changed. Raises LtmError if the file holds no JSON object, or others keep it too long.
+        `alter` must be quick, may change its argument, must not change the same value
+        again, and runs once; if it raises, nothing is changed. Raises LtmError if the
+        file holds no JSON object, or others keep it too long.
         """
         import filelock
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with filelock.FileLock(self._lock_path, timeout=LONGEST_WAIT, poll_interval=_POLL):
+            with filelock.FileLock(
+                self._lock_path, timeout=LONGEST_WAIT, poll_interval=_POLL
+            ):
                 value = alter(self._value())
                 text = json.dumps(value, allow_nan=False).encode()
                 self._new_path.write_bytes(text)
@@ -144,7 +156,9 @@ class Shared:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise LtmError(f"{self.path} is not a JSON object: {text[:40]!r}. Remove it to start over")
+            raise LtmError(
+                f"{self.path} is not a JSON object: {text[:40]!r}. Remove it to start over"
+            )
         return value
 
 

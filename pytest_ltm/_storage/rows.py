@@ -17,10 +17,16 @@ from pytest_ltm._storage.schema import Field
 _LARGEST = 10**100
 
 
-def read_json_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_json_rows(
+    path: Path, required: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield where each row stands (`file:line`) and the row; DatasetError for one that is none or lacks a field."""
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as lines
+        ):
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     where = f"{path}:{number}"
@@ -41,7 +47,9 @@ def _parse_json_row(line: str, where: str, required: Sequence[str]) -> dict[str,
         )
     for name in required:
         if name not in row:
-            raise DatasetError(f"{where}: the field {name!r} is missing.{did_you_mean(name, row)}")
+            raise DatasetError(
+                f"{where}: the field {name!r} is missing.{did_you_mean(name, row)}"
+            )
     return row
 
 
@@ -82,7 +90,9 @@ def json_of(path: Path) -> Any:
 def check_size(size: int, where: str) -> None:
     """Raise DatasetError for so many bytes that they should not be in memory as a whole."""
     if size > AT_ONCE:
-        raise DatasetError(f"{where}: has {size:,} bytes, and at most {AT_ONCE:,} are read at once. Split it up")
+        raise DatasetError(
+            f"{where}: has {size:,} bytes, and at most {AT_ONCE:,} are read at once. Split it up"
+        )
 
 
 def no_json(raw: bytes, error: Exception) -> str:
@@ -99,7 +109,9 @@ def no_list(start: bytes) -> str:
     """Return what a file is that begins with these bytes, which begin no JSON, and the way out."""
     if start.startswith(_PACKED):
         return "it is compressed. Unpack it first"
-    return f"it begins with {start.decode(errors='replace')!r}. Download the file itself"
+    return (
+        f"it begins with {start.decode(errors='replace')!r}. Download the file itself"
+    )
 
 
 def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field]:
@@ -110,8 +122,12 @@ def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field
     fields = top.mapping()
     for name in required:
         if name not in fields:
-            names = ", ".join([*list(fields)[:_FIELDS], *(["..."] if len(fields) > _FIELDS else [])])
-            raise top.fault(f"no {what}: the field {name!r} is missing (fields: {names or 'none'}).")
+            names = ", ".join(
+                [*list(fields)[:_FIELDS], *(["..."] if len(fields) > _FIELDS else [])]
+            )
+            raise top.fault(
+                f"no {what}: the field {name!r} is missing (fields: {names or 'none'})."
+            )
     return fields
 
 
@@ -119,7 +135,9 @@ def text_or_number(item: Field, *, empty: bool = True) -> str:
     """Return the text of a field that may hold a number below 10^100; `empty`: whether it may be blank."""
     value = item.value
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if (number and abs(value) < _LARGEST) or (isinstance(value, str) and (empty or value.strip())):
+    if (number and abs(value) < _LARGEST) or (
+        isinstance(value, str) and (empty or value.strip())
+    ):
         return str(value)
     raise item.error("a text or a number")
 

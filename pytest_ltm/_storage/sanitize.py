@@ -1,7 +1,8 @@
 """The boundary: what reaches a screen or a text file passes here, so that it shows no secret and drives no terminal.
 
-JSON has the same door in `schema.json_text` and `codec.encode`: there secrets are taken out and control characters are
-escapes anyway. What commands print passes a Screen, and what pytest shows `plugin/safe_output.py`.
+JSON has the same door in `schema.json_text` and `codec.encode`: there secrets are taken
+out and control characters are escapes anyway. What commands print passes a Screen, and
+what pytest shows `plugin/safe_output.py`.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def csv_cell(value: object) -> object:
     return f"'{text}" if value.lstrip(" \n").startswith(_FORMULA) else text
 
 
-# The signs that tables and shortened texts are drawn with, and how a plain terminal shows them.
+# The signs that tables and shortened texts are drawn with, and how a plain terminal
+# shows them.
 _SIGNS = str.maketrans({"…": "...", "─": "-", "≤": "<", "≥": ">"})
 
 
@@ -86,11 +88,15 @@ class Screen:
 
     Where the file is plain, it comes out like that.
 
-    `kept`: what stays as it is, as a group; by default colours. `before` is called before anything is written.
+    `kept`: what stays as it is, as a group; by default colours. `before` is called
+    before anything is written.
     """
 
     def __init__(
-        self, beneath: Any, kept: re.Pattern[str] = COLOR, before: Callable[[], object] = lambda: None
+        self,
+        beneath: Any,
+        kept: re.Pattern[str] = COLOR,
+        before: Callable[[], object] = lambda: None,
     ) -> None:
         self.beneath, self._kept, self._before = beneath, kept, before
 
@@ -98,7 +104,10 @@ class Screen:
         """Write a text."""
         self._before()
         parts = [text] if text.isprintable() else self._kept.split(text)
-        shown = "".join(part if number % 2 else for_screen(part) for number, part in enumerate(parts))
+        shown = "".join(
+            part if number % 2 else for_screen(part)
+            for number, part in enumerate(parts)
+        )
         self.beneath.write(fit_for(self.beneath, shown))
         return len(text)
 
@@ -119,7 +128,9 @@ class LineSanitizer:
     def shown(self, line: str) -> str:
         """Return a line without colours and secrets, printable."""
         begins = "-----BEGIN" in line and "PRIVATE KEY" in line
-        self._in_key = (begins or (self._in_key and _OF_A_KEY.fullmatch(line) is not None)) and "-----END" not in line
+        self._in_key = (
+            begins or (self._in_key and _OF_A_KEY.fullmatch(line) is not None)
+        ) and "-----END" not in line
         if begins or self._in_key:
             return HIDDEN
         return for_screen(COLOR.sub("", line))
@@ -130,8 +141,14 @@ class _Shown(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        harmful = character != "\n" and character not in _JOINERS and unicodedata.category(character) in _HARMFUL
-        self[code] = character.encode("unicode_escape").decode("ascii") if harmful else character
+        harmful = (
+            character != "\n"
+            and character not in _JOINERS
+            and unicodedata.category(character) in _HARMFUL
+        )
+        self[code] = (
+            character.encode("unicode_escape").decode("ascii") if harmful else character
+        )
         return self[code]
 
 

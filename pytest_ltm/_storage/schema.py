@@ -17,7 +17,12 @@ from msgspec import Struct, field
 
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import open_regular
-from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
+from pytest_ltm._storage.errors import (
+    DefinitionError,
+    LtmError,
+    ScenarioError,
+    did_you_mean,
+)
 from pytest_ltm._storage.secrets import dump_json_redacted
 
 # How deeply a file's values may be nested.
@@ -50,35 +55,51 @@ class Field(Struct, frozen=True):
     def fault(self, message: str) -> DefinitionError:
         """Return an error with a message of its own, at this place."""
         where = self.where if self.line is None else f"{self.where}:{self.line}"
-        return DefinitionError(": ".join(part for part in (where, self.path, message) if part))
+        return DefinitionError(
+            ": ".join(part for part in (where, self.path, message) if part)
+        )
 
     def child(self, key: str | int) -> Field:
         """Return the field below this one; the key must exist."""
         step = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
         return Field(self.value[key], self.where, self.path + step, self.lines)
 
-    def mapping(self, known: Collection[str] | None = None, required: Iterable[str] = ()) -> dict[str, Field]:
+    def mapping(
+        self, known: Collection[str] | None = None, required: Iterable[str] = ()
+    ) -> dict[str, Field]:
         """Return the fields of a mapping; `known` None accepts any names."""
         if not isinstance(self.value, Mapping):
-            raise self.error("a mapping" if known is None else f"a mapping with the fields {', '.join(known)}")
+            raise self.error(
+                "a mapping"
+                if known is None
+                else f"a mapping with the fields {', '.join(known)}"
+            )
         for key in self.value:
             if not isinstance(key, str):
-                raise self.fault(f"expected names that are texts, got {show_value(key)}.{_quoting_hint(key)}")
+                raise self.fault(
+                    f"expected names that are texts, got {show_value(key)}.{_quoting_hint(key)}"
+                )
         children = {key: self.child(key) for key in self.value}
         for key, child in children.items():
             if known is not None and key not in known:
-                raise child.fault(f"unknown field; known fields: {', '.join(known)}.{did_you_mean(key, known)}")
+                raise child.fault(
+                    f"unknown field; known fields: {', '.join(known)}.{did_you_mean(key, known)}"
+                )
         for key in required:
             if key not in children:
                 raise self.fault(f"the field {key!r} is missing.")
         return children
 
     def read_fields(
-        self, readers: Mapping[str, Callable[[Field], Any]], required: Iterable[str] = ()
+        self,
+        readers: Mapping[str, Callable[[Field], Any]],
+        required: Iterable[str] = (),
     ) -> dict[str, Any]:
         """Return the values of the fields that a mapping has, by name, each as its reader returns it."""
         fields = self.mapping(readers, required)
-        return {name: read(fields[name]) for name, read in readers.items() if name in fields}
+        return {
+            name: read(fields[name]) for name, read in readers.items() if name in fields
+        }
 
     def items(self, of: str = "values") -> list[Field]:
         """Return the fields of a list of whatever `of` says."""
@@ -100,12 +121,18 @@ class Field(Struct, frozen=True):
     def name(self) -> str:
         """Return a name that may stand in test ids and file names."""
         if not isinstance(self.value, str) or not _NAME.fullmatch(self.value):
-            raise self.error("a name of letters, digits and _ that does not begin with a digit")
+            raise self.error(
+                "a name of letters, digits and _ that does not begin with a digit"
+            )
         return self.value
 
     def texts(self) -> tuple[str, ...]:
         """Return a list of texts; a single text is a list of one."""
-        return (self.text(),) if isinstance(self.value, str) else tuple(x.text() for x in self.items("texts"))
+        return (
+            (self.text(),)
+            if isinstance(self.value, str)
+            else tuple(x.text() for x in self.items("texts"))
+        )
 
     def choice(self, options: Sequence[str]) -> Any:
         """Return one of some texts."""
@@ -117,12 +144,18 @@ class Field(Struct, frozen=True):
         """Return a whole number of at least `least`, or any."""
         whole = isinstance(self.value, int) and not isinstance(self.value, bool)
         if not whole or (least is not None and self.value < least):
-            raise self.error("a whole number" if least is None else f"a whole number of at least {least}")
+            raise self.error(
+                "a whole number"
+                if least is None
+                else f"a whole number of at least {least}"
+            )
         return int(self.value)
 
     def tokens(self, what: str = "a number of tokens, such as 2000 or 2k") -> int:
         """Return a number of tokens of at least 1, from `120000` or `"120k"` (k = 1,000)."""
-        if isinstance(self.value, str) and (match := _THOUSANDS.fullmatch(self.value.strip())):
+        if isinstance(self.value, str) and (
+            match := _THOUSANDS.fullmatch(self.value.strip())
+        ):
             tokens = round(float(match[1]) * 1000)
             if tokens >= 1:
                 return tokens
@@ -133,7 +166,11 @@ class Field(Struct, frozen=True):
     def number(self, least: float, most: float, what: str = "a number") -> float:
         """Return a number between `least` and `most`."""
         value = self.value
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not least <= value <= most
+        ):
             raise self.error(f"{what} from {least:g} to {most:g}")
         return float(value)
 
@@ -146,7 +183,9 @@ class Field(Struct, frozen=True):
     def duration(self) -> timedelta:
         """Return a duration, from seconds or a text such as `"3h 5m"`."""
         expected = "a duration of at least 0: seconds, or a text such as '45m', '3h 5m' or '2d'"
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float | str):
+        if isinstance(self.value, bool) or not isinstance(
+            self.value, int | float | str
+        ):
             raise self.error(expected)
         try:
             return duration(self.value)
@@ -160,13 +199,19 @@ class Field(Struct, frozen=True):
             raise self.fault(f"nested more than {DEPTH} levels deep.")
         if isinstance(value, str):
             self._check_encodable(value)
-        if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        if (
+            value is None
+            or isinstance(value, str | int)
+            or (isinstance(value, float) and math.isfinite(value))
+        ):
             return value
         if isinstance(value, Mapping):
             return self.json_mapping(depth)
         if isinstance(value, list | tuple):
             return [child.json(depth - 1) for child in self.items()]
-        raise self.error("a JSON value (text, finite number, true, false, null, list or mapping)")
+        raise self.error(
+            "a JSON value (text, finite number, true, false, null, list or mapping)"
+        )
 
     def json_mapping(self, depth: int = DEPTH) -> dict[str, Any]:
         """Return a mapping of JSON values."""
@@ -179,23 +224,34 @@ class Field(Struct, frozen=True):
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise self.fault(f"half of a surrogate pair is not a character: {show_value(text)}.") from None
+            raise self.fault(
+                f"half of a surrogate pair is not a character: {show_value(text)}."
+            ) from None
 
 
 def show_value(value: object) -> str:
     """Return a value as errors show it: its repr, cut if long, and never an exception."""
     try:
-        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+        text = (
+            ascii(value)
+            if isinstance(value, str) and not value.isprintable()
+            else repr(value)
+        )
     except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
         text = f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _quoting_hint(value: object) -> str:
-    return "" if value is None or isinstance(value, str | list | dict) else " In YAML, write it in quotes."
+    return (
+        ""
+        if value is None or isinstance(value, str | list | dict)
+        else " In YAML, write it in quotes."
+    )
 
 
-# --- YAML files as fields with line numbers: plain data only, no anchors, no name twice, of limited size.
+# --- YAML files as fields with line numbers: plain data only, no anchors, no name
+# twice, of limited size.
 
 # The largest YAML file that is read.
 MAX_BYTES = 1_000_000
@@ -208,9 +264,13 @@ def load_yaml(path: str | Path) -> Field:
         with open_regular(Path(path)) as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise DefinitionError(f"{where}: cannot be read: {error.strerror or error}.") from None
+        raise DefinitionError(
+            f"{where}: cannot be read: {error.strerror or error}."
+        ) from None
     if len(content) > MAX_BYTES:
-        raise DefinitionError(f"{where}: larger than {MAX_BYTES:,} bytes, too large for a hand-written file.")
+        raise DefinitionError(
+            f"{where}: larger than {MAX_BYTES:,} bytes, too large for a hand-written file."
+        )
     try:
         return parse_yaml(content.decode("utf-8-sig"), where)
     except UnicodeDecodeError as error:
@@ -240,9 +300,13 @@ def parse_yaml(text: str, where: str) -> Field:
         broken = isinstance(error, yaml.scanner.ScannerError | yaml.parser.ParserError)
         cure = " A text with special characters needs quotes." if broken else ""
         problem = error.problem or error.context
-        raise DefinitionError(f"{where}{line}: not usable YAML: {problem}.{cure}") from None
+        raise DefinitionError(
+            f"{where}{line}: not usable YAML: {problem}.{cure}"
+        ) from None
     except yaml.YAMLError as error:
-        raise DefinitionError(f"{where}: not usable YAML: {str(error).splitlines()[0]}.") from None
+        raise DefinitionError(
+            f"{where}: not usable YAML: {str(error).splitlines()[0]}."
+        ) from None
     except RecursionError:
         raise DefinitionError(f"{where}: nested too deeply.") from None
     return Field(value, where, "", reader.lines)
@@ -263,7 +327,9 @@ def _loader_class() -> type[Any]:
                 problem = "anchors (&name) and aliases (*name) are not supported here; write the value out"
                 raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
             self._depth += 1
-            if self._depth > 2 * DEPTH:  # well below that, the reader names the line; Python's own limit may be raised
+            if (
+                self._depth > 2 * DEPTH
+            ):  # well below that, the reader names the line; Python's own limit may be raised
                 raise RecursionError
             node = super().compose_node(parent, index)
             self._depth -= 1
@@ -286,35 +352,48 @@ class _YamlReader:
         if node.id == "mapping":
             data: dict[str, Any] = {}
             for key_node, value_node in node.value:
-                key = self._scalar(loader, key_node) if key_node.id == "scalar" else None
+                key = (
+                    self._scalar(loader, key_node) if key_node.id == "scalar" else None
+                )
                 if not isinstance(key, str):
-                    raise self._error(key_node, "a name in a mapping is a text; write it in quotes")
+                    raise self._error(
+                        key_node, "a name in a mapping is a text; write it in quotes"
+                    )
                 if key in data:
-                    raise self._error(key_node, f"the name {show_value(key)} appears twice in one mapping")
+                    raise self._error(
+                        key_node,
+                        f"the name {show_value(key)} appears twice in one mapping",
+                    )
                 below = f"{path}.{key}" if path else key
                 self.lines[below] = key_node.start_mark.line + 1
                 data[key] = self.value(loader, value_node, below, depth - 1)
             return data
         if node.id == "sequence":
             items = enumerate(node.value)
-            return [self.value(loader, item, f"{path}[{i}]", depth - 1) for i, item in items]
+            return [
+                self.value(loader, item, f"{path}[{i}]", depth - 1) for i, item in items
+            ]
         return self._scalar(loader, node)
 
     def _scalar(self, loader: Any, node: Any) -> Any:
         try:
             return loader.construct_object(node)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            raise self._error(node, f"{show_value(node.value)} cannot be read; write it in quotes") from None
+            raise self._error(
+                node, f"{show_value(node.value)} cannot be read; write it in quotes"
+            ) from None
 
     def _error(self, node: Any, message: str) -> DefinitionError:
         return DefinitionError(f"{self.where}:{node.start_mark.line + 1}: {message}.")
 
 
-# --- Records: frozen data classes as JSON and back, with errors that say where a file is wrong.
+# --- Records: frozen data classes as JSON and back, with errors that say where a file
+# is wrong.
 
 T = TypeVar("T")
 _HALVES = re.compile("[\ud800-\udfff]")
-# What JSON may hold as it is, and a terminal or an editor that shows the file would obey; half surrogates.
+# What JSON may hold as it is, and a terminal or an editor that shows the file would
+# obey; half surrogates.
 _RAW = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -346,13 +425,15 @@ def json_text(value: object) -> str:
 def indented_json(value: object, indent: int = 1) -> str:
     """Return what `json.dumps` returns with this indent, faster; ValueError for numbers that JSON does not know."""
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # `indent` of `json.dumps` is an encoder in Python; half surrogates are no UTF-8, which others must have.
+    # `indent` of `json.dumps` is an encoder in Python; half surrogates are no UTF-8,
+    # which others must have.
     if compact.isascii() or not _HALVES.search(compact):
         return msgspec.json.format(compact, indent=indent)
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-# No figure of a run is larger: more is a mistake in what was reported, and would spoil every sum and mean.
+# No figure of a run is larger: more is a mistake in what was reported, and would spoil
+# every sum and mean.
 LARGEST = 10**18
 ReportedCount = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 ReportedDollars = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
@@ -374,7 +455,13 @@ def bounded(value: Any) -> Any:
     if isinstance(value, list):
         return [bounded(part) for part in value]
     if isinstance(value, int | float) and abs(value) > LARGEST:
-        return math.copysign(LARGEST, value) if isinstance(value, float) else LARGEST if value > 0 else -LARGEST
+        return (
+            math.copysign(LARGEST, value)
+            if isinstance(value, float)
+            else LARGEST
+            if value > 0
+            else -LARGEST
+        )
     return value
 
 
@@ -387,14 +474,18 @@ def to_record(value: Any) -> Any:
     A field whose metadata say `SPARSE` is left out where it has its default.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        held = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+        held = (
+            (field, getattr(value, field.name)) for field in dataclasses.fields(value)
+        )
         return {
             field.name: to_record(part)
             for field, part in held
             if not (SPARSE in field.metadata and part == field.default)
         }
     if isinstance(value, msgspec.Struct):
-        return {name: to_record(getattr(value, name)) for name in value.__struct_fields__}
+        return {
+            name: to_record(getattr(value, name)) for name in value.__struct_fields__
+        }
     if isinstance(value, tuple | list):
         return [to_record(part) for part in value]
     return value

@@ -1,8 +1,9 @@
 """Secrets: what must never be read in a record, a report or an error is taken out of texts here.
 
-Two kinds are known: values of environment variables that are named like secrets, and what looks like a credential
-wherever it stands. The rule: what an agent says is redacted as it comes in, before it is
-recorded and scored, so that record and score agree; everything else as it goes out, to a file or to the terminal.
+Two kinds are known: values of environment variables that are named like secrets, and
+what looks like a credential wherever it stands. The rule: what an agent says is
+redacted as it comes in, before it is recorded and scored, so that record and score
+agree; everything else as it goes out, to a file or to the terminal.
 """
 
 from __future__ import annotations
@@ -21,16 +22,47 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-# The characters that the value of a variable must have: a shorter one is found in ordinary words.
+# The characters that the value of a variable must have: a shorter one is found in
+# ordinary words.
 SHORTEST = 8
 
-_WORDS = frozenset({
-    "apikey", "apikeys", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "key", "keys",
-    "pass", "passphrase", "passwd", "password", "passwords", "pat", "pwd", "secret", "secrets", "token", "tokens",
-})  # fmt: skip
+_WORDS = frozenset(
+    {
+        "apikey",
+        "apikeys",
+        "auth",
+        "authorization",
+        "cookie",
+        "cookies",
+        "credential",
+        "credentials",
+        "key",
+        "keys",
+        "pass",
+        "passphrase",
+        "passwd",
+        "password",
+        "passwords",
+        "pat",
+        "pwd",
+        "secret",
+        "secrets",
+        "token",
+        "tokens",
+    }
+)
 _WITHIN = ("apikey", "cookie", "credential", "passwd", "password", "secret")
 _NOT_SECRET = frozenset({"PWD", "OLDPWD"})
-_HEADERS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie", "set-cookie"})
+_HEADERS = frozenset(
+    {
+        "authorization",
+        "proxy-authorization",
+        "x-api-key",
+        "api-key",
+        "cookie",
+        "set-cookie",
+    }
+)
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _ELLIPSES = ("...", "…")
@@ -39,13 +71,18 @@ _ELLIPSES = ("...", "…")
 def redact_secrets(text: str) -> str:
     """Return the text with `[redacted $NAME]` for the value of a variable and `[redacted]` for any other secret.
 
-    Takes time in proportion to the text. A value that somebody has cut short (`abcdefgh...`) is found, too.
+    Takes time in proportion to the text. A value that somebody has cut short
+    (`abcdefgh...`) is found, too.
     """
     text = _without_values(text, _KNOWN.forms())
-    return _without_credentials(text) if len(text) <= _SHORT else without_credentials(text)
+    return (
+        _without_credentials(text) if len(text) <= _SHORT else without_credentials(text)
+    )
 
 
-def redacted_data(value: Any, hides: Callable[[str], bool] = lambda name: name.lower() in _HEADERS) -> Any:
+def redacted_data(
+    value: Any, hides: Callable[[str], bool] = lambda name: name.lower() in _HEADERS
+) -> Any:
     """Return JSON values with every text redacted, and with no text under the names that `hides` says of.
 
     Those are by default the names of headers that hold secrets.
@@ -53,7 +90,11 @@ def redacted_data(value: Any, hides: Callable[[str], bool] = lambda name: name.l
     return map_json_texts(value, redact_secrets, hides)
 
 
-def map_json_texts(value: Any, change: Callable[[str], str], hides: Callable[[str], bool] = lambda _: False) -> Any:
+def map_json_texts(
+    value: Any,
+    change: Callable[[str], str],
+    hides: Callable[[str], bool] = lambda _: False,
+) -> Any:
     """Return JSON values with every text changed, keys included, and with `HIDDEN` for texts under some names."""
     if isinstance(value, str):
         return change(value)
@@ -64,7 +105,11 @@ def map_json_texts(value: Any, change: Callable[[str], str], hides: Callable[[st
             else map_json_texts(part, change, hides)
             for key, part in value.items()
         }
-    return [map_json_texts(part, change, hides) for part in value] if isinstance(value, list | tuple) else value
+    return (
+        [map_json_texts(part, change, hides) for part in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
@@ -72,7 +117,8 @@ def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
     text = dumps(value)
     is_secret = redact_secrets(text) != text
     if not is_secret and "\\" in text and may_have_credentials(text):
-        # An escape may hide a key: what is written of a line break and `sk-...` is the word `nsk-...`.
+        # An escape may hide a key: what is written of a line break and `sk-...` is the
+        # word `nsk-...`.
         plain = "\n".join(_iter_json_texts(value))
         is_secret = redact_secrets(plain) != plain
     return dumps(redacted_data(value)) if is_secret else text
@@ -80,7 +126,9 @@ def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
 
 def may_have_secrets(written: str) -> bool:
     """Return False only for a text in JSON without any secret."""
-    return redact_secrets(written) != written or ("\\" in written and may_have_credentials(written))
+    return redact_secrets(written) != written or (
+        "\\" in written and may_have_credentials(written)
+    )
 
 
 def _iter_json_texts(value: Any) -> Iterator[str]:
@@ -107,7 +155,11 @@ def is_secret_name(name: str) -> bool:
         return False
     words = [part.lower() for part in _PARTS.findall(name)]
     whole = "".join(words)
-    return not _WORDS.isdisjoint(words) or any(part in whole for part in _WITHIN) or whole.endswith("token")
+    return (
+        not _WORDS.isdisjoint(words)
+        or any(part in whole for part in _WITHIN)
+        or whole.endswith("token")
+    )
 
 
 class _Forms(NamedTuple):
@@ -132,9 +184,12 @@ class _Known:
 
     def forms(self) -> _Forms:
         """Return the forms of all values."""
-        # What os.environ holds: to decode every variable for every text would take longer than to look for secrets.
+        # What os.environ holds: to decode every variable for every text would take
+        # longer than to look for secrets.
         now: Mapping[Any, Any] = getattr(self._environment, "_data", self._environment)
-        if not now.keys() <= self._names:  # else pytest has just changed a variable of its own, as at every phase
+        if (
+            not now.keys() <= self._names
+        ):  # else pytest has just changed a variable of its own, as at every phase
             for held in now.keys() - self._names:
                 name = held if isinstance(held, str) else os.fsdecode(held)
                 if is_secret_name(name):
@@ -142,7 +197,10 @@ class _Known:
             self._names |= now.keys()
         for held, name in self._secrets.items():
             if held in now:
-                self.add(name, now[held] if isinstance(now[held], str) else os.fsdecode(now[held]))
+                self.add(
+                    name,
+                    now[held] if isinstance(now[held], str) else os.fsdecode(now[held]),
+                )
         return self._forms
 
     def add(self, name: str, value: str) -> None:
@@ -150,16 +208,32 @@ class _Known:
         if (name, value) in self._values:
             return
         self._values.add((name, value))
-        # A value as it may be written: by itself, in JSON, as a repr, in HTML, line by line.
+        # A value as it may be written: by itself, in JSON, as a repr, in HTML, line by
+        # line.
         forms: set[str] = set()
         for text in _secret_parts(value):
-            forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
-            forms |= {html.escape(text), text.encode("utf-8", "replace").decode(), text.replace("/", "\\/")}
-        forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (False, True)}
+            forms |= {
+                text,
+                json.dumps(text)[1:-1],
+                json.dumps(text, ensure_ascii=False)[1:-1],
+                repr(text)[1:-1],
+            }
+            forms |= {
+                html.escape(text),
+                text.encode("utf-8", "replace").decode(),
+                text.replace("/", "\\/"),
+            }
+        forms |= {
+            json.dumps(form, ensure_ascii=ascii_only)[1:-1]
+            for form in forms
+            for ascii_only in (False, True)
+        }
         for form in {form for form in forms if len(form) >= SHORTEST}:
             self._forms.plain.setdefault(form, name)
         for form in _encoded_forms(value):
-            (self._forms.encoded if _may_be_encoded(form) else self._forms.plain).setdefault(form, name)
+            (
+                self._forms.encoded if _may_be_encoded(form) else self._forms.plain
+            ).setdefault(form, name)
 
 
 _KNOWN = _Known(os.environ)
@@ -176,7 +250,9 @@ def _encoded_forms(value: str) -> Iterator[str]:
         yield data.hex()
         for before in range(3):
             bits = before * 8, (before + len(data)) * 8
-            core = slice(math.ceil(bits[0] / 6), bits[1] // 6)  # what is the same whatever stands before and after
+            core = slice(
+                math.ceil(bits[0] / 6), bits[1] // 6
+            )  # what is the same whatever stands before and after
             for encode in (base64.b64encode, base64.urlsafe_b64encode):
                 yield encode(b"\0" * before + data).decode()[core]
 
@@ -184,7 +260,10 @@ def _encoded_forms(value: str) -> Iterator[str]:
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _LOWER = b"abcdefghijklmnopqrstuvwxyz%"
 _OTHERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-_SHAPE = bytes(b"a"[0] if byte in _LOWER else b"A"[0] if byte in _OTHERS else b" "[0] for byte in range(256))
+_SHAPE = bytes(
+    b"a"[0] if byte in _LOWER else b"A"[0] if byte in _OTHERS else b" "[0]
+    for byte in range(256)
+)
 
 
 def _may_be_encoded(text: str) -> bool:
@@ -198,7 +277,18 @@ def _secret_parts(value: str) -> list[str]:
     if len(whole) < SHORTEST or _is_path(whole):
         return []
     lines = [line.strip() for line in whole.splitlines()]
-    return list(dict.fromkeys([whole, *(line for line in lines if len(line) >= 2 * SHORTEST and " " not in line)]))
+    return list(
+        dict.fromkeys(
+            [
+                whole,
+                *(
+                    line
+                    for line in lines
+                    if len(line) >= 2 * SHORTEST and " " not in line
+                ),
+            ]
+        )
+    )
 
 
 def _is_path(value: str) -> bool:
@@ -212,18 +302,34 @@ def _is_path(value: str) -> bool:
 
 
 def _without_values(text: str, known: _Forms) -> str:
-    forms = [known.plain, known.encoded] if known.encoded and _may_be_encoded(text) else [known.plain]
+    forms = (
+        [known.plain, known.encoded]
+        if known.encoded and _may_be_encoded(text)
+        else [known.plain]
+    )
     there = [(value, held[value]) for held in forms for value in held if value in text]
-    spans = [(*match.span(), name) for value, name in there for match in re.finditer(re.escape(value), text)]
+    spans = [
+        (*match.span(), name)
+        for value, name in there
+        for match in re.finditer(re.escape(value), text)
+    ]
     if any(mark in text for mark in _ELLIPSES):
-        spans += [span for value, name in known.plain.items() for span in _cut_spans(text, value, name)]
+        spans += [
+            span
+            for value, name in known.plain.items()
+            for span in _cut_spans(text, value, name)
+        ]
     if not spans:
         return text
     parts, at = [], 0
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= at:
             # As many lines as before, so that a list of lines stays one.
-            parts += [text[at:start], f"[redacted ${name}]", "\n" * text.count("\n", start, end)]
+            parts += [
+                text[at:start],
+                f"[redacted ${name}]",
+                "\n" * text.count("\n", start, end),
+            ]
         at = max(at, end)
     return "".join([*parts, text[at:]])
 
@@ -237,30 +343,43 @@ def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str
             yield at, at + size, name
     for tail in re.finditer(re.escape(value[-SHORTEST:]), text):
         end = tail.end()
-        size = _common_prefix_length(text[max(0, end - len(value)) : end][::-1], value[::-1])
+        size = _common_prefix_length(
+            text[max(0, end - len(value)) : end][::-1], value[::-1]
+        )
         if text.endswith(_ELLIPSES, 0, end - size):
             yield end - size, end, name
 
 
 def _common_prefix_length(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
-# --- Credentials: what looks like a secret wherever it stands: keys of known forms, headers, passwords in JSON or YAML.
+# --- Credentials: what looks like a secret wherever it stands: keys of known forms,
+# headers, passwords in JSON or YAML.
 
 HIDDEN = "[redacted]"
 
-# Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON within JSON.
+# Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON
+# within JSON.
 _BETWEEN = r"\\{0,3}[\"']?(?:\s{0,4}[:=]|,)\s{0,4}(?:b?\\{0,3}[\"'])?\s{0,4}"
 _TEXT = r"[^\s\"',;\\]"
 _KEYS = "sk pk rk xai gsk hf ghp gho ghs ghu github_pat glpat xoxa xoxb xoxp xoxr xoxs npm pypi"  # what keys begin with
 _KEY = rf"\b(?:{_KEYS.replace(' ', '|')})[-_]"
 _API_KEY = r"(?:x-)?(?:[a-z]{1,20}-)?(?:api-key|apikey|api_key|auth-token|access-token)"
-_PARAMETER = r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
+_PARAMETER = (
+    r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
+)
 
-# Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is looked for.
+# Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is
+# looked for.
 _FORMS: tuple[tuple[str, str], ...] = (
-    ("://", r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)"),
+    (
+        "://",
+        r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)",
+    ),
     (
         "authorization",
         (
@@ -273,10 +392,19 @@ _FORMS: tuple[tuple[str, str], ...] = (
         "apikey api- auth- access-",
         rf"(?P<kept>\b{_API_KEY}{_BETWEEN})(?!(?:none|null|true|false)\b)[^\s\"',;\\&]{{4,}}",
     ),
-    ("cookie", rf"(?P<kept>\b(?:set-)?cookie{_BETWEEN})[^\s=;\"'\\]{{1,200}}=[^\r\n\"'\\]+"),
+    (
+        "cookie",
+        rf"(?P<kept>\b(?:set-)?cookie{_BETWEEN})[^\s=;\"'\\]{{1,200}}=[^\r\n\"'\\]+",
+    ),
     ("=", rf"(?P<kept>[?&]{_PARAMETER}=)[^&\s\"'#\\]+"),
-    ("bearer", r"(?P<kept>\bbearer\s{1,4})(?=[\w.~+/=-]{0,200}[\d_]|[\w.~+/=-]{20})[\w.~+/=-]{8,}"),
-    (f"{_KEYS} ".replace("_", "-").replace(" ", "- "), rf"(?P<kept>){_KEY}(?=[\w*-]{{0,200}}\d)[\w*-]{{12,}}"),
+    (
+        "bearer",
+        r"(?P<kept>\bbearer\s{1,4})(?=[\w.~+/=-]{0,200}[\d_]|[\w.~+/=-]{20})[\w.~+/=-]{8,}",
+    ),
+    (
+        f"{_KEYS} ".replace("_", "-").replace(" ", "- "),
+        rf"(?P<kept>){_KEY}(?=[\w*-]{{0,200}}\d)[\w*-]{{12,}}",
+    ),
     ("akia asia", r"(?P<kept>)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     ("aiza", r"(?P<kept>)\bAIza[\w-]{30,}"),
     ("eyj", r"(?P<kept>)\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"),
@@ -290,7 +418,8 @@ def _hide_match(match: re.Match[str]) -> str:
     return f"{match.group('kept')}{HIDDEN}{match.groupdict().get('after') or ''}"
 
 
-# --- Passwords and the like under their names: `"password": "…"`, `password: …`, `DB_PASSWORD=…`, `password='…'`.
+# --- Passwords and the like under their names: `"password": "…"`, `password: …`,
+# `DB_PASSWORD=…`, `password='…'`.
 
 _NAMES = r"passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key"
 _WEAK_NAMES = r"(?<![a-z])token|(?:auth|access|session|refresh|id|api|bearer)[-_]?token"
@@ -302,16 +431,34 @@ _NAMED_VALUE = re.compile(
     r"|(?P<bare>[^\s\"',;\\&<>(){}\[\]$*]{4,})(?P<open>[(\[{]?))",
     re.IGNORECASE,
 )
-# What each of them begins with, in lower case: to look for this first takes a tenth of the time.
+# What each of them begins with, in lower case: to look for this first takes a tenth of
+# the time.
 _MAY_BE_NAMED = re.compile(rf"(?:{_NAMES}|token){_QUOTE}?[ \t]{{0,4}}[:=]")
 # What that begins with.
 _NAMES_BEGIN = ("passw", "passphrase", "secret", "private", "api", "token")
-_PLACEHOLDERS = frozenset({
-    "none", "null", "true", "false", "required", "optional", "string", "text", "pending", "unknown", "unset",
-    "empty", "hidden", "redacted", "missing",
-})  # fmt: skip
+_PLACEHOLDERS = frozenset(
+    {
+        "none",
+        "null",
+        "true",
+        "false",
+        "required",
+        "optional",
+        "string",
+        "text",
+        "pending",
+        "unknown",
+        "unset",
+        "empty",
+        "hidden",
+        "redacted",
+        "missing",
+    }
+)
 _HIDDEN = re.compile(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
-_LINE_OF_ITS_OWN = re.compile(r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$")
+_LINE_OF_ITS_OWN = re.compile(
+    r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$"
+)
 # The characters before a name that are looked at.
 _LONGEST_NAME = 80
 # The characters that a password in quotes has at least.
@@ -322,7 +469,9 @@ _TOKEN = 20
 
 def _hide_named(match: re.Match[str]) -> str:
     value = match["quoted"] or match["bare"]
-    if _HIDDEN.fullmatch(value) or not (_hides_quoted(match) if match["quoted"] else _hides_bare(match)):
+    if _HIDDEN.fullmatch(value) or not (
+        _hides_quoted(match) if match["quoted"] else _hides_bare(match)
+    ):
         return match.group()
     return f"{match['kept']}{match['quote'] or ''}{HIDDEN}{match['open'] or ''}"
 
@@ -332,24 +481,46 @@ def _hides_quoted(match: re.Match[str]) -> bool:
     value: str = match["quoted"]
     if value.startswith(HIDDEN[:-1]):  # a known value, and more
         return True
-    if len(value) < _PASSWORD or value.lower() in _PLACEHOLDERS or value[0] in "<$*{[%" or set(value) <= set(".…x*"):
+    if (
+        len(value) < _PASSWORD
+        or value.lower() in _PLACEHOLDERS
+        or value[0] in "<$*{[%"
+        or set(value) <= set(".…x*")
+    ):
         return False
     in_data = bool(match["closed"]) or "=" in match["sign"] or _begins_line(match)
-    return _is_random(value) or (not match["weak"] and in_data) or (len(value) >= _TOKEN and " " not in value)
+    return (
+        _is_random(value)
+        or (not match["weak"] and in_data)
+        or (len(value) >= _TOKEN and " " not in value)
+    )
 
 
 def _hides_bare(match: re.Match[str]) -> bool:
     """Return whether a value without quotes is a secret: it looks like one, or has a line of YAML for itself."""
     value = match["bare"].rstrip(".!?:…")
-    if match["open"] or value.lower() in _PLACEHOLDERS or value.startswith(("/", "~", "...")):
+    if (
+        match["open"]
+        or value.lower() in _PLACEHOLDERS
+        or value.startswith(("/", "~", "..."))
+    ):
         return False
-    if _is_random(value) or (not match["weak"] and len(value) > _PASSWORD and _is_mixed(value)):
+    if _is_random(value) or (
+        not match["weak"] and len(value) > _PASSWORD and _is_mixed(value)
+    ):
         return True
-    if match["weak"] or len(value) <= _PASSWORD or not value.isalpha() or match["name"].lower() in value.lower():
+    if (
+        match["weak"]
+        or len(value) <= _PASSWORD
+        or not value.isalpha()
+        or match["name"].lower() in value.lower()
+    ):
         return False
     rest = match.string[match.end() : match.end() + 1]
     begins = _begins_line(match) and rest in {"", "\n", "\r"}
-    return begins and (match["name"].isupper() if "=" in match["sign"] else match["name"][0].islower())
+    return begins and (
+        match["name"].isupper() if "=" in match["sign"] else match["name"][0].islower()
+    )
 
 
 def _is_mixed(value: str) -> bool:
@@ -362,10 +533,14 @@ def _is_random(value: str) -> bool:
 
 def _begins_line(match: re.Match[str]) -> bool:
     start = match.start()
-    return _LINE_OF_ITS_OWN.search(match.string[max(0, start - _LONGEST_NAME) : start]) is not None
+    return (
+        _LINE_OF_ITS_OWN.search(match.string[max(0, start - _LONGEST_NAME) : start])
+        is not None
+    )
 
 
-# --- Private keys in PEM, also with escapes for line feeds, and line by line in a traceback.
+# --- Private keys in PEM, also with escapes for line feeds, and line by line in a
+# traceback.
 
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?=(?:\\[nr]|E |[^A-Za-z0-9+/]){0,40}"
@@ -379,28 +554,43 @@ _PRIVATE_KEY = re.compile(
 _Found: TypeAlias = "re.Match[str]"
 _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]] = [
     # As many lines as the key has, so that a list of lines stays one.
-    (("private key",), _PRIVATE_KEY, lambda key: HIDDEN + "\n" * key.group().count("\n")),
+    (
+        ("private key",),
+        _PRIVATE_KEY,
+        lambda key: HIDDEN + "\n" * key.group().count("\n"),
+    ),
     *(
         (
             tuple(signs.split()),
-            re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE),
+            re.compile(
+                form, 0 if any(part in form for part in _CASED) else re.IGNORECASE
+            ),
             _hide_match,
         )
         for signs, form in _FORMS
     ),
-    (("passw", "passphrase", "secret", "token", "private-key", "api-", "apikey"), _NAMED_VALUE, _hide_named),
+    (
+        ("passw", "passphrase", "secret", "token", "private-key", "api-", "apikey"),
+        _NAMED_VALUE,
+        _hide_named,
+    ),
 ]
 _SIGNS = [sign for signs, *_ in _PATTERNS for sign in signs]
 _BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
 # What several signs begin with: each look at a text costs time.
 _FEW = ("pass", "private")
-_SIGN_WORDS = [sign for sign in dict.fromkeys(_SIGNS) if not sign.endswith("-") and not sign.startswith(_FEW)] + [*_FEW]
+_SIGN_WORDS = [
+    sign
+    for sign in dict.fromkeys(_SIGNS)
+    if not sign.endswith("-") and not sign.startswith(_FEW)
+] + [*_FEW]
 
 
 def without_credentials(text: str, stand_in: Callable[[str], str] | None = None) -> str:
     """Return the text with `[redacted]` for each credential, in time in proportion to the text.
 
-    `stand_in`: gives what stands for a credential instead; it must begin as HIDDEN does, up to the bracket.
+    `stand_in`: gives what stands for a credential instead; it must begin as HIDDEN
+    does, up to the bracket.
     """
     folded = _fold_key(text)
     there = {word for word in _SIGN_WORDS if word in folded}
@@ -411,11 +601,16 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
         if any(_is_there(sign, folded, there, dashes) for sign in signs) and (
             pattern is not _NAMED_VALUE or _may_be_named(text.lower())
         ):
-            text = pattern.sub(hide if stand_in is None else partial(_in_its_place, hide, stand_in), text)
+            text = pattern.sub(
+                hide if stand_in is None else partial(_in_its_place, hide, stand_in),
+                text,
+            )
     return text
 
 
-def _in_its_place(hide: Callable[[_Found], str], stand_in: Callable[[str], str], result: _Found) -> str:
+def _in_its_place(
+    hide: Callable[[_Found], str], stand_in: Callable[[str], str], result: _Found
+) -> str:
     """Return what a find becomes with something else in the place of HIDDEN."""
     before, mark, after = hide(result).partition(HIDDEN)
     if not mark or result.group() == f"{before}{mark}{after}":
@@ -428,7 +623,11 @@ def _is_there(sign: str, folded: str, there: set[str], dashes: bool) -> bool:
     """Return whether a text has a sign; a long one is looked through for few of them."""
     if sign in there:
         return True
-    looks = dashes if sign.endswith("-") else any(sign.startswith(few) for few in _FEW if few in there)
+    looks = (
+        dashes
+        if sign.endswith("-")
+        else any(sign.startswith(few) for few in _FEW if few in there)
+    )
     return looks and sign in folded
 
 
@@ -455,7 +654,9 @@ def _has_dashes(folded: str) -> bool:
 
 
 def _fold_key(text: str) -> str:
-    return text.lower().replace("_", "-").replace("tokens", "")  # every line of a journal counts them
+    return (
+        text.lower().replace("_", "-").replace("tokens", "")
+    )  # every line of a journal counts them
 
 
 _SHORT = 1_000

@@ -33,10 +33,30 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._controls import Echo, Silent
 
 __all__ = [
-    "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "AnswersAlone", "Checkpointable", "Configured",
-    "CountsTokens", "DeletesRecords", "Echo", "KeepsUsers", "LimitsMessages", "Reply", "ReportsUsage", "Resettable",
-    "Settles", "ShowsContext", "ShowsRetrieval", "ShowsWrites", "Silent", "Stateless", "TimeAware", "Usage",
-]  # fmt: skip
+    "CAPABILITIES",
+    "AcceptsHistory",
+    "AcceptsImages",
+    "Agent",
+    "AnswersAlone",
+    "Checkpointable",
+    "Configured",
+    "CountsTokens",
+    "DeletesRecords",
+    "Echo",
+    "KeepsUsers",
+    "LimitsMessages",
+    "Reply",
+    "ReportsUsage",
+    "Resettable",
+    "Settles",
+    "ShowsContext",
+    "ShowsRetrieval",
+    "ShowsWrites",
+    "Silent",
+    "Stateless",
+    "TimeAware",
+    "Usage",
+]
 
 __getattr__, __dir__ = lazy_exports(
     "pytest_ltm",

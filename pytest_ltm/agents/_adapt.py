@@ -21,7 +21,12 @@ from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
+from pytest_ltm.agents._capabilities import (
+    accepts_arguments,
+    capabilities_of,
+    register_control,
+    required_parameters,
+)
 from pytest_ltm.agents._discovery import (
     Called,
     cannot_reply,
@@ -36,7 +41,8 @@ __all__ = ["AgentSource", "agent_source", "capabilities_of", "is_amount"]
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
 
-# The parameter by which an agent is told which conversation it is in, to keep what it stores apart.
+# The parameter by which an agent is told which conversation it is in, to keep what it
+# stores apart.
 CONVERSATION_ID_PARAMETER = "conversation_id"
 T = TypeVar("T")
 # Exceptions of foreign code that pass as they are.
@@ -56,11 +62,13 @@ _OWN_PROCESS, _OUR_PROCESS = frozenset({"cmd", "mcp"}), frozenset({"", "store", 
 class AgentSource:
     """Where the agents of one spec come from: one for each conversation.
 
-    `serves_many` is false for an instance or function that can serve one conversation only; `refusal` is then
-    the sentence for a run that has more, and "" otherwise. `owned` is true where `make` makes the agent, so
-    that the conversation's owner must also close it; a given instance belongs to the caller. `at` is called
-    with the conversation's folder in place of `produce` where there is one. `settings` are those of an agent's
-    file, and `unlimited` is true of an agent that may take as long as it likes.
+    `serves_many` is false for an instance or function that can serve one conversation
+    only; `refusal` is then the sentence for a run that has more, and "" otherwise.
+    `owned` is true where `make` makes the agent, so that the conversation's owner must
+    also close it; a given instance belongs to the caller. `at` is called with the
+    conversation's folder in place of `produce` where there is one. `settings` are those
+    of an agent's file, and `unlimited` is true of an agent that may take as long as it
+    likes.
     """
 
     produce: Callable[[], object]
@@ -98,7 +106,11 @@ class AgentSource:
             return "in a process of its own, which cannot read the run folder"
         if self.apart or self.kind in _OWN_PROCESS:
             return "in a process of its own, which can read the files of the run"
-        return "outside this process" if self.kind not in _OUR_PROCESS else "in this process, which knows the answers"
+        return (
+            "outside this process"
+            if self.kind not in _OUR_PROCESS
+            else "in this process, which knows the answers"
+        )
 
     @property
     def serves_many(self) -> bool:
@@ -108,12 +120,18 @@ class AgentSource:
     def __post_init__(self) -> None:
         self._is_async = shares_loop(self.given)
 
-    def make(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None, timeout: float | None = None) -> Agent:
+    def make(
+        self,
+        *,
+        fatal: Fatal = _CTRL_C,
+        folder: Path | None = None,
+        timeout: float | None = None,
+    ) -> Agent:
         """Return the agent for the next conversation, which may leave files for people in that `folder`.
 
-        What was handed out before is reset first. `timeout`: in seconds for each step (None: no limit). Raises
-        AgentError, with the cause chained, for whatever goes wrong in foreign code, except `fatal` exceptions, which
-        pass.
+        What was handed out before is reset first. `timeout`: in seconds for each step
+        (None: no limit). Raises AgentError, with the cause chained, for whatever goes
+        wrong in foreign code, except `fatal` exceptions, which pass.
         """
         name = _conversation_id(folder)
         made, agent = self._fresh(fatal, folder, name, timeout)
@@ -128,112 +146,184 @@ class AgentSource:
                     )
                 if "Resettable" in having and not keeps_users:
                     door.call("could not be reset", cast("Resettable", agent).reset)
-                elif not having & {"KeepsUsers", "Stateless"} and not _takes_conversation_id(agent):
-                    refusal = _single_conversation_refusal(self.spec, "the same object from each call")
+                elif not having & {
+                    "KeepsUsers",
+                    "Stateless",
+                } and not _takes_conversation_id(agent):
+                    refusal = _single_conversation_refusal(
+                        self.spec, "the same object from each call"
+                    )
                     raise AgentError(self.refusal or refusal)
             else:
-                # Weakly: an isolated run makes thousands of agents, and each may hold a whole memory.
-                self._made = [earlier for earlier in self._made if earlier() is not None]
+                # Weakly: an isolated run makes thousands of agents, and each may hold a
+                # whole memory.
+                self._made = [
+                    earlier for earlier in self._made if earlier() is not None
+                ]
                 try:
                     self._made.append(weakref.ref(made))
                 except TypeError:
                     if not self.owned:
                         self._made.append(lambda: made)
             if _takes_conversation_id(agent):
-                door.call("could not be started", cast("Any", agent).start, **{CONVERSATION_ID_PARAMETER: name})
+                door.call(
+                    "could not be started",
+                    cast("Any", agent).start,
+                    **{CONVERSATION_ID_PARAMETER: name},
+                )
             if keeps_users:
-                door.call("could not begin a session", cast("KeepsUsers", agent).begin_session, name)
+                door.call(
+                    "could not begin a session",
+                    cast("KeepsUsers", agent).begin_session,
+                    name,
+                )
         return agent
 
-    def sample(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None, timeout: float | None = None) -> Agent:
+    def sample(
+        self,
+        *,
+        fatal: Fatal = _CTRL_C,
+        folder: Path | None = None,
+        timeout: float | None = None,
+    ) -> Agent:
         """Return an agent to be looked at, not to be talked to; `make` knows nothing of it. Raises what `make` does."""
         return self._fresh(fatal, folder, _conversation_id(folder), timeout)[1]
 
-    def _fresh(self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None) -> tuple[object, Agent]:
+    def _fresh(
+        self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None
+    ) -> tuple[object, Agent]:
         at, produce, knew = self.at, self.produce, self._is_async
         if at is not None and folder is not None:
-            # The folder is for what people look up later, such as the stderr of a process.
+            # The folder is for what people look up later, such as the stderr of a
+            # process.
             produce = functools.partial(at, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _reject_awaitable(produce()))
             agent = _adapt_agent(made, self.spec, self.calls)
-            register_control(agent, embedded=self.embedded or self.spec.startswith("replay:"))
+            register_control(
+                agent, embedded=self.embedded or self.spec.startswith("replay:")
+            )
             if knew or not shares_loop(agent):
                 return made, agent
             self._is_async = True  # of a factory this is known only now
             if not has_thread():
                 return made, agent
-            # What it has opened belongs to this thread, and it will be called in the loop's: another one is made there.
-            if self.owned and (close := getattr(agent, "aclose", getattr(agent, "close", None))) is not None:
+            # What it has opened belongs to this thread, and it will be called in the
+            # loop's: another one is made there.
+            if (
+                self.owned
+                and (close := getattr(agent, "aclose", getattr(agent, "close", None)))
+                is not None
+            ):
                 with contextlib.suppress(AgentError):  # nobody has talked to it
                     door.call("could not be closed", close)
         return self._fresh(fatal, folder, name, timeout)
 
-    def configuration(self, agent: Agent, *, fatal: Fatal = _CTRL_C) -> Mapping[str, Any] | None:
+    def configuration(
+        self, agent: Agent, *, fatal: Fatal = _CTRL_C
+    ) -> Mapping[str, Any] | None:
         """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
 
-        Raises AgentError for any failure of foreign code, and for anything but a mapping.
+        Raises AgentError for any failure of foreign code, and for anything but a
+        mapping.
         """
         if "Configured" not in capabilities_of(agent):
             return self.settings
         with contextlib.closing(self._door(fatal)) as door:
             configuration = cast("Configured", agent).configuration
-            told = door.call("failed in configuration()", lambda: _reject_awaitable(configuration(), "it"))
+            told = door.call(
+                "failed in configuration()",
+                lambda: _reject_awaitable(configuration(), "it"),
+            )
         if not isinstance(told, Mapping):
-            raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told)}, not a mapping")
+            raise AgentError(
+                f"agent {self.spec!r}: configuration() returned {shown(told)}, not a mapping"
+            )
         return told if self.settings is None else {"file": self.settings, "agent": told}
 
-    def _door(self, fatal: Fatal, timeout: float | None = None) -> ForeignCaller[AgentError]:
+    def _door(
+        self, fatal: Fatal, timeout: float | None = None
+    ) -> ForeignCaller[AgentError]:
         """Return what calls code of an agent that nobody talks to yet; its traceback is shown nowhere."""
         return ForeignCaller(
-            f"agent {self.spec!r}", error=AgentError, callee=_awaited if self._is_async else self.given,
-            timeout=timeout, fatal=(*fatal, AgentUnavailable), placed=True,
-        )  # fmt: skip
+            f"agent {self.spec!r}",
+            error=AgentError,
+            callee=_awaited if self._is_async else self.given,
+            timeout=timeout,
+            fatal=(*fatal, AgentUnavailable),
+            placed=True,
+        )
 
 
-def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> AgentSource:
+def dotted_source(
+    spec: str, *, base: Path | None = None, hint: str = ""
+) -> AgentSource:
     """Return the source of the agents that a dotted path names; with `bot:Bot.chat` those of `bot:Bot` reply by `chat`.
 
-    `base`: as for `DottedPath.resolve`. Raises AgentError for what is not there, or cannot reply.
+    `base`: as for `DottedPath.resolve`. Raises AgentError for what is not there, or
+    cannot reply.
     """
-    path = functools.partial(DottedPath, what="agent", error=AgentError, hint=hint, may_be_module=True)
+    path = functools.partial(
+        DottedPath, what="agent", error=AgentError, hint=hint, may_be_module=True
+    )
     given = path(spec).resolve(base)
     owner, _, name = spec.rpartition(".")
     if inspect.isfunction(given) and is_dotted(owner):
         kind = path(owner).resolve(base)
-        if isinstance(kind, type) and inspect.isfunction(inspect.getattr_static(kind, name)):
+        if isinstance(kind, type) and inspect.isfunction(
+            inspect.getattr_static(kind, name)
+        ):
             return agent_source(kind, spec=spec, calls=name)
     return agent_source(given, spec=spec)
 
 
 def agent_source(
-    given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False, calls: str = "",
+    given: object,
+    *,
+    spec: str,
+    settings: Mapping[str, Any] | None = None,
+    unlimited: bool = False,
+    calls: str = "",
     known: object = None,
-) -> AgentSource:  # fmt: skip
+) -> AgentSource:
     """Return the source of agents that `given` stands for.
 
-    A class or a callable that needs no argument, or only `conversation_id`, is called for each conversation; an object
-    with `reply` or a callable that needs one argument is the agent of one conversation, and of more if it is Resettable
-    or Stateless or has `start(conversation_id)`. `calls`: the method of a class that replies; "": `reply`, or the only
-    one of CALLS. `known`: what says what is known of its agents, where not `given` does. Raises AgentError for anything
-    else.
+    A class or a callable that needs no argument, or only `conversation_id`, is called
+    for each conversation; an object with `reply` or a callable that needs one argument
+    is the agent of one conversation, and of more if it is Resettable or Stateless or
+    has `start(conversation_id)`. `calls`: the method of a class that replies; "":
+    `reply`, or the only one of CALLS. `known`: what says what is known of its agents,
+    where not `given` does. Raises AgentError for anything else.
     """
     if isinstance(given, ModuleType):
         given, spec = find_only_agent(given, spec)
-    # First of all: such an object may well take one argument, and would fail only when it is asked.
+    # First of all: such an object may well take one argument, and would fail only when
+    # it is asked.
     refuse_framework_object(given, spec)
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
     made = functools.partial(
-        AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=known or given, calls=calls
+        AgentSource,
+        spec=spec,
+        settings=settings,
+        unlimited=unlimited,
+        given=known or given,
+        calls=calls,
     )
-    factory = _check_class(given, spec) if isinstance(given, type) else _agent_factory(given, spec)
+    factory = (
+        _check_class(given, spec)
+        if isinstance(given, type)
+        else _agent_factory(given, spec)
+    )
     if factory is not None:
         return made(factory, owned=True)
     agent = _adapt_agent(given, spec, calls)
-    many = capabilities_of(agent) & {"Resettable", "Stateless"} or _takes_conversation_id(agent)
+    many = capabilities_of(agent) & {
+        "Resettable",
+        "Stateless",
+    } or _takes_conversation_id(agent)
     kind = "one function" if isinstance(agent, Called) and not calls else "one object"
     refusal = "" if many else _single_conversation_refusal(spec, kind)
     return made(lambda: given, owned=False, refusal=refusal)
@@ -242,7 +332,9 @@ def agent_source(
 def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
     if isinstance(made, type):
-        raise AgentError(f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}().")
+        raise AgentError(
+            f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}()."
+        )
     refuse_framework_object(made, spec)
     if not calls and hasattr(made, "reply"):
         if not accepts_arguments(made.reply, 1):
@@ -250,10 +342,15 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
         return cast("Agent", made)
     if not calls and callable(made) and accepts_arguments(made, 1):
         return cast("Agent", Called(made, made))
-    if not (made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set))):
+    if not (
+        made is None
+        or isinstance(made, (str, bytes, int, float, list, tuple, dict, set))
+    ):
         calls = calls or method_that_replies(made, spec)
     if not calls or not accepts_arguments(getattr(made, calls, None), 1):
-        raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
+        raise AgentError(
+            f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}."
+        )
     return cast("Agent", Called(made, getattr(made, calls)))
 
 
@@ -275,7 +372,9 @@ def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:
             "function that replies needs one. If it is a method, name it on an instance."
         )
     if not positional and inspect.iscoroutinefunction(given):
-        raise AgentError(f"agent {spec!r} is an async factory. Make it a plain function; reply may be async.")
+        raise AgentError(
+            f"agent {spec!r} is an async factory. Make it a plain function; reply may be async."
+        )
     return None if positional else given
 
 
@@ -286,7 +385,12 @@ def _check_class(given: type, spec: str) -> Callable[[], object]:
         lacks = f"{given.__name__} is abstract: it lacks {_quote_names(lacking)}"
         raise AgentError(f"agent {spec!r}: {lacks}. Name a class that has them.")
     try:
-        needed = [name for names in required_parameters(given) for name in names if name != CONVERSATION_ID_PARAMETER]
+        needed = [
+            name
+            for names in required_parameters(given)
+            for name in names
+            if name != CONVERSATION_ID_PARAMETER
+        ]
     except (TypeError, ValueError):  # built in C: calling it will tell
         return given
     if needed:
@@ -299,14 +403,22 @@ def _check_class(given: type, spec: str) -> Callable[[], object]:
 
 def _conversation_id(folder: Path | None) -> str:
     """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
-    # From the folder, not drawn: a resumed run must find what was stored under the name.
-    return secrets.token_hex(8) if folder is None else f"{folder.parent.name}-{folder.name}"
+    # From the folder, not drawn: a resumed run must find what was stored under the
+    # name.
+    return (
+        secrets.token_hex(8)
+        if folder is None
+        else f"{folder.parent.name}-{folder.name}"
+    )
 
 
 def _names_conversations(function: object) -> bool:
     """Return whether a callable has a parameter for the name of the conversation."""
     try:
-        return callable(function) and CONVERSATION_ID_PARAMETER in inspect.signature(function).parameters
+        return (
+            callable(function)
+            and CONVERSATION_ID_PARAMETER in inspect.signature(function).parameters
+        )
     except (TypeError, ValueError):  # built in C
         return False
 
@@ -322,7 +434,9 @@ def _reject_awaitable(made: object, who: str = "the factory") -> object:
         return made
     if inspect.iscoroutine(made):
         made.close()  # else Python warns about it, out of nowhere
-    raise TypeError(f"{who} returned an awaitable. Make it a plain function; reply may be async")
+    raise TypeError(
+        f"{who} returned an awaitable. Make it a plain function; reply may be async"
+    )
 
 
 async def _awaited() -> None:
@@ -343,23 +457,41 @@ def _quote_names(names: list[str]) -> str:
 # --- What agents that stand before others share: processes, servers, other agents.
 
 _METHODS = {
-    "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
-    "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",), "AnswersAlone": ("answer_alone",),
-    "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
-    "ShowsContext": ("in_context",), "ShowsWrites": ("written",), "Settles": ("settle",),
+    "Resettable": ("reset",),
+    "AcceptsHistory": ("accept",),
+    "Checkpointable": ("save", "load"),
+    "KeepsUsers": ("begin_session",),
+    "SeparatesUsers": ("reply",),
+    "AnswersAlone": ("answer_alone",),
+    "TimeAware": ("tell_time",),
+    "ShowsRetrieval": ("retrieved",),
+    "ReportsUsage": ("usage",),
+    "ShowsContext": ("in_context",),
+    "ShowsWrites": ("written",),
+    "Settles": ("settle",),
     "DeletesRecords": ("delete",),
-    "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),
-}  # fmt: skip
+    "CountsTokens": ("count_tokens",),
+    "AcceptsImages": ("reply_with_images",),
+    "Configured": ("configuration",),
+}
 # Characters of what somebody else wrote that errors show.
 _SHOWN = 120
 
 
-def grant_capabilities(agent: Any, having: Collection[str], max_message_tokens: int | None) -> None:
+def grant_capabilities(
+    agent: Any, having: Collection[str], max_message_tokens: int | None
+) -> None:
     """Let an agent have capabilities: those of its methods `_reset`, `_accept` ... become those of the protocols.
 
-    On the instance, because what is there only counts as a capability (isinstance looks for members).
+    On the instance, because what is there only counts as a capability (isinstance looks
+    for members).
     """
-    for method in (method for name, methods in _METHODS.items() if name in having for method in methods):
+    for method in (
+        method
+        for name, methods in _METHODS.items()
+        if name in having
+        for method in methods
+    ):
         if hasattr(agent, f"_{method}"):
             setattr(agent, method, getattr(agent, f"_{method}"))
     if max_message_tokens is not None:
@@ -385,11 +517,14 @@ def shorten_foreign_text(text: str) -> str:
 def parse_usage(counts: Mapping[str, Any]) -> Usage:
     """Return the usage that a server reports; what it leaves out or garbles is marked to be estimated."""
     result = {name: count for name, count in counts.items() if is_count(count)}
-    is_told = result.get("input_tokens") and "output_tokens" in result  # no prompt has no tokens
+    is_told = (
+        result.get("input_tokens") and "output_tokens" in result
+    )  # no prompt has no tokens
     return Usage(**result, estimated=not is_told)
 
 
-# --- Looking agents up without their keys: in a dry run none is made, so none needs one.
+# --- Looking agents up without their keys: in a dry run none is made, so none needs
+# one.
 
 _KEYLESS = ContextVar("_KEYLESS", default=False)
 

@@ -11,7 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
+from pytest_ltm._calls.foreign import (
+    ForeignCaller,
+    check_reply,
+    check_texts,
+    check_usage,
+    is_count,
+    shown,
+)
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import Failed, Retries
@@ -30,8 +37,19 @@ from pytest_ltm._model.agent import (
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import read_image
-from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, LtmInternalError
-from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, is_prompted, takes_user, user_kwargs
+from pytest_ltm._storage.errors import (
+    AgentError,
+    AgentFault,
+    DatasetError,
+    LtmInternalError,
+)
+from pytest_ltm.agents._capabilities import (
+    accepts_arguments,
+    capabilities_of,
+    is_prompted,
+    takes_user,
+    user_kwargs,
+)
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -40,27 +58,38 @@ __tracebackhide__ = True
 MAX_MESSAGE_TOKENS = 4096
 # Seconds that saving an agent may take in all, however fast the agent is.
 SAVING = 1.0
-# Bytes of a state from which an agent is told again what it was told, so that its state need not be in memory.
+# Bytes of a state from which an agent is told again what it was told, so that its state
+# need not be in memory.
 VAST = 2**23
 
 
 class AgentCaller:
     """Talks to the agent of one conversation; close it at the end.
 
-    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass through, all others become
-    AgentFault. `name` is what messages call the agent. `owned`: close the agent, too, at the end. `retries`: how
-    passing faults are tried again (None: never); `retried` is told of each attempt that is followed by another.
-    `count`: the tokens of a text, where an attempt used what nobody reports.
-    What the agent says comes out without secrets, so that record and score agree.
+    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass
+    through, all others become AgentFault. `name` is what messages call the agent.
+    `owned`: close the agent, too, at the end. `retries`: how passing faults are tried
+    again (None: never); `retried` is told of each attempt that is followed by another.
+    `count`: the tokens of a text, where an attempt used what nobody reports. What the
+    agent says comes out without secrets, so that record and score agree.
     """
 
     def __init__(
-        self, agent: Agent, *, timeout: float | None, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
-        name: str = "", owned: bool = True, retries: Retries | None = None,
-        retried: Callable[[Failed], object] = lambda _: None, count: Callable[[str], int] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        agent: Agent,
+        *,
+        timeout: float | None,
+        fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+        name: str = "",
+        owned: bool = True,
+        retries: Retries | None = None,
+        retried: Callable[[Failed], object] = lambda _: None,
+        count: Callable[[str], int] | None = None,
+    ) -> None:
         if timeout is not None and not 0 < timeout < math.inf:
-            raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
+            raise AgentError(
+                f"a reply timeout is a positive number of seconds, not {timeout!r}"
+            )
         self.agent = agent
         self.capabilities = capabilities_of(agent)
         self._announced = agent if isinstance(agent, Announced) else None
@@ -69,10 +98,16 @@ class AgentCaller:
         self.max_message_tokens = self._limit()
         self._owned = owned
         self._door = ForeignCaller(
-            f"agent {repr(name) if name else getattr(agent, '__name__', type(agent).__name__)}", error=AgentFault,
-            callee=agent, timeout=timeout, fatal=fatal, retries=retries, retried=retried,
-            count=token_counter(APPROX).count if count is None else count, restorable=self.capabilities.restorable,
-        )  # fmt: skip
+            f"agent {repr(name) if name else getattr(agent, '__name__', type(agent).__name__)}",
+            error=AgentFault,
+            callee=agent,
+            timeout=timeout,
+            fatal=fatal,
+            retries=retries,
+            retried=retried,
+            count=token_counter(APPROX).count if count is None else count,
+            restorable=self.capabilities.restorable,
+        )
         self._call = partial(self._door.call_method, agent)
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
@@ -88,7 +123,14 @@ class AgentCaller:
         """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
         return self._door.lost
 
-    def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
+    def ask(
+        self,
+        message: str,
+        images: Sequence[str] = (),
+        user: str = "",
+        *,
+        alone: bool = False,
+    ) -> Reply:
         """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none.
 
         `alone`: it leaves no trace; only agents that can do that are asked so.
@@ -112,10 +154,17 @@ class AgentCaller:
         # Not measured: saving, only to know the size, is what this is to avoid.
         self._state_bytes += len(message) + len(reply)
         took = self._persist(
-            partial(self._accept, message, reply, user), f"{message}\n{reply}", saves=self.saves_cheaply
+            partial(self._accept, message, reply, user),
+            f"{message}\n{reply}",
+            saves=self.saves_cheaply,
         )
-        # An agent that reports its usage and used nothing is as one that reports none: nothing is to be recorded.
-        return replace(took, usage=None) if took.usage is not None and not took.usage.total else took
+        # An agent that reports its usage and used nothing is as one that reports none:
+        # nothing is to be recorded.
+        return (
+            replace(took, usage=None)
+            if took.usage is not None and not took.usage.total
+            else took
+        )
 
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
@@ -125,7 +174,9 @@ class AgentCaller:
         state = self._call("save")
         self._saving += stopwatch_seconds() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
-            raise AgentFault(f"{self._door.who} saved {shown(state)}; save() returns bytes")
+            raise AgentFault(
+                f"{self._door.who} saved {shown(state)}; save() returns bytes"
+            )
         self._saved, self._state_bytes = bytes(state), len(state)
         return self._saved
 
@@ -203,7 +254,11 @@ class AgentCaller:
         try:
             # Only the first time: what is closed twice may raise the second time.
             closing, self._owned = self._owned, False
-            names = (name for name in ("aclose", "close") if accepts_arguments(getattr(self.agent, name, None), 0))
+            names = (
+                name
+                for name in ("aclose", "close")
+                if accepts_arguments(getattr(self.agent, name, None), 0)
+            )
             if closing and (name := next(names, "")):
                 self._call(name)
         except AgentFault as fault:
@@ -219,7 +274,9 @@ class AgentCaller:
         except OutOfTime as error:
             raise self._door.out_of_time("raised in reply()") from error
 
-    def _reply(self, message: str, images: Sequence[str], user: str, *, alone: bool) -> Reply:
+    def _reply(
+        self, message: str, images: Sequence[str], user: str, *, alone: bool
+    ) -> Reply:
         with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
             if alone:
                 given = self._call("answer_alone", message)
@@ -237,22 +294,37 @@ class AgentCaller:
         given = self._call("accept", message, reply, **user_kwargs(user))
         if isinstance(given, Usage):
             return Reply("", check_usage(given, self._door.refusal))
-        took = replace(check_reply(given, self._door.refusal), text="") if isinstance(given, Reply) else Reply("")
-        # Nothing is made up of an adapter's server that reports nothing on what it was told.
-        return replace(took, usage=None) if took.usage is not None and not took.usage.total else took
+        took = (
+            replace(check_reply(given, self._door.refusal), text="")
+            if isinstance(given, Reply)
+            else Reply("")
+        )
+        # Nothing is made up of an adapter's server that reports nothing on what it was
+        # told.
+        return (
+            replace(took, usage=None)
+            if took.usage is not None and not took.usage.total
+            else took
+        )
 
     def _persist(
-        self, attempt: Callable[[], Reply], sent: str, *, saves: bool = True, leaves_no_trace: bool = False
+        self,
+        attempt: Callable[[], Reply],
+        sent: str,
+        *,
+        saves: bool = True,
+        leaves_no_trace: bool = False,
     ) -> Reply:
         """Return what the attempt comes to, and what it used; made again after passing faults, the agent as it was.
 
-        `saves`: the agent may be saved for that; otherwise it is restored only if its state is known.
-        `leaves_no_trace`: it need not be restored.
+        `saves`: the agent may be saved for that; otherwise it is restored only if its
+        state is known. `leaves_no_trace`: it need not be restored.
         """
         began, before = stopwatch_seconds() - self._saving, self.usage()
         state = None
         if self._door.persists and not leaves_no_trace:
-            # From here on the state that was known is not the agent's any more, whatever comes of the attempt.
+            # From here on the state that was known is not the agent's any more,
+            # whatever comes of the attempt.
             state, self._saved = self._state() if saves else self._saved, None
 
         def restore() -> None:
@@ -269,14 +341,25 @@ class AgentCaller:
             return None
 
         try:
-            anew = leaves_no_trace or state is not None or "Stateless" in self.capabilities
+            anew = (
+                leaves_no_trace or state is not None or "Stateless" in self.capabilities
+            )
             with self._errors.collected():
-                reply = self._door.persist(attempt, sent=sent, anew=anew, ready=restore, used=used)
+                reply = self._door.persist(
+                    attempt, sent=sent, anew=anew, ready=restore, used=used
+                )
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:
-                return replace(reply, usage=self._door.complete_usage(reply.usage, sent, reply.text))
-            return reply if before is None else replace(reply, usage=self._used_since(before))
+                return replace(
+                    reply,
+                    usage=self._door.complete_usage(reply.usage, sent, reply.text),
+                )
+            return (
+                reply
+                if before is None
+                else replace(reply, usage=self._used_since(before))
+            )
         finally:
             self._talking += stopwatch_seconds() - self._saving - began
 
@@ -286,7 +369,9 @@ class AgentCaller:
             return None
         try:
             return self.save() if self._saved is None else self._saved
-        except AgentFault:  # it will be told when it matters: what it replies is asked for first
+        except (
+            AgentFault
+        ):  # it will be told when it matters: what it replies is asked for first
             return None
 
     def _used_since(self, before: Usage) -> Usage | None:
@@ -295,7 +380,14 @@ class AgentCaller:
         if now is None:
             return None
         more = now - before
-        return more if min(more.input_tokens, more.output_tokens, more.cached_tokens, more.calls) >= 0 else None
+        return (
+            more
+            if min(
+                more.input_tokens, more.output_tokens, more.cached_tokens, more.calls
+            )
+            >= 0
+            else None
+        )
 
     def _limit(self) -> int:
         if "LimitsMessages" not in self.capabilities:
@@ -309,4 +401,6 @@ class AgentCaller:
 
     def _must(self, capability: str) -> None:
         if capability not in self.capabilities:
-            raise LtmInternalError(f"{self._door.who} was used as {capability}, which it is not")
+            raise LtmInternalError(
+                f"{self._door.who} was used as {capability}, which it is not"
+            )

@@ -19,7 +19,8 @@ from pytest_ltm._model.agent import (
 )
 from pytest_ltm._storage.errors import AgentError, describe_error
 
-# The controls that a spec of this package made; no class makes a control of anything else.
+# The controls that a spec of this package made; no class makes a control of anything
+# else.
 _CONTROLS = weakref.WeakSet[Prompted]()
 
 
@@ -37,12 +38,20 @@ def is_prompted(agent: object) -> TypeGuard[Prompted]:
 def capabilities_of(agent: object) -> Capabilities:
     """Return the names of the agent's capabilities.
 
-    More than `isinstance`: a method counts only if it can be called with the protocol's arguments (a
-    `save(path)` makes nothing Checkpointable), and `stateless` only if it is `True`.
+    More than `isinstance`: a method counts only if it can be called with the protocol's
+    arguments (a `save(path)` makes nothing Checkpointable), and `stateless` only if it
+    is `True`.
     """
     try:
-        result = {name for name, capability in CAPABILITIES.items() if _has_capability(agent, capability)}
-        if "Checkpointable" in result and getattr(agent, "saves_reference", False) is True:
+        result = {
+            name
+            for name, capability in CAPABILITIES.items()
+            if _has_capability(agent, capability)
+        }
+        if (
+            "Checkpointable" in result
+            and getattr(agent, "saves_reference", False) is True
+        ):
             result.add(SAVES_REFERENCE)
         return Capabilities(result | {"Prompted"} if is_prompted(agent) else result)
     except Exception as error:
@@ -55,9 +64,17 @@ def near_misses(agent: object, wanted: Iterable[str]) -> dict[str, str]:
     """Return a sentence for each wanted capability that the agent seems to mean to have and has not."""
     lacking = sorted(set(wanted) - capabilities_of(agent))
     if isinstance(agent, Apart):
-        return {name: agent.near_misses[name] for name in lacking if name in agent.near_misses}
+        return {
+            name: agent.near_misses[name]
+            for name in lacking
+            if name in agent.near_misses
+        }
     entries = {name: _why_incomplete(agent, CAPABILITIES[name]) for name in lacking}
-    return {name: f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in entries.items() if reasons}
+    return {
+        name: f"the agent is not {name}: {', '.join(reasons)}"
+        for name, reasons in entries.items()
+        if reasons
+    }
 
 
 def _why_incomplete(agent: object, capability: type) -> list[str]:
@@ -65,7 +82,9 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     if capability is Stateless:
         value = getattr(agent, "stateless", None)
         return [] if value is None else [f"stateless is {value!r}, not True"]
-    if capability is SeparatesUsers:  # every agent has a reply(), and most mean nothing by it
+    if (
+        capability is SeparatesUsers
+    ):  # every agent has a reply(), and most mean nothing by it
         return []
     methods = _protocol_methods(capability)
     there = [name for name, _ in methods if hasattr(agent, name)]
@@ -74,7 +93,9 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
         for name, count in methods
         if name in there and not accepts_arguments(getattr(agent, name), count)
     ]
-    return there and wrong + [f"it has no {name}()" for name, _ in methods if name not in there]
+    return there and wrong + [
+        f"it has no {name}()" for name, _ in methods if name not in there
+    ]
 
 
 def accepts_arguments(function: object, arguments: int) -> bool:
@@ -93,10 +114,17 @@ def accepts_arguments(function: object, arguments: int) -> bool:
 def takes_user(function: object) -> bool:
     """Whether `function` can be told whose message it is: it has a parameter `user`."""
     try:
-        named = inspect.signature(function).parameters.get("user") if callable(function) else None
+        named = (
+            inspect.signature(function).parameters.get("user")
+            if callable(function)
+            else None
+        )
     except (TypeError, ValueError):  # built in C, without a signature
         return False
-    return named is not None and named.kind in {named.POSITIONAL_OR_KEYWORD, named.KEYWORD_ONLY}
+    return named is not None and named.kind in {
+        named.POSITIONAL_OR_KEYWORD,
+        named.KEYWORD_ONLY,
+    }
 
 
 def user_kwargs(user: str) -> dict[str, str]:
@@ -109,8 +137,14 @@ def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[s
 
     Raises ValueError or TypeError for what has no signature.
     """
-    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-    positional = [p.name for p in needed if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    needed = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.default is p.empty
+    ]
+    positional = [
+        p.name for p in needed if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
+    ]
     return positional, [p.name for p in needed if p.kind is p.KEYWORD_ONLY]
 
 
@@ -121,17 +155,30 @@ def _has_capability(agent: object, capability: type) -> bool:
         return getattr(agent, "stateless", None) is True
     if capability is SeparatesUsers:
         return takes_user(getattr(agent, "reply", None))
-    return all(accepts_arguments(getattr(agent, name), arguments) for name, arguments in _protocol_methods(capability))
+    return all(
+        accepts_arguments(getattr(agent, name), arguments)
+        for name, arguments in _protocol_methods(capability)
+    )
 
 
 def protocol_members(capability: type) -> list[str]:
     """Return the names of what a capability's protocol has."""
-    return [name for name in (*vars(capability), *capability.__annotations__) if not name.startswith("_")]
+    return [
+        name
+        for name in (*vars(capability), *capability.__annotations__)
+        if not name.startswith("_")
+    ]
 
 
 @functools.cache
 def _protocol_methods(capability: type) -> tuple[tuple[str, int], ...]:
-    functions = ((name, value) for name, value in vars(capability).items() if not name.startswith("_"))
+    functions = (
+        (name, value)
+        for name, value in vars(capability).items()
+        if not name.startswith("_")
+    )
     return tuple(
-        (name, len(inspect.signature(value).parameters) - 1) for name, value in functions if inspect.isfunction(value)
+        (name, len(inspect.signature(value).parameters) - 1)
+        for name, value in functions
+        if inspect.isfunction(value)
     )

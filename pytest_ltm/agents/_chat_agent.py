@@ -18,7 +18,12 @@ from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.disk import image_type
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, escape_json_text
-from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
+from pytest_ltm.agents._adapt import (
+    AgentSource,
+    agent_source,
+    current_reading,
+    is_keyless,
+)
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
 from pytest_ltm.agents._wrapping import Timing, stamp_message
 
@@ -26,20 +31,24 @@ from pytest_ltm.agents._wrapping import Timing, stamp_message
 Content: TypeAlias = "str | list[dict[str, Any]]"
 # Estimated tokens of an image, which the endpoint's own counts correct.
 IMAGE_TOKENS = 1000
-# Tokens that a message takes beside its text: the role and the marks around it, in most chat formats.
+# Tokens that a message takes beside its text: the role and the marks around it, in most
+# chat formats.
 FRAME = 4
-# Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one.
+# Shown in the place of an empty reply, because many endpoints refuse a conversation
+# that holds one.
 SILENCE = "(no reply)"
 _LEAST_RATIO, _MOST_RATIO = 0.5, 3.0
-# Estimated tokens of a prompt above which its real size says something of the tokenizer.
+# Estimated tokens of a prompt above which its real size says something of the
+# tokenizer.
 _ENOUGH = 200
 
 
 class History:
     """The exchanges that are still shown, oldest first, with their sizes as an estimate in tokens of ours.
 
-    `ratio` is how many tokens of the model one of ours is, learned from what the endpoint says it counted. Adding,
-    cutting and measuring take the same time however long the conversation is.
+    `ratio` is how many tokens of the model one of ours is, learned from what the
+    endpoint says it counted. Adding, cutting and measuring take the same time however
+    long the conversation is.
     """
 
     def __init__(self, system: str | None, count: Callable[[str], int]) -> None:
@@ -61,7 +70,10 @@ class History:
         """Return the messages to send: the system prompt, what is left of the history, the newest one."""
         messages: list[dict[str, Any]] = [*self._system]
         for said, replied, _ in self._exchanges:
-            messages += [{"role": "user", "content": said}, {"role": "assistant", "content": replied}]
+            messages += [
+                {"role": "user", "content": said},
+                {"role": "assistant", "content": replied},
+            ]
         return [*messages, {"role": "user", "content": message}]
 
     def estimate(self, newest: int) -> int:
@@ -78,25 +90,36 @@ class History:
     def drop_oldest(self, newest: int, tokens: float) -> None:
         """If the prompt has more than that many of the model's tokens, drop the oldest exchanges, a block at once.
 
-        The prompts that follow then begin alike, so that what was worked out for one of them (the prompt cache of a
-        provider, or of llama.cpp) serves the next. An exchange that fits stays where what is left without it would be
-        less than half of the room beside the newest message: a long reply, or a large message, does not cost all.
+        The prompts that follow then begin alike, so that what was worked out for one of
+        them (the prompt cache of a provider, or of llama.cpp) serves the next. An
+        exchange that fits stays where what is left without it would be less than half
+        of the room beside the newest message: a long reply, or a large message, does
+        not cost all.
         """
         if self.estimate(newest) * self.ratio <= tokens:
             return
         beside = (self._fixed + newest) * self.ratio
         fair = beside + (tokens - beside) / 2
         while self._exchanges:
-            size, oldest = self.estimate(newest) * self.ratio, self._exchanges[0][2] * self.ratio
-            if size <= tokens and (size <= kept(tokens) * tokens or size - oldest < fair):
+            size, oldest = (
+                self.estimate(newest) * self.ratio,
+                self._exchanges[0][2] * self.ratio,
+            )
+            if size <= tokens and (
+                size <= kept(tokens) * tokens or size - oldest < fair
+            ):
                 return
             self._size -= self._exchanges.popleft()[2]
 
     def note_prompt_size(self, newest: int, counted: int) -> bool:
         """Note how long the endpoint says that the prompt was; false for a count so small that the prompt was cut."""
         estimated = self.estimate(newest)
-        if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(1.0, self.ratio):
-            return counted < _ENOUGH  # whoever counts next to nothing counts something else than the prompt
+        if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(
+            1.0, self.ratio
+        ):
+            return (
+                counted < _ENOUGH
+            )  # whoever counts next to nothing counts something else than the prompt
         if estimated >= _ENOUGH:
             self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
         return True
@@ -115,12 +138,17 @@ class History:
 
     def state(self) -> dict[str, Any]:
         """Return all state as JSON values."""
-        return {"ratio": self.ratio, "exchanges": [list(exchange) for exchange in self._exchanges]}
+        return {
+            "ratio": self.ratio,
+            "exchanges": [list(exchange) for exchange in self._exchanges],
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to what `state` returned."""
         self.ratio = state["ratio"]
-        self._exchanges = deque((said, replied, size) for said, replied, size in state["exchanges"])
+        self._exchanges = deque(
+            (said, replied, size) for said, replied, size in state["exchanges"]
+        )
         self._size = sum(size for *_, size in self._exchanges)
 
 
@@ -136,11 +164,14 @@ def kept(tokens: float) -> float:
 # Tokens of a prompt; see docs/openai.md for the figures behind both shares.
 _SMALL_WINDOW = 32_000
 
-# Goes up when the way of showing the conversation to a model changes: part of the fingerprint.
+# Goes up when the way of showing the conversation to a model changes: part of the
+# fingerprint.
 VERSION = 4
-# How often one message is sent again, each time with less before it, because the prompt was too long.
+# How often one message is sent again, each time with less before it, because the prompt
+# was too long.
 SHRINKS = 8
-# What is left of a prompt that was too long where the endpoint does not say how much fits.
+# What is left of a prompt that was too long where the endpoint does not say how much
+# fits.
 SHARE = 0.75
 MAX_MESSAGE_TOKENS = 4096
 _LESS = 0.95
@@ -155,13 +186,18 @@ _SOON = 1.0
 
 def longest_message(limit: float | None) -> int:
     """Return how long a filler message may be: a quarter of the limit, and never more than usual."""
-    return MAX_MESSAGE_TOKENS if limit is None else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
+    return (
+        MAX_MESSAGE_TOKENS
+        if limit is None
+        else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
+    )
 
 
 class ChatAgent(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
-    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens,
+    LimitsMessages, ReportsUsage.
     """
 
     def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
@@ -190,23 +226,36 @@ class ChatAgent(TakesTurns):
         """Return the reply to a message of this estimated size, and remember both."""
         try:
             answer = self._fitting(message, size)
-        except BaseException:  # also a time limit from outside: what was sent is paid for
+        except (
+            BaseException
+        ):  # also a time limit from outside: what was sent is paid for
             lost = self._completions.lost
             if lost is not None:
-                self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
+                self._used += usage_of(
+                    lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0
+                )
             raise
-        usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
+        usage = usage_of(
+            answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text)
+        )
         # Learned before the message is added, after which the prompt has another size.
         counted, limit = answer.used.input, self._model.max_tokens
         happened = {
-            CUT_SILENTLY: counted is not None and not self._history.note_prompt_size(size, counted),
+            CUT_SILENTLY: counted is not None
+            and not self._history.note_prompt_size(size, counted),
             LOADED: self._completions.loading > _SOON,
             f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
         }
         mishaps = tuple(Mishap(what) for what, holds in happened.items() if holds)
         self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
-        return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
+        return Reply(
+            answer.text,
+            usage,
+            finish_reason=answer.finish_reason,
+            thoughts=answer.thoughts,
+            mishaps=mishaps,
+        )
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
@@ -219,7 +268,11 @@ class ChatAgent(TakesTurns):
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), _calls.escape_surrogates(self._shown.reading(reply)))
+        self._history.add(
+            message,
+            self._history.size_of(message),
+            _calls.escape_surrogates(self._shown.reading(reply)),
+        )
         self._fit(0)
         self._before = self._now
 
@@ -237,12 +290,18 @@ class ChatAgent(TakesTurns):
         kept = json.loads(state)
         if kept.get("version") != VERSION:
             version = kept.get("version")
-            raise AgentError(f"this state was saved by version {version!r} of the chat agent, not {VERSION}")
+            raise AgentError(
+                f"this state was saved by version {version!r} of the chat agent, not {VERSION}"
+            )
         self._learned = kept["learned"]
-        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
+        self._used = Usage(
+            **dict(zip(Usage.__struct_fields__, kept["used"], strict=True))
+        )
         self._history.restore(kept)
         before = kept.get("before")
-        self._now = self._before = None if before is None else datetime.fromisoformat(before)
+        self._now = self._before = (
+            None if before is None else datetime.fromisoformat(before)
+        )
 
     def usage(self) -> Usage:
         """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
@@ -254,7 +313,11 @@ class ChatAgent(TakesTurns):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on; no secrets."""
-        given = {name: value for name in _OWN if (value := getattr(self._shown, name)) is not None}
+        given = {
+            name: value
+            for name in _OWN
+            if (value := getattr(self._shown, name)) is not None
+        }
         return {"chat": VERSION, **self._model.configuration(), **given}
 
     def turn(self) -> AbstractContextManager[object]:
@@ -279,20 +342,31 @@ class ChatAgent(TakesTurns):
             try:
                 return self._completions.complete(self._history.prompt(message))
             except _calls.ContextOverflow as overflow:
-                # Show less, by what the endpoint says of its limit; AgentFault if there is nothing left
-                # to cut.
+                # Show less, by what the endpoint says of its limit; AgentFault if there
+                # is nothing left to cut.
                 if not len(self._history):
                     alone = "Nothing is left to cut: it is the system prompt and this message alone"
                     raise AgentFault(f"{overflow}. {alone}") from None
-                refused, limit = self._history.estimate(size) * self._history.ratio, overflow.limit
+                refused, limit = (
+                    self._history.estimate(size) * self._history.ratio,
+                    overflow.limit,
+                )
                 # A limit above our estimate says that the prompt had at least so many.
-                counted = overflow.asked or (limit if limit is not None and refused < limit else None)
+                counted = overflow.asked or (
+                    limit if limit is not None and refused < limit else None
+                )
                 if counted is not None:
                     self._history.note_prompt_size(size, counted)
-                room = None if limit is None else limit - reply_tokens(limit, self._model.max_tokens)
+                room = (
+                    None
+                    if limit is None
+                    else limit - reply_tokens(limit, self._model.max_tokens)
+                )
                 self._learned = SHARE * refused if room is None else room
                 if self._learned < 1:
-                    raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
+                    raise AgentFault(
+                        f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it"
+                    ) from None
                 refused = self._history.estimate(size) * self._history.ratio
                 self._history.drop_oldest(size, min(self._learned, _LESS * refused))
         return self._completions.complete(self._history.prompt(message))
@@ -308,7 +382,12 @@ class ChatAgent(TakesTurns):
 
     def _state(self) -> dict[str, Any]:
         used = structs.astuple(self._used)
-        return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
+        return {
+            "version": VERSION,
+            "learned": self._learned,
+            "used": used,
+            **self._history.state(),
+        }
 
 
 class SeeingChatAgent(ChatAgent):
@@ -321,10 +400,15 @@ class SeeingChatAgent(ChatAgent):
         for number, image in enumerate(images, start=1):
             kind = image_type(image)
             if not kind:
-                raise AgentFault(f"image {number} of {len(images)} is not a PNG, JPEG, GIF or WebP image", fatal=True)
+                raise AgentFault(
+                    f"image {number} of {len(images)} is not a PNG, JPEG, GIF or WebP image",
+                    fatal=True,
+                )
             url = f"data:{kind};base64,{b64encode(image).decode()}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
-        return self._ask(parts, self._history.size_of(text) + IMAGE_TOKENS * len(images))
+        return self._ask(
+            parts, self._history.size_of(text) + IMAGE_TOKENS * len(images)
+        )
 
 
 class TimedChatAgent(ChatAgent):
@@ -342,10 +426,14 @@ class TimedChatAgent(ChatAgent):
         return {**super().configuration(), "time": "passed"}
 
     def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
+        return {
+            **super()._state(),
+            "before": None if self._before is None else self._before.isoformat(),
+        }
 
 
-# --- What specs of chat models and their parameters mean; everything wrong is reported before a run begins.
+# --- What specs of chat models and their parameters mean; everything wrong is reported
+# before a run begins.
 
 _OWN = ("system", "context", "tokenizer", "images")
 
@@ -355,25 +443,45 @@ def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
     return _source(ChatAgent, f"{kind}:{argument}", parameters)
 
 
-def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSource]) -> AgentSource:
+def make_timed(
+    argument: str, parameters: Field, find: Callable[[str], AgentSource]
+) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
     if argument.partition(":")[0] in _calls.KINDS:
         return _source(TimedChatAgent, argument, parameters, before="ts:")
     if not argument:
-        raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
+        raise AgentError(
+            "agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'."
+        )
     if parameters.mapping():
-        raise parameters.fault(f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml")
+        raise parameters.fault(
+            f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml"
+        )
     return agent_source(Timing(find(argument)), spec=f"ts:{argument}")
 
 
-def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
-    chosen, own = _calls.read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
+def _source(
+    agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = ""
+) -> AgentSource:
+    chosen, own = _calls.read_model(
+        spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless()
+    )
     try:
-        shown = _shown(own, sees=agent is ChatAgent and _calls.provider_of(chosen.provider).takes_images)
+        shown = _shown(
+            own,
+            sees=agent is ChatAgent
+            and _calls.provider_of(chosen.provider).takes_images,
+        )
     except AgentError as error:
-        raise AgentError(f"agent '{before}{_calls.Spec.parse(spec, role='agent').head}': {error}") from error
+        raise AgentError(
+            f"agent '{before}{_calls.Spec.parse(spec, role='agent').head}': {error}"
+        ) from error
     agent = SeeingChatAgent if shown.images else agent
-    return agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}", known=Offer(agent, chosen, shown))
+    return agent_source(
+        lambda: agent(chosen, shown),
+        spec=f"{before}{spec}",
+        known=Offer(agent, chosen, shown),
+    )
 
 
 def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
@@ -382,10 +490,18 @@ def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     token_counter(tokenizer)  # an unknown one is reported now
     images = "images" in present and present["images"].boolean()
     if images and not sees:
-        seeing = " and ".join(f"{kind}:MODEL" for kind in _calls.KINDS if _calls.provider_of(kind).takes_images)
-        raise AgentError(f"only {seeing} takes images. Leave images out: captions are told")
+        seeing = " and ".join(
+            f"{kind}:MODEL"
+            for kind in _calls.KINDS
+            if _calls.provider_of(kind).takes_images
+        )
+        raise AgentError(
+            f"only {seeing} takes images. Leave images out: captions are told"
+        )
     return FixedContext(
         system=present["system"].text() if "system" in present else None,
         context=present["context"].tokens() if "context" in present else None,
-        tokenizer=tokenizer, images=images or None, reading=current_reading(),
-    )  # fmt: skip
+        tokenizer=tokenizer,
+        images=images or None,
+        reading=current_reading(),
+    )

@@ -21,9 +21,16 @@ from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 # The capabilities that a process may have.
 CAPABILITIES = (
-    "Resettable", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Checkpointable", "TimeAware", "ShowsWrites",
-    "Settles", "DeletesRecords",
-)  # fmt: skip
+    "Resettable",
+    "SeparatesUsers",
+    "AnswersAlone",
+    "AcceptsHistory",
+    "Checkpointable",
+    "TimeAware",
+    "ShowsWrites",
+    "Settles",
+    "DeletesRecords",
+)
 # An exchange that is only known from a state.
 _UNKNOWN = ("", "", "")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
@@ -56,7 +63,9 @@ class CommandAgent:
         self._now = ""
         self._told: list[tuple[str, str, str]] = []
         self._state: tuple[int, Any] | None = None
-        _adapt.grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
+        _adapt.grant_capabilities(
+            self, settings.capabilities, settings.max_message_tokens
+        )
 
     def reply(self, message: str) -> Reply:
         """Return the reply of the process; AgentFault if it ended, wrote no JSON, or told an error."""
@@ -81,12 +90,16 @@ class CommandAgent:
         self._told, self._state = [], None
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        reply = self._replied(_message_fields(message=message, user=user, now=self._now))
+        reply = self._replied(
+            _message_fields(message=message, user=user, now=self._now)
+        )
         self._told.append((message, reply.text, user))
         return reply
 
     def _answer_alone(self, message: str) -> Reply:
-        return self._replied({**_message_fields(message=message, user="", now=self._now), "alone": True})
+        return self._replied(
+            {**_message_fields(message=message, user="", now=self._now), "alone": True}
+        )
 
     def _replied(self, request: dict[str, Any]) -> Reply:
         answer = self._asked(request, "reply")
@@ -96,7 +109,9 @@ class CommandAgent:
         return Reply(answer["reply"], *self._took(answer))
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        answer = self._asked({"accept": _message_fields(message=message, reply=reply, user=user)}, "ok")
+        answer = self._asked(
+            {"accept": _message_fields(message=message, reply=reply, user=user)}, "ok"
+        )
         self._told.append((message, reply, user))
         return Reply("", *self._took(answer))
 
@@ -105,8 +120,12 @@ class CommandAgent:
         usage, cost = answer.get("usage"), answer.get("cost_usd")
         counts = usage if isinstance(usage, dict) else {}
         if not counts.keys() <= set(_COUNTS):
-            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
-        return _adapt.parse_usage(counts) if "usage" in answer else None, cost if _adapt.is_amount(cost) else None
+            raise AgentError(
+                f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}"
+            )
+        return _adapt.parse_usage(
+            counts
+        ) if "usage" in answer else None, cost if _adapt.is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]
@@ -151,31 +170,50 @@ class CommandAgent:
     def _exchange(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         assert self._process is not None
         try:
-            answer = self._process.ask(request, wanted=wanted, seconds=self._settings.timeout)
+            answer = self._process.ask(
+                request, wanted=wanted, seconds=self._settings.timeout
+            )
         except OutOfStep as error:
-            raise AgentFault(f"{self._called()} {error}", fatal=not self._can_be_put_back()) from None
+            raise AgentFault(
+                f"{self._called()} {error}", fatal=not self._can_be_put_back()
+            ) from None
         if "error" in answer:
-            raise AgentError(f"{self._called()} told an error: {_adapt.shorten_foreign_text(str(answer['error']))}")
+            raise AgentError(
+                f"{self._called()} told an error: {_adapt.shorten_foreign_text(str(answer['error']))}"
+            )
         return answer
 
     def _can_be_put_back(self) -> bool:
-        if not self._told or (self._state is not None and self._state[0] == len(self._told)):
+        if not self._told or (
+            self._state is not None and self._state[0] == len(self._told)
+        ):
             return True
-        return "AcceptsHistory" in self._settings.capabilities and _UNKNOWN not in self._told
+        return (
+            "AcceptsHistory" in self._settings.capabilities
+            and _UNKNOWN not in self._told
+        )
 
     def _start(self) -> None:
         """Start the process and bring it to where the conversation is; AgentFault if nobody can."""
         settings = self._settings
         if not self._can_be_put_back():
-            raise AgentFault(f"{self._called()} has ended, and what it knew with it", fatal=True)
+            raise AgentFault(
+                f"{self._called()} has ended, and what it knew with it", fatal=True
+            )
         self._process = LineProcess(
-            _split_command(settings.command), folder=settings.folder, more=settings.variables, stderr=self._stderr
+            _split_command(settings.command),
+            folder=settings.folder,
+            more=settings.variables,
+            stderr=self._stderr,
         )
         if self._state is not None and self._state[0] == len(self._told):
             self._exchange({"load": self._state[1]}, "ok")
             return
         for message, reply, user in self._told:
-            self._exchange({"accept": _message_fields(message=message, reply=reply, user=user)}, "ok")
+            self._exchange(
+                {"accept": _message_fields(message=message, reply=reply, user=user)},
+                "ok",
+            )
 
     def _called(self) -> str:
         return f"the process {_split_command(self._settings.command)[0]!r}"
@@ -183,38 +221,63 @@ class CommandAgent:
 
 def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
     """Return what a line says of a message: its user and the time where they are known."""
-    return {**texts, **({"user": user} if user else {}), **({"now": now} if now else {})}
+    return {
+        **texts,
+        **({"user": user} if user else {}),
+        **({"now": now} if now else {}),
+    }
 
 
 def make_command(command: str, parameters: Field) -> _adapt.AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
-    given = {name: _READERS[name](child) for name, child in parameters.mapping(known=_READERS).items()}
+    given = {
+        name: _READERS[name](child)
+        for name, child in parameters.mapping(known=_READERS).items()
+    }
     settings = CommandSettings(command=command, **given)
     words = _split_command(command)
     if not words:
-        raise AgentError("agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'")
-    if shutil.which(words[0]) is None and not (Path(settings.folder or os.curdir) / words[0]).exists():
+        raise AgentError(
+            "agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'"
+        )
+    if (
+        shutil.which(words[0]) is None
+        and not (Path(settings.folder or os.curdir) / words[0]).exists()
+    ):
         raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
     return _adapt.AgentSource(
         lambda: CommandAgent(settings),
         spec=f"cmd:{command}",
         owned=True,
-        given=Promised(frozenset({*settings.capabilities, "Configured"}), settings.max_message_tokens),
+        given=Promised(
+            frozenset({*settings.capabilities, "Configured"}),
+            settings.max_message_tokens,
+        ),
         at=lambda folder: CommandAgent(settings, folder / STDERR),
     )
 
 
 def _declared_capabilities(field: Field) -> tuple[str, ...]:
-    wrong = next((item for item in field.items("capabilities") if item.value not in CAPABILITIES), None)
+    wrong = next(
+        (
+            item
+            for item in field.items("capabilities")
+            if item.value not in CAPABILITIES
+        ),
+        None,
+    )
     if wrong is not None:
         raise wrong.error(f"one of {', '.join(CAPABILITIES)}")
     return tuple(field.value)
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "folder": lambda field: field.text("a folder"), "variables": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
-    "capabilities": _declared_capabilities, "max_message_tokens": Field.tokens,
-}  # fmt: skip
+    "folder": lambda field: field.text("a folder"),
+    "variables": _adapt.parse_texts,
+    "timeout": _adapt.parse_seconds,
+    "capabilities": _declared_capabilities,
+    "max_message_tokens": Field.tokens,
+}
 
 
 def _split_command(command: str) -> list[str]:

@@ -13,7 +13,13 @@ from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import AgentSource, agent_source
 from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
-from pytest_ltm.agents.reader.memory_policies import Full, Memory, Window, count_tokens, tokens_of
+from pytest_ltm.agents.reader.memory_policies import (
+    Full,
+    Memory,
+    Window,
+    count_tokens,
+    tokens_of,
+)
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -21,11 +27,13 @@ from pytest_ltm.fillers import answers_of, reply_of
 class ByLength(Memory):
     """Sees the message being answered and, of the others, the longest (or shortest) that fit into that many tokens.
 
-    The length of an exchange is that of its message, in tokens; of equal ones the newer is seen. Its reply needs
-    room, too.
+    The length of an exchange is that of its message, in tokens; of equal ones the newer
+    is seen. Its reply needs room, too.
     """
 
-    def __init__(self, tokens: int, count: Callable[[str], int], *, shortest: bool = False) -> None:
+    def __init__(
+        self, tokens: int, count: Callable[[str], int], *, shortest: bool = False
+    ) -> None:
         self._tokens, self._count, self._sign = tokens, count, 1 if shortest else -1
         self._lengths: list[int] = []
         self._sizes: list[int] = []
@@ -86,11 +94,13 @@ MILLION = 1_000_000
 class ChatCostMeter:
     """Spends nothing, and reports what a chat model would have used that is sent the whole conversation each time.
 
-    The model of cost: every message re-sends all earlier messages and replies, so a reply's input is the sum of all
-    tokens so far and its output the reply itself; nothing is cached, and what a chat format adds is not counted.
-    Exchanges that it is told (filler, mostly) cost nothing themselves and are re-sent like the others, as with
-    `openai:` agents. Tokens are those of `cl100k_base`. What still asks for a list of answers gets it, everything else
-    gets `NOTED`. AnswersAlone, AcceptsHistory, Checkpointable, Configured.
+    The model of cost: every message re-sends all earlier messages and replies, so a
+    reply's input is the sum of all tokens so far and its output the reply itself;
+    nothing is cached, and what a chat format adds is not counted. Exchanges that it is
+    told (filler, mostly) cost nothing themselves and are re-sent like the others, as
+    with `openai:` agents. Tokens are those of `cl100k_base`. What still asks for a list
+    of answers gets it, everything else gets `NOTED`. AnswersAlone, AcceptsHistory,
+    Checkpointable, Configured.
     """
 
     def __init__(self, dollars_in: float, dollars_out: float) -> None:
@@ -108,7 +118,11 @@ class ChatCostMeter:
         """Return the same for a question that is not sent again."""
         answers = answers_of(message)
         text = ACKNOWLEDGEMENT if answers is None else reply_of(answers)
-        used = Usage(input_tokens=self._history + count_tokens(message), output_tokens=count_tokens(text), calls=1)
+        used = Usage(
+            input_tokens=self._history + count_tokens(message),
+            output_tokens=count_tokens(text),
+            calls=1,
+        )
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
         return Reply(text, used, dollars / MILLION, hypothetical=True)
 
@@ -211,26 +225,36 @@ def make_cost(argument: str) -> AgentSource:
             f"agent 'cost:{argument}': {argument!r} is not a pair of prices. Write dollars per million tokens in and "
             f"out, as in 'cost:3/15'."
         )
-    return agent_source(lambda: ChatCostMeter(dollars_in, dollars_out), spec=f"cost:{argument}")
+    return agent_source(
+        lambda: ChatCostMeter(dollars_in, dollars_out), spec=f"cost:{argument}"
+    )
 
 
 def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of agents that go by length, by default the embedded reader.
 
-    `argument` is as `Bias.of` reads it; `find` knows its model. Raises ConfigurationError for a wrong size, AgentError
-    for what `find` does not know.
+    `argument` is as `Bias.of` reads it; `find` knows its model. Raises
+    ConfigurationError for a wrong size, AgentError for what `find` does not know.
     """
     name, bias = f"length-bias:{argument}", Bias.parse_bias(argument)
-    make = partial(ByLength, tokens_of("length-bias", bias.size), count_tokens, shortest=bias.shortest)
+    make = partial(
+        ByLength,
+        tokens_of("length-bias", bias.size),
+        count_tokens,
+        shortest=bias.shortest,
+    )
     if bias.model is None:
         return agent_source(lambda: Reader(make, name), spec=name)
     if not bias.model:
-        raise AgentError(f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'.")
+        raise AgentError(
+            f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'."
+        )
     model = find(bias.model)
     return agent_source(lambda: ContextWindowAgent(make(), model, name), spec=name)
 
 
-# --- Echo and Silent: the two simplest agents, for trying things out and as the control rows of a report.
+# --- Echo and Silent: the two simplest agents, for trying things out and as the control
+# rows of a report.
 
 
 class _Fixed:
@@ -260,7 +284,8 @@ class Silent(_Fixed):
         return ""
 
 
-# --- The oracle: a control that is told what full marks ask for, and says it if what that depends on is in sight.
+# --- The oracle: a control that is told what full marks ask for, and says it if what
+# that depends on is in sight.
 
 
 class Oracle(Prompted):
@@ -286,9 +311,15 @@ class Oracle(Prompted):
         self._hear(message)
         prompts, self._prompts = self._prompts, ()
         places, sees = self._places, self._memory.can_see
-        seen = [one for one in prompts if all(needle in places and sees(places[needle]) for needle in one.needles)]
+        seen = [
+            one
+            for one in prompts
+            if all(needle in places and sees(places[needle]) for needle in one.needles)
+        ]
         answers = [one.text for one in seen if one.text]
-        reply = "\n".join(answers) or ("I do not know." if any(one.text for one in prompts) else "All right.")
+        reply = "\n".join(answers) or (
+            "I do not know." if any(one.text for one in prompts) else "All right."
+        )
         self._memory.leave(reply)
         return reply
 
@@ -326,4 +357,7 @@ def make_oracle(argument: str) -> AgentSource:
     if not argument:
         return agent_source(lambda: Oracle(Full, "full"), spec="oracle")
     tokens = tokens_of("oracle", argument)
-    return agent_source(lambda: Oracle(lambda: Window(tokens), f"window:{argument}"), spec=f"oracle:{argument}")
+    return agent_source(
+        lambda: Oracle(lambda: Window(tokens), f"window:{argument}"),
+        spec=f"oracle:{argument}",
+    )

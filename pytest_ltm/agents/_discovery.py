@@ -21,17 +21,35 @@ from msgspec import Struct, convert
 from pytest_ltm._model.agent import CAPABILITIES, Reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import load_packaged_yaml
-from pytest_ltm.agents._capabilities import accepts_arguments, protocol_members, required_parameters
+from pytest_ltm.agents._capabilities import (
+    accepts_arguments,
+    protocol_members,
+    required_parameters,
+)
 
-# Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone.
+# Other names under which agents reply: taken where there is exactly one of them, and it
+# takes the message alone.
 CALLS = ("chat", "invoke", "run", "respond", "__call__")
 _COPIED = sorted(
-    {name for kind in CAPABILITIES.values() for name in protocol_members(kind)} - {"reply"}
+    {name for kind in CAPABILITIES.values() for name in protocol_members(kind)}
+    - {"reply"}
     | {"start", "close", "aclose"}
 )
 # Parts of the names of methods that may be meant to reply.
 _WORDS = frozenset(
-    ("answer", "ask", "call", "complete", "generate", "message", "predict", "query", "send", "talk", *CALLS)
+    (
+        "answer",
+        "ask",
+        "call",
+        "complete",
+        "generate",
+        "message",
+        "predict",
+        "query",
+        "send",
+        "talk",
+        *CALLS,
+    )
 )
 
 
@@ -43,7 +61,8 @@ class Called:
 
     def __init__(self, given: object, reply: Callable[[str], str | Reply]) -> None:
         self.reply = reply
-        # Copied, not delegated by __getattr__: isinstance looks for protocol members statically.
+        # Copied, not delegated by __getattr__: isinstance looks for protocol members
+        # statically.
         for name in _COPIED:
             if hasattr(given, name):
                 setattr(self, name, getattr(given, name))
@@ -59,9 +78,9 @@ def method_that_replies(given: object, spec: str) -> str:
         return ""
     kind = given if isinstance(given, type) else type(given)
     if hasattr(given, "reply"):
-        if inspect.isfunction(inspect.getattr_static(given, "reply", None)) and not _accepts_method_arguments(
-            given, "reply"
-        ):
+        if inspect.isfunction(
+            inspect.getattr_static(given, "reply", None)
+        ) and not _accepts_method_arguments(given, "reply"):
             raise AgentError(cannot_reply(kind, spec))
         return ""
     there = [name for name in CALLS if _has_own_routine(given, name)]
@@ -79,7 +98,11 @@ def method_that_replies(given: object, spec: str) -> str:
     if not near:  # here only, as it is seldom needed
         from difflib import get_close_matches
 
-        meant = (name for name in dir(given) if {*name.split("_")} & _WORDS or get_close_matches(name, _NEAR, 1, 0.8))
+        meant = (
+            name
+            for name in dir(given)
+            if {*name.split("_")} & _WORDS or get_close_matches(name, _NEAR, 1, 0.8)
+        )
         near = [name for name in meant if _has_own_routine(given, name)]
     cure = f"It has {', '.join(name + _show_parameters(given, name) for name in near)}"
     taking = [name for name in near if _accepts_method_arguments(given, name)]
@@ -100,11 +123,15 @@ def cannot_reply(kind: type, spec: str) -> str:
 def _has_own_routine(given: object, name: str) -> bool:
     """Return whether a class, or an object, has a routine of this name that its metaclass does not give."""
     kinds = given.__mro__ if isinstance(given, type) else type(given).__mro__
-    return any(name in vars(kind) for kind in kinds) and callable(getattr(given, name, None))
+    return any(name in vars(kind) for kind in kinds) and callable(
+        getattr(given, name, None)
+    )
 
 
 def _accepts_method_arguments(given: object, name: str) -> bool:
-    is_plain = isinstance(given, type) and inspect.isfunction(inspect.getattr_static(given, name))
+    is_plain = isinstance(given, type) and inspect.isfunction(
+        inspect.getattr_static(given, name)
+    )
     return accepts_arguments(getattr(given, name), 1 + is_plain)
 
 
@@ -114,26 +141,39 @@ def _show_parameters(given: object, name: str) -> str:
         names = list(inspect.signature(getattr(given, name)).parameters)
     except (TypeError, ValueError):  # built in C
         return "(...)"
-    is_plain = isinstance(given, type) and inspect.isfunction(inspect.getattr_static(given, name))
+    is_plain = isinstance(given, type) and inspect.isfunction(
+        inspect.getattr_static(given, name)
+    )
     return f"({', '.join(names[is_plain:])})"
 
 
 def _may_get_reply(kind: type) -> bool:
     """Return whether an object of this class may have `reply` though the class has not."""
-    functions = [one for each in kind.__mro__ for one in vars(each).values() if inspect.isfunction(one)]
+    functions = [
+        one
+        for each in kind.__mro__
+        for one in vars(each).values()
+        if inspect.isfunction(one)
+    ]
     if hasattr(kind, "__getattr__"):
         return True
     if functions:
-        return any({"reply", "setattr", "__dict__"} & {*function.__code__.co_names} for function in functions)
+        return any(
+            {"reply", "setattr", "__dict__"} & {*function.__code__.co_names}
+            for function in functions
+        )
     try:
-        # All of a class in Python can be read; what one in C has when it is made, nobody knows.
+        # All of a class in Python can be read; what one in C has when it is made,
+        # nobody knows.
         return kind is object or not all(map(inspect.getsource, kind.__mro__[:-1]))
     except (OSError, TypeError):
         return True
 
 
 # The packages whose objects are recognized; others are taken as they are.
-ROOTS = frozenset({"agents", "langchain_core", "langgraph", "llama_index", "openai", "pydantic_ai"})
+ROOTS = frozenset(
+    {"agents", "langchain_core", "langgraph", "llama_index", "openai", "pydantic_ai"}
+)
 
 
 class Framework(Struct, frozen=True, kw_only=True):
@@ -177,7 +217,10 @@ def framework_of(given: object) -> tuple[str, Framework] | None:
         (
             (name, framework)
             for name, framework in load_frameworks().items()
-            if any((framework.package.partition(".")[0], kind) in names for kind in framework.classes)
+            if any(
+                (framework.package.partition(".")[0], kind) in names
+                for kind in framework.classes
+            )
         ),
         None,
     )
@@ -215,19 +258,32 @@ def is_module(name: str, base: Path | None, *, installed: bool) -> bool:
 def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
     """Return the only agent of a module with its dotted path; AgentError, with the candidates, if there is not one.
 
-    That is a class or object with `reply`, else a class that replies by another name, or a function of one text.
+    That is a class or object with `reply`, else a class that replies by another name,
+    or a function of one text.
     """
-    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    public = {
+        name: value for name, value in vars(module).items() if not name.startswith("_")
+    }
     names = _names_with_reply(public, module) or [
-        name for name, value in public.items() if _is_own(value, module) and _may_reply(value, spec)
+        name
+        for name, value in public.items()
+        if _is_own(value, module) and _may_reply(value, spec)
     ]
     if len(names) == 1:
         return public[names[0]], f"{spec}:{names[0]}"
     if names:
         choices = " or ".join(repr(f"{spec}:{name}") for name in names)
-        raise AgentError(f"agent {spec!r} is a module with {len(names)} agents. Name one: {choices}.")
-    inside = [each.name for each in pkgutil.iter_modules(getattr(module, "__path__", []))]
-    deeper = f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}." if inside else ""
+        raise AgentError(
+            f"agent {spec!r} is a module with {len(names)} agents. Name one: {choices}."
+        )
+    inside = [
+        each.name for each in pkgutil.iter_modules(getattr(module, "__path__", []))
+    ]
+    deeper = (
+        f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}."
+        if inside
+        else ""
+    )
     raise AgentError(
         f"agent {spec!r} is a module without an agent: a class or object with reply(message), or one function that "
         f"takes the message.{deeper}"
@@ -239,22 +295,40 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
     classes = {
         name: value
         for name, value in public.items()
-        if _is_own(value, module) and isinstance(value, type) and hasattr(value, "reply")
-        and not inspect.isabstract(value) and not getattr(value, "_is_protocol", False)
-    }  # fmt: skip
-    values = {name: value for name, value in public.items() if not isinstance(value, (type, ModuleType))}
-    objects = {name: value for name, value in values.items() if callable(getattr(value, "reply", None))}
+        if _is_own(value, module)
+        and isinstance(value, type)
+        and hasattr(value, "reply")
+        and not inspect.isabstract(value)
+        and not getattr(value, "_is_protocol", False)
+    }
+    values = {
+        name: value
+        for name, value in public.items()
+        if not isinstance(value, (type, ModuleType))
+    }
+    objects = {
+        name: value
+        for name, value in values.items()
+        if callable(getattr(value, "reply", None))
+    }
     if not classes and not objects:
-        return [name for name, value in values.items() if framework_of(value) is not None]
+        return [
+            name for name, value in values.items() if framework_of(value) is not None
+        ]
     made = {type(value) for value in objects.values()}
     kept = []
     for name, kind in classes.items():
-        with contextlib.suppress(TypeError, ValueError):  # built in C: calling it will tell
+        with contextlib.suppress(
+            TypeError, ValueError
+        ):  # built in C: calling it will tell
             if kind in made and any(required_parameters(kind)):
                 continue
         kept.append(name)
     simple = {classes[name] for name in kept}
-    return [*kept, *(name for name, value in objects.items() if type(value) not in simple)]
+    return [
+        *kept,
+        *(name for name, value in objects.items() if type(value) not in simple),
+    ]
 
 
 def _is_own(value: object, module: ModuleType) -> bool:

@@ -1,8 +1,8 @@
 """Keep this process, and all that it starts, from reading a folder: by Landlock, which Linux has since 5.13.
 
-Rules of Landlock allow, and they hold for everything below. So each entry beside the folder, and beside the folders
-around it, is allowed by itself. What is made later right in one of the folders around it has no rule and cannot be
-read, either.
+Rules of Landlock allow, and they hold for everything below. So each entry beside the
+folder, and beside the folders around it, is allowed by itself. What is made later right
+in one of the folders around it has no rule and cannot be read, either.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _PR_SET_NO_NEW_PRIVS = 38
 @cache
 def can_hide_folders() -> bool:
     """Return whether this kernel can keep a process from reading a folder, and still let it move files elsewhere."""
-    return sys.platform == "linux" and _syscall(_CREATE_RULESET, None, 0, _VERSION) >= _MOVES_FILES
+    return (
+        sys.platform == "linux"
+        and _syscall(_CREATE_RULESET, None, 0, _VERSION) >= _MOVES_FILES
+    )
 
 
 def hide_folder(folder: Path) -> None:
@@ -47,19 +50,31 @@ def hide_folder(folder: Path) -> None:
             with os.scandir(around) as entries:
                 for entry in entries:
                     if entry.name != below.name and not entry.is_symlink():
-                        # Allow to read what an entry is or holds; nothing if it has gone meanwhile, or cannot
-                        # have a rule.
+                        # Allow to read what an entry is or holds; nothing if it has
+                        # gone meanwhile, or cannot have a rule.
                         assert sys.platform == "linux"
                         with contextlib.suppress(OSError):
                             descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)
                             try:
-                                rights = _READ_FILE | _REFER if entry.is_dir(follow_symlinks=False) else _READ_FILE
-                                _syscall(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
+                                rights = (
+                                    _READ_FILE | _REFER
+                                    if entry.is_dir(follow_symlinks=False)
+                                    else _READ_FILE
+                                )
+                                _syscall(
+                                    _ADD_RULE,
+                                    rules,
+                                    _PATH_BENEATH,
+                                    struct.pack("=Qi", rights, descriptor),
+                                    0,
+                                )
                             finally:
                                 os.close(descriptor)
             below = around
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or _syscall(_RESTRICT_SELF, rules, 0):
+        if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or _syscall(
+            _RESTRICT_SELF, rules, 0
+        ):
             raise _refusal(folder)
     finally:
         os.close(rules)
@@ -67,7 +82,9 @@ def hide_folder(folder: Path) -> None:
 
 def _refusal(folder: Path) -> AgentError:
     why = os.strerror(ctypes.get_errno())
-    return AgentError(f"an agent's process cannot be kept from reading {str(folder)!r}: {why}")
+    return AgentError(
+        f"an agent's process cannot be kept from reading {str(folder)!r}: {why}"
+    )
 
 
 def _syscall(number: int, *arguments: int | bytes | None) -> int:

@@ -15,8 +15,19 @@ from urllib.parse import urljoin, urlsplit
 from msgspec import Struct, field
 
 from pytest_ltm._calls.trace_context import add_trace
-from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply, Usage, operation_rows
-from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
+from pytest_ltm._model.agent import (
+    SAVES_REFERENCE,
+    Promised,
+    Reply,
+    Usage,
+    operation_rows,
+)
+from pytest_ltm._storage.errors import (
+    AgentError,
+    AgentFault,
+    TransientFault,
+    describe_error,
+)
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
 from pytest_ltm.agents import _adapt
@@ -31,7 +42,9 @@ class JsonPath(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.text):
-            raise AgentError(f"{self.text!r} is not a path to a JSON field. Write it as in 'reply' or 'choices.0.text'")
+            raise AgentError(
+                f"{self.text!r} is not a path to a JSON field. Write it as in 'reply' or 'choices.0.text'"
+            )
 
     def read(self, data: Any) -> Any:
         """Return the value at this place; LookupError, saying where the way ends, if there is none."""
@@ -47,7 +60,9 @@ class JsonPath(Struct, frozen=True):
                 if isinstance(at, dict):
                     names = ", ".join(sorted(repr(name) for name in at)[:_NAMES])
                     raise LookupError(f"no field {self.text!r}: {where} {{{names}}}")
-                kind = _KINDS.get(type(at), "number") + (f" of {len(at)}" if isinstance(at, list) else "")
+                kind = _KINDS.get(type(at), "number") + (
+                    f" of {len(at)}" if isinstance(at, list) else ""
+                )
                 raise LookupError(f"no field {self.text!r}: {where} a {kind}")
             gone.append(step)
         return at
@@ -58,17 +73,33 @@ class JsonPath(Struct, frozen=True):
         if not rest:
             return {**data, step: value}
         below = data.get(step)
-        return {**data, step: JsonPath(rest).written(below if isinstance(below, dict) else {}, value)}
+        return {
+            **data,
+            step: JsonPath(rest).written(
+                below if isinstance(below, dict) else {}, value
+            ),
+        }
 
 
 _NAMES = 8
-_KINDS: dict[type, str] = {list: "list", str: "text", bool: "true or false", type(None): "null"}
+_KINDS: dict[type, str] = {
+    list: "list",
+    str: "text",
+    bool: "true or false",
+    type(None): "null",
+}
 
 # --- What an agent behind HTTP looks like: where to post, and which fields hold what.
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
-_MESSAGE, _CONVERSATION, _REPLY = JsonPath("message"), JsonPath("conversation"), JsonPath("reply")
+_SECRET_HEADER = re.compile(
+    r"authorization|cookie|key|token|secret|password", re.IGNORECASE
+)
+_MESSAGE, _CONVERSATION, _REPLY = (
+    JsonPath("message"),
+    JsonPath("conversation"),
+    JsonPath("reply"),
+)
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
 _PATHS = ("message", "conversation", "user", "time", "reply", "written", *_NUMBERS)
 # Settings that are in no fingerprint where they are not given: they came later.
@@ -114,27 +145,44 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise AgentError(f"{self.url!r} is not a URL such as http://localhost:8000/chat")
+            raise AgentError(
+                f"{self.url!r} is not a URL such as http://localhost:8000/chat"
+            )
         if parts.password is not None:
-            raise AgentError("a URL is written to files, so it holds no password. Use a header with ${VARIABLE}")
+            raise AgentError(
+                "a URL is written to files, so it holds no password. Use a header with ${VARIABLE}"
+            )
         for name, value in self.headers.items():
             if _SECRET_HEADER.search(name) and not _VARIABLE.search(value):
                 raise AgentError(
                     f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
                 )
         # A variable that is not set is reported now, not in the middle of a run.
-        for text in (self.url, self.reset, self.history, self.settle, self.delete, *self.headers.values()):
+        for text in (
+            self.url,
+            self.reset,
+            self.history,
+            self.settle,
+            self.delete,
+            *self.headers.values(),
+        ):
             fill_variables(text)
 
     @property
     def capabilities(self) -> frozenset[str]:
         """What an agent with these settings can do beyond replying."""
         having = {
-            "Resettable": self.reset, "SeparatesUsers": self.user is not None, "AcceptsHistory": self.history,
-            "TimeAware": self.time is not None, "Checkpointable": self.keeps_conversations, "Configured": True,
-            SAVES_REFERENCE: self.keeps_conversations, "ShowsWrites": self.written is not None,
-            "Settles": self.settle, "DeletesRecords": self.delete,
-        }  # fmt: skip
+            "Resettable": self.reset,
+            "SeparatesUsers": self.user is not None,
+            "AcceptsHistory": self.history,
+            "TimeAware": self.time is not None,
+            "Checkpointable": self.keeps_conversations,
+            "Configured": True,
+            SAVES_REFERENCE: self.keeps_conversations,
+            "ShowsWrites": self.written is not None,
+            "Settles": self.settle,
+            "DeletesRecords": self.delete,
+        }
         return frozenset(name for name, has in having.items() if has)
 
     def url_of(self, path: str) -> str:
@@ -149,9 +197,19 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         """Return all of it, with variables by name only."""
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
         numbers = {name: path.text for name, path in self.numbers.items()}
-        shown = {name: value.text if isinstance(value, JsonPath) else value for name, value in plain.items()}
-        shown = {name: value for name, value in shown.items() if value or name not in _LATER}
-        return {**shown, "numbers": numbers, "body": dict(self.body), "headers": dict(self.headers)}
+        shown = {
+            name: value.text if isinstance(value, JsonPath) else value
+            for name, value in plain.items()
+        }
+        shown = {
+            name: value for name, value in shown.items() if value or name not in _LATER
+        }
+        return {
+            **shown,
+            "numbers": numbers,
+            "body": dict(self.body),
+            "headers": dict(self.headers),
+        }
 
 
 def fill_variables(text: str, *, hidden: bool = False) -> str:
@@ -165,7 +223,9 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
         if not result and _adapt.is_keyless():
             return ""
         if not result:
-            raise AgentError(f"{text!r} needs the environment variable {match[1]!r}, which is not set")
+            raise AgentError(
+                f"{text!r} needs the environment variable {match[1]!r}, which is not set"
+            )
         if hidden:
             remember_secret(match[1], result)
         return result
@@ -176,7 +236,9 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
     given = parameters.mapping(known=list(_READERS))
-    values: dict[str, Any] = {name: _READERS[name](child) for name, child in given.items()}
+    values: dict[str, Any] = {
+        name: _READERS[name](child) for name, child in given.items()
+    }
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
         return HttpSettings(url=url, numbers=numbers, **values)
@@ -195,15 +257,19 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     **dict.fromkeys(_PATHS, _parse_path),
     # Null says that a request has no such field.
     **dict.fromkeys(
-        ("conversation", "user", "time", "written"), lambda field: None if field.value is None else _parse_path(field)
+        ("conversation", "user", "time", "written"),
+        lambda field: None if field.value is None else _parse_path(field),
     ),
     "body": lambda field: field.mapping() and field.json(),
-    "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
+    "headers": _adapt.parse_texts,
+    "timeout": _adapt.parse_seconds,
     **dict.fromkeys(
-        ("reset", "history", "settle", "delete"), lambda field: field.text("a URL, or a path on the agent's server")
+        ("reset", "history", "settle", "delete"),
+        lambda field: field.text("a URL, or a path on the agent's server"),
     ),
-    "keeps_conversations": Field.boolean, "max_message_tokens": Field.tokens,
-}  # fmt: skip
+    "keeps_conversations": Field.boolean,
+    "max_message_tokens": Field.tokens,
+}
 
 # The bytes, unpacked, of the longest answer that is read.
 LONGEST_BODY = 2**24
@@ -222,8 +288,9 @@ class HttpStatusError(AgentError):
 class HttpAgent:
     """One conversation with a server; its capabilities are what the settings name.
 
-    Resettable (`reset`), SeparatesUsers (`user`), AcceptsHistory (`history`), TimeAware (`time`), Checkpointable
-    (`keeps_conversations`), LimitsMessages (`max_message_tokens`); Configured always.
+    Resettable (`reset`), SeparatesUsers (`user`), AcceptsHistory (`history`), TimeAware
+    (`time`), Checkpointable (`keeps_conversations`), LimitsMessages
+    (`max_message_tokens`); Configured always.
     """
 
     saves_reference = True
@@ -235,14 +302,21 @@ class HttpAgent:
 
         self._settings, self._http = settings, httpx
         self._client = httpx.Client(
-            headers={name: fill_variables(value, hidden=True) for name, value in settings.headers.items()},
-            timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)),
+            headers={
+                name: fill_variables(value, hidden=True)
+                for name, value in settings.headers.items()
+            },
+            timeout=httpx.Timeout(
+                settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)
+            ),
             event_hooks={"request": [add_trace]},
         )
         self._conversation, self._now, self._begun = _new_id(), "", False
         self._rows: list[Any] = []
         """What the memory did that nobody has asked for yet."""
-        _adapt.grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
+        _adapt.grant_capabilities(
+            self, settings.capabilities, settings.max_message_tokens
+        )
 
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
@@ -269,13 +343,18 @@ class HttpAgent:
         self._conversation, self._begun = _new_id(), False
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        data = self._post("", self._settings.message.written(self._common(user), message))
+        data = self._post(
+            "", self._settings.message.written(self._common(user), message)
+        )
         usage, cost = self._took(data)
         return Reply(self._read(data, usage), usage, cost)
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
         settings = self._settings
-        data = self._post(settings.history, {**settings.message.written(self._common(user), message), "reply": reply})
+        data = self._post(
+            settings.history,
+            {**settings.message.written(self._common(user), message), "reply": reply},
+        )
         return Reply("", *self._took(data))
 
     def _tell_time(self, now: datetime) -> None:
@@ -312,7 +391,8 @@ class HttpAgent:
 
     def _post(self, path: str, data: dict[str, Any]) -> Any:
         if not self._begun:
-            # Not before: an agent that is made and never asked leaves nothing on the server.
+            # Not before: an agent that is made and never asked leaves nothing on the
+            # server.
             if self._settings.reset:
                 self._answer(self._settings.reset, self._common())
             self._begun = True
@@ -324,24 +404,38 @@ class HttpAgent:
             if path:
                 return None
             place = self._settings.place("")
-            raise _unusable_answer(f"{place} answered {_body_start(response)}, which is not JSON") from None
+            raise _unusable_answer(
+                f"{place} answered {_body_start(response)}, which is not JSON"
+            ) from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
         place = self._settings.place(path)
         try:
-            with self._client.stream("POST", self._settings.url_of(path), json=data) as coming:
+            with self._client.stream(
+                "POST", self._settings.url_of(path), json=data
+            ) as coming:
                 response = self._whole(coming, place)
-        except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
+        except (
+            self._http.ConnectError,
+            self._http.ConnectTimeout,
+            self._http.PoolTimeout,
+        ) as error:
             raise TransientFault(f"{place} cannot be reached: {error}") from error
-        except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
+        except (
+            self._http.TransportError
+        ) as error:  # which may have taken the message: the cause tells the Speaker
             raise AgentError(f"{place} broke off: {describe_error(error)}") from error
         except self._http.DecodingError as error:
-            raise _unusable_answer(f"{place} answered with what cannot be unpacked: {error}") from None
+            raise _unusable_answer(
+                f"{place} answered with what cannot be unpacked: {error}"
+            ) from None
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
-        raise HttpStatusError(f"{place} answered {phrase}: {_body_start(response)}", response)
+        raise HttpStatusError(
+            f"{place} answered {phrase}: {_body_start(response)}", response
+        )
 
     def _whole(self, coming: Any, place: str) -> Any:
         """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
@@ -349,14 +443,27 @@ class HttpAgent:
         for part in coming.iter_bytes():
             body += part
             if len(body) > LONGEST_BODY:
-                raise _unusable_answer(f"{place} answered with more than {LONGEST_BODY:,} bytes")
+                raise _unusable_answer(
+                    f"{place} answered with more than {LONGEST_BODY:,} bytes"
+                )
         # The body is unpacked by now: with these headers it would be unpacked again.
         packed = {"content-encoding", "content-length", "transfer-encoding"}
-        headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
+        headers = [
+            (name, value)
+            for name, value in coming.headers.multi_items()
+            if name.lower() not in packed
+        ]
         return self._http.Response(
-            coming.status_code, headers=headers, content=bytes(body), request=coming.request,
-            extensions={name: value for name, value in coming.extensions.items() if name == "reason_phrase"},
-        )  # fmt: skip
+            coming.status_code,
+            headers=headers,
+            content=bytes(body),
+            request=coming.request,
+            extensions={
+                name: value
+                for name, value in coming.extensions.items()
+                if name == "reason_phrase"
+            },
+        )
 
     def _read(self, data: Any, usage: Usage | None) -> str:
         """Return the reply; `usage`: what an answer without one has used."""
@@ -365,10 +472,14 @@ class HttpAgent:
             text = path.read(data)
         except LookupError as error:
             body = _adapt.shorten_foreign_text(json.dumps(data))
-            raise _unusable_answer(f"{place} answered with {error.args[0]}. Body: {body}", usage) from None
+            raise _unusable_answer(
+                f"{place} answered with {error.args[0]}. Body: {body}", usage
+            ) from None
         if not isinstance(text, str):
             value = _adapt.shorten_foreign_text(json.dumps(text))
-            raise _unusable_answer(f"{place}: {path.text!r} is {value}, not a text", usage)
+            raise _unusable_answer(
+                f"{place}: {path.text!r} is {value}, not a text", usage
+            )
         return text
 
     def _took(self, data: Any) -> tuple[Usage | None, float | None]:
@@ -382,7 +493,9 @@ class HttpAgent:
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
-        return _adapt.parse_usage(result) if told else None, cost if _adapt.is_amount(cost) else None
+        return _adapt.parse_usage(result) if told else None, cost if _adapt.is_amount(
+            cost
+        ) else None
 
 
 def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
@@ -402,7 +515,9 @@ def make_http(url: str, parameters: Field) -> _adapt.AgentSource:
             raise AgentError(
                 "agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'"
             ) from None
-    given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
+    given = Promised(
+        settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers)
+    )
     return _adapt.agent_source(lambda: HttpAgent(settings), spec=url, known=given)
 
 
@@ -412,4 +527,8 @@ def _new_id() -> str:
 
 
 def _body_start(response: Any) -> str:
-    return _adapt.shorten_foreign_text(response.text) if response.text.strip() else "an empty body"
+    return (
+        _adapt.shorten_foreign_text(response.text)
+        if response.text.strip()
+        else "an empty body"
+    )

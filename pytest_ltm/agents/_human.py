@@ -21,7 +21,8 @@ from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 
-# The exchanges that are shown again before the next message, of those that were told and not asked.
+# The exchanges that are shown again before the next message, of those that were told
+# and not asked.
 REMINDED = 3
 # Characters of a text that is shown again.
 _SHORT = 300
@@ -75,12 +76,20 @@ class Human:
                 case ":pause":
                     _print_to_person(_PAUSED)
                     raise KeyboardInterrupt("paused")
-                case command if command.startswith(":") and not command.startswith("::") and "\n" not in command:
+                case command if (
+                    command.startswith(":")
+                    and not command.startswith("::")
+                    and "\n" not in command
+                ):
                     if command == ":empty":
                         return self._answered(message, "")
-                    _print_to_person(f"There is no command {command!r}; :help lists the commands.")
+                    _print_to_person(
+                        f"There is no command {command!r}; :help lists the commands."
+                    )
                 case _:
-                    return self._answered(message, answer[1:] if answer.startswith("::") else answer)
+                    return self._answered(
+                        message, answer[1:] if answer.startswith("::") else answer
+                    )
 
     def accept(self, message: str, reply: str) -> None:
         """Note an exchange that needs no answer: filler, or what was said before a pause."""
@@ -110,24 +119,31 @@ class Human:
         shown = self._told[-min(self._new, REMINDED) :]
         more = self._new - len(shown)
         head = "what was said meanwhile, or before you paused"
-        _print_to_person(f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---")
+        _print_to_person(
+            f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---"
+        )
         for message, reply in shown:
-            _print_to_person(f"agenda: {_shorten_line(message)}\n   you: {_shorten_line(reply)}")
+            _print_to_person(
+                f"agenda: {_shorten_line(message)}\n   you: {_shorten_line(reply)}"
+            )
         self._new = 0
 
     def _show(self, message: str) -> None:
         time = "" if self._now is None else f", {self._now:%A %d %B %Y, %H:%M}"
         _print_to_person(f"--- message {self._number + 1}{time} ---")
         width = min(shutil.get_terminal_size().columns, 100)
-        lines = (textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n"))
+        lines = (
+            textwrap.fill(line, width, replace_whitespace=False)
+            for line in message.split("\n")
+        )
         _print_to_person("\n".join(lines))
 
 
 class WebPerson:
     """A person in the browser. AcceptsHistory, TimeAware, Configured.
 
-    What is asked and answered are files in the folder of the conversation, so that the page may be closed, its server
-    killed, and the run resumed on another day.
+    What is asked and answered are files in the folder of the conversation, so that the
+    page may be closed, its server killed, and the run resumed on another day.
 
     Args:
         folder: Of the conversation.
@@ -136,7 +152,9 @@ class WebPerson:
 
     def __init__(self, folder: Path, choices: HumanTestTerms) -> None:
         name = ConversationName.of_folder(folder.name)
-        _mailbox.invite_person(folder.parent, folder.name if name is None else name.agent)
+        _mailbox.invite_person(
+            folder.parent, folder.name if name is None else name.agent
+        )
         self._box, self._choices = _mailbox.Box(folder / _mailbox.BOX), choices
         self._number, self._answered = 0, self._box.last_answered()
         self._now: datetime | None = None
@@ -149,12 +167,21 @@ class WebPerson:
         self._number += 1
         unheard, shortened = self._told, self._choices.filler == "shortened"
         last = unheard[-REMINDED:]
-        shown = [_mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in last]
+        shown = [
+            _mailbox.NoReplyMessage(
+                _shorten_line(one.message), _shorten_line(one.reply)
+            )
+            for one in last
+        ]
         asked = _mailbox.HumanPrompt(
-            id=_mailbox.message_id(self._number, message), number=self._number, text=_encodable_text(message),
-            now=self._now, told=tuple(shown if shortened else unheard), **to_record(self._choices),
+            id=_mailbox.message_id(self._number, message),
+            number=self._number,
+            text=_encodable_text(message),
+            now=self._now,
+            told=tuple(shown if shortened else unheard),
+            **to_record(self._choices),
             more=len(unheard) - len(shown) if shortened else 0,
-        )  # fmt: skip
+        )
         self._box.ask(asked)
         while (answer := self._box.answer(asked)) is None:  # noqa: ASYNC110 - another process answers
             await asyncio.sleep(_LOOK)
@@ -165,7 +192,11 @@ class WebPerson:
         """Note an exchange that needs no answer; one from before the run was resumed has been shown already."""
         self._number += 1
         if self._number > self._answered:
-            self._told.append(_mailbox.NoReplyMessage(message=_encodable_text(message), reply=_encodable_text(reply)))
+            self._told.append(
+                _mailbox.NoReplyMessage(
+                    message=_encodable_text(message), reply=_encodable_text(reply)
+                )
+            )
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time, which is shown with each message."""
@@ -189,7 +220,10 @@ def _web_people(spec: str) -> AgentSource:
     """Return the source of people in the browser; AgentError for terms that there are not."""
     _, _, terms = spec.partition("?")
     try:
-        choices = msgspec.convert(dict(part.partition("=")[::2] for part in terms.split("&") if part), HumanTestTerms)
+        choices = msgspec.convert(
+            dict(part.partition("=")[::2] for part in terms.split("&") if part),
+            HumanTestTerms,
+        )
     except msgspec.ValidationError as error:
         raise AgentError(
             f"agent {spec!r}: {error}. Write 'human:web', 'human:web?notes=allowed' or 'human:web?filler=full'."
@@ -199,7 +233,12 @@ def _web_people(spec: str) -> AgentSource:
         raise AgentError(f"agent {spec!r} needs a run folder, in which it is asked")
 
     return AgentSource(
-        nowhere, spec=spec, given=WebPerson, owned=True, unlimited=True, at=lambda folder: WebPerson(folder, choices)
+        nowhere,
+        spec=spec,
+        given=WebPerson,
+        owned=True,
+        unlimited=True,
+        at=lambda folder: WebPerson(folder, choices),
     )
 
 
@@ -209,7 +248,9 @@ def make_human(argument: str, parameters: Field) -> AgentSource:
     if argument.partition("?")[0] == "web":
         return _web_people(f"human:{argument}")
     if argument:
-        raise AgentError(f"agent 'human:{argument}': write 'human' for the terminal, 'human:web' for the browser.")
+        raise AgentError(
+            f"agent 'human:{argument}': write 'human' for the terminal, 'human:web' for the browser."
+        )
     if not (is_keyless() or (sys.stdin is not None and sys.stdin.isatty())):
         raise AgentError(
             "agent 'human' needs a person at a terminal. Run pytest in one, with -s (so that pytest leaves the "

@@ -1,7 +1,8 @@
 """`reading.k=5,10,25`: agents that differ in how memories are read only, so that one of them takes in what is told.
 
-The first agent that is told a history takes it in. The others only compare what they are told with that and, at their
-first question, go on from what it had made of it; one that is told anything else takes in everything by itself.
+The first agent that is told a history takes it in. The others only compare what they
+are told with that and, at their first question, go on from what it had made of it; one
+that is told anything else takes in everything by itself.
 """
 
 from __future__ import annotations
@@ -43,31 +44,46 @@ class Family(Struct):
     ingestions: list[Ingestion] = field(default_factory=list)
 
 
-def join_families(sources: Mapping[str, AgentSource], families: Mapping[str, str]) -> dict[str, AgentSource]:
+def join_families(
+    sources: Mapping[str, AgentSource], families: Mapping[str, str]
+) -> dict[str, AgentSource]:
     """Return the sources by label, those of one family (by label, "": none) with agents that ingest once."""
-    sizes = {name: sum(one == name for one in families.values()) for name in families.values() if name}
+    sizes = {
+        name: sum(one == name for one in families.values())
+        for name in families.values()
+        if name
+    }
     by_name = {name: Family(size) for name, size in sizes.items() if size > 1}
     joined = {}
     for number, (label, source) in enumerate(sources.items()):
         joined[label] = source
         if family := by_name.get(families.get(label, "")):
-            # A source of its own: the one it is made of counts its agents, and resets those that it knows.
+            # A source of its own: the one it is made of counts its agents, and resets
+            # those that it knows.
             made = agent_source(
-                partial(_ingest_once, source, family, number), spec=source.spec, settings=source.settings
+                partial(_ingest_once, source, family, number),
+                spec=source.spec,
+                settings=source.settings,
             )
-            joined[label] = replace(made, given=source.given, kind=source.kind, sees_clock=source.sees_clock)
+            joined[label] = replace(
+                made, given=source.given, kind=source.kind, sees_clock=source.sees_clock
+            )
     return joined
 
 
 def _ingest_once(source: AgentSource, family: Family, number: int) -> IngestedOnce:
     agent = source.make()
-    return (IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce)(source, agent, family, number)
+    return (IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce)(
+        source, agent, family, number
+    )
 
 
 class IngestedOnce(FreshPromptAgent):
     """Another agent, which is told nothing as long as one of its family was told the same."""
 
-    def __init__(self, model: AgentSource, agent: Any, family: Family, number: int) -> None:
+    def __init__(
+        self, model: AgentSource, agent: Any, family: Family, number: int
+    ) -> None:
         super().__init__(model, tells=False, agent=agent)
         self._family, self._number = family, number
         self._now: datetime | None = None
@@ -78,8 +94,11 @@ class IngestedOnce(FreshPromptAgent):
         self._told: list[tuple[str, str | None, datetime | None]] = []
         self._heard = 0
         """How much of that the agent knows: the rest is known to the agent that was told the same before."""
-        # Only those from which it has not gone on yet: asked again, it is a conversation of its own.
-        self._same = [one for one in self._family.ingestions if self._number not in one.taken]
+        # Only those from which it has not gone on yet: asked again, it is a
+        # conversation of its own.
+        self._same = [
+            one for one in self._family.ingestions if self._number not in one.taken
+        ]
         """What others were told that begins with all that this one was told."""
         self._shared: Ingestion | None = None
         """What it shares with others."""
@@ -114,14 +133,18 @@ class IngestedOnce(FreshPromptAgent):
 
     @stepwise
     def _answer_alone(self, message: str) -> Steps:
-        same = next((one for one in self._same if len(one.told) == len(self._told)), None)
+        same = next(
+            (one for one in self._same if len(one.told) == len(self._told)), None
+        )
         if self._shared is None and same is not None and self._heard < len(self._told):
             self._agent.adopt(same.state)
             same.taken.add(self._number)
             self._shared, self._heard = same, len(self._told)
         yield from self._catch_up()
         if self._shared is None:
-            self._shared = Ingestion([*self._told], self._agent.ingested(), self._agent, {self._number})
+            self._shared = Ingestion(
+                [*self._told], self._agent.ingested(), self._agent, {self._number}
+            )
             self._family.ingestions.append(self._shared)
         return (yield self._agent.answer_alone(message))
 
@@ -138,7 +161,9 @@ class IngestedOnce(FreshPromptAgent):
     def _add(self, message: str, reply: str | None) -> None:
         self._told.append((message, reply, self._now))
         last = len(self._told) - 1
-        self._same = [one for one in self._same if one.told[last : last + 1] == self._told[last:]]
+        self._same = [
+            one for one in self._same if one.told[last : last + 1] == self._told[last:]
+        ]
 
     def _catch_up(self) -> Steps:
         """Tell the agent what it was spared; return what the last of it took."""
@@ -148,7 +173,11 @@ class IngestedOnce(FreshPromptAgent):
                 yield self._agent.tell_time(now)
             took = yield self._agent.accept(message, reply or "")
         self._heard = len(self._told)
-        if spared and self._now is not None and "TimeAware" in capabilities_of(self._agent):
+        if (
+            spared
+            and self._now is not None
+            and "TimeAware" in capabilities_of(self._agent)
+        ):
             yield self._agent.tell_time(self._now)
         return took
 

@@ -1,6 +1,7 @@
 """What a person in the browser is asked and answers, as files in the run folder: a run writes them, a page reads them.
 
-Neither needs the other to be there: a run waits for as long as nobody answers, and an answer is kept until a run asks.
+Neither needs the other to be there: a run waits for as long as nobody answers, and an
+answer is kept until a run asks.
 
     people/ann.json                         the person's link, and the label of the column
     people/ann.consent.json                 the nickname, and when the person agreed
@@ -114,7 +115,10 @@ class Person(Struct, frozen=True, kw_only=True):
     def record_consent(self, nickname: str) -> None:
         """Write down that the person agreed; the first time counts."""
         shown = " ".join(nickname.split())[:LONGEST_NICKNAME]
-        _create_once(self.run / PEOPLE / f"{self.label}.consent.json", Consent(nickname=shown, agreed=wall_time()))
+        _create_once(
+            self.run / PEOPLE / f"{self.label}.consent.json",
+            Consent(nickname=shown, agreed=wall_time()),
+        )
 
     def begun_boxes(self) -> list[Box]:
         """Return the person's conversations that have begun."""
@@ -138,15 +142,28 @@ def invite_person(run: Path, label: str) -> Person:
 
 def list_people(run: Path) -> list[Person]:
     """Return the people of a run."""
-    held = (_read_struct(path, _Person) for path in sorted((run / PEOPLE).glob("*.json")))
-    return [Person(run=run, label=each.label, link=each.link) for each in held if each is not None]
+    held = (
+        _read_struct(path, _Person) for path in sorted((run / PEOPLE).glob("*.json"))
+    )
+    return [
+        Person(run=run, label=each.label, link=each.link)
+        for each in held
+        if each is not None
+    ]
 
 
 def person_of(runs: Sequence[Path], link: str) -> Person | None:
     """Return whose link it is; None if it is nobody's."""
     # In constant time: the link is all that a person has to show.
     everybody = (person for run in runs for person in list_people(run))
-    return next((each for each in everybody if hmac.compare_digest(each.link.encode(), link.encode())), None)
+    return next(
+        (
+            each
+            for each in everybody
+            if hmac.compare_digest(each.link.encode(), link.encode())
+        ),
+        None,
+    )
 
 
 class Box:
@@ -189,7 +206,11 @@ class Box:
     def message_state(self, message: HumanPrompt) -> ReadReceipt:
         """Return what has happened with a message."""
         result = _read_struct(self._path(message.number, "seen"), ReadReceipt)
-        return result if result is not None and result.id == message.id else ReadReceipt(id=message.id)
+        return (
+            result
+            if result is not None and result.id == message.id
+            else ReadReceipt(id=message.id)
+        )
 
     def read_on(self, message: HumanPrompt, read: int) -> None:
         """Note that one more exchange has been read, if `read` is how many there were: a second tab changes nothing."""
@@ -200,7 +221,11 @@ class Box:
     def show(self, message: HumanPrompt) -> ReadReceipt:
         """Note that the message itself is shown, if it is for the first time."""
         seen = self.message_state(message)
-        return seen if seen.shown else self._note(message, structs.replace(seen, shown=wall_time()))
+        return (
+            seen
+            if seen.shown
+            else self._note(message, structs.replace(seen, shown=wall_time()))
+        )
 
     def pause(self, message: HumanPrompt) -> None:
         """Begin a break."""
@@ -213,19 +238,32 @@ class Box:
         seen = self.message_state(message)
         if seen.paused is not None:
             took = (wall_time() - seen.paused).total_seconds() if seen.shown else 0.0
-            self._note(message, structs.replace(seen, paused=None, pauses=seen.pauses + max(took, 0.0)))
+            self._note(
+                message,
+                structs.replace(seen, paused=None, pauses=seen.pauses + max(took, 0.0)),
+            )
 
     def reply(self, message: HumanPrompt, text: str) -> bool:
         """Answer a message; False if it has been answered, be it in another tab."""
         self.go_on(message)
         seen, now = self.message_state(message), wall_time()
-        took = now - seen.shown - timedelta(seconds=seen.pauses) if seen.shown else timedelta(0)
+        took = (
+            now - seen.shown - timedelta(seconds=seen.pauses)
+            if seen.shown
+            else timedelta(0)
+        )
         answer = HumanAnswer(
-            id=message.id, text=text, shown=seen.shown, answered=now, seconds=max(took.total_seconds(), 0.0)
+            id=message.id,
+            text=text,
+            shown=seen.shown,
+            answered=now,
+            seconds=max(took.total_seconds(), 0.0),
         )
         path = self._path(message.number, "answer")
         before = _read_struct(path, HumanAnswer)
-        if before is not None and before.id != message.id:  # to what stood here before the run was changed
+        if (
+            before is not None and before.id != message.id
+        ):  # to what stood here before the run was changed
             path.unlink(missing_ok=True)
         return _create_once(path, answer)
 
@@ -233,13 +271,20 @@ class Box:
         """Yield what was asked and answered, where the person may read it again."""
         for number in sorted(self._numbers("message")):
             message = _read_struct(self._path(number, "message"), HumanPrompt)
-            answer = None if message is None or message.notes != "allowed" else self.answer(message)
+            answer = (
+                None
+                if message is None or message.notes != "allowed"
+                else self.answer(message)
+            )
             if message is not None and answer is not None:
                 yield message, answer
 
     def times(self) -> list[float]:
         """Return the seconds that each answer took."""
-        answers = (_read_struct(self._path(number, "answer"), HumanAnswer) for number in self._numbers("answer"))
+        answers = (
+            _read_struct(self._path(number, "answer"), HumanAnswer)
+            for number in self._numbers("answer")
+        )
         return [answer.seconds for answer in answers if answer is not None]
 
     def _note(self, message: HumanPrompt, seen: ReadReceipt) -> ReadReceipt:
@@ -250,13 +295,17 @@ class Box:
         return self.folder / f"{number:05}.{kind}.json"
 
     def _numbers(self, kind: str) -> list[int]:
-        names = (path.name.partition(".")[0] for path in self.folder.glob(f"*.{kind}.json"))
+        names = (
+            path.name.partition(".")[0] for path in self.folder.glob(f"*.{kind}.json")
+        )
         return [int(name) for name in names if name.isdecimal()]
 
 
 def message_id(number: int, text: str) -> str:
     """Return what a message is known by."""
-    return hashlib.sha256(f"{number}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(
+        f"{number}\n{text}".encode("utf-8", "surrogatepass")
+    ).hexdigest()[:16]
 
 
 # --- files
@@ -279,7 +328,8 @@ def _create_once(path: Path, value: Struct) -> bool:
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     _write_struct(beside, value)
     try:
-        # It fails where the file exists, so that of two tabs, or of a run and a page, one wins.
+        # It fails where the file exists, so that of two tabs, or of a run and a page,
+        # one wins.
         os.link(beside, path)
     except OSError:  # it is there, or this is a file system without links
         if path.exists():

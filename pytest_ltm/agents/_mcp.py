@@ -22,7 +22,12 @@ from pytest_ltm._model.agent import Promised, operation_rows
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm._storage.schema import Field, to_record
-from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, agent_source, is_keyless
+from pytest_ltm.agents._adapt import (
+    AgentSource,
+    AgentUnavailable,
+    agent_source,
+    is_keyless,
+)
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents._process import guarded_command
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
@@ -31,16 +36,31 @@ from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 STORE_CAPABILITIES = frozenset(
-    {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
+    {
+        "AnswersAlone",
+        "AcceptsHistory",
+        "TimeAware",
+        "ReportsUsage",
+        "ShowsRetrieval",
+        "Configured",
+    }
 )
-# What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
+# What a tool may be given, by the method of a store that it stands for; a server needs
+# the first two alone.
 _GIVEN = {
-    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
+    "add": ("text", "role", "at", "session", "user"),
+    "search": ("query", "k", "user"),
+    "settle": ("user",),
     "delete": ("id", "user"),
-    "add_session": ("messages", "at", "session", "user"), "written": ("user",),
-}  # fmt: skip
-# What a store has, and what its methods are called with: the first by place, the others by name.
-_CALLS = {**{name: _GIVEN[name] for name in ("add", "add_session")}, "search": ("query", "k")}
+    "add_session": ("messages", "at", "session", "user"),
+    "written": ("user",),
+}
+# What a store has, and what its methods are called with: the first by place, the others
+# by name.
+_CALLS = {
+    **{name: _GIVEN[name] for name in ("add", "add_session")},
+    "search": ("query", "k"),
+}
 
 
 class StoreReader(Struct, frozen=True):
@@ -54,42 +74,65 @@ class StoreReader(Struct, frozen=True):
 def make_store(argument: str, parameters: Field) -> AgentSource:
     """Return the source of `store:pkg.mod:Class[?reader=openai:MODEL&k=5]`.
 
-    In a file also with `store`, the parameters of the class. Raises AgentError, or DefinitionError with its place.
+    In a file also with `store`, the parameters of the class. Raises AgentError, or
+    DefinitionError with its place.
     """
     spec = Spec.parse(f"store:{argument}", role="agent")
     path, who = spec.argument, f"agent {spec.head!r}"
     fields, reads = reads_of(spec, parameters, ("store",))
     given = DottedPath(path, what="store", error=AgentError).resolve()
     if not callable(given):
-        raise AgentError(f"{who} is a {type(given).__name__}. Name a class, or a function that makes a store")
+        raise AgentError(
+            f"{who} is a {type(given).__name__}. Name a class, or a function that makes a store"
+        )
     if isinstance(given, type):
         _check_store(given, who)
     values = fields["store"].json() if "store" in fields else {}
     having = {"Resettable"} if hasattr(given, "reset") else set()
-    having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
+    having |= (
+        {"Checkpointable"}
+        if hasattr(given, "save") and hasattr(given, "load")
+        else set()
+    )
     make = functools.partial(given, **values)
     return store_source(make, path, f"store:{argument}", reads, {}, having=having)
 
 
 def store_source(
-    make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any], *,
+    make: Callable[[], Any],
+    name: str,
+    spec: str,
+    reads: StoreReader,
+    settings: Mapping[str, Any],
+    *,
     having: Collection[str] = (),
-) -> AgentSource:  # fmt: skip
+) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
     heard = dict[int, str]()
 
     def made() -> Stored:
         store = make()
         _check_store(store, f"agent {spec!r}")
-        return Stored(store, name, reads.thinker(), reads.reading, heard, {"path": name, **settings, **reads.record})
+        return Stored(
+            store,
+            name,
+            reads.thinker(),
+            reads.reading,
+            heard,
+            {"path": name, **settings, **reads.record},
+        )
 
-    return agent_source(made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having)))
+    return agent_source(
+        made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having))
+    )
 
 
 def _check_store(store: object, who: str) -> None:
     """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
     unneeded = "add" if hasattr(store, "add_session") else "add_session"
-    for method, (first, *others) in ((name, words) for name, words in _CALLS.items() if name != unneeded):
+    for method, (first, *others) in (
+        (name, words) for name, words in _CALLS.items() if name != unneeded
+    ):
         function = getattr(store, method, None)
         names = [*others, *["user"] * (method == "search" and takes_user(function))]
         form = f"{method}({first}, *, {', '.join(names)})"
@@ -99,12 +142,16 @@ def _check_store(store: object, who: str) -> None:
         try:
             inspect.signature(function).bind(*itself, None, **dict.fromkeys(names))
         except TypeError as error:
-            raise AgentError(f"{who}: its {method}() cannot be called as {form}: {error}") from None
+            raise AgentError(
+                f"{who}: its {method}() cannot be called as {form}: {error}"
+            ) from None
         except ValueError:  # built in C, without a signature: calling it will tell
             continue
 
 
-def reads_of(spec: Spec, parameters: Field, own: tuple[str, ...]) -> tuple[Mapping[str, Field], StoreReader]:
+def reads_of(
+    spec: Spec, parameters: Field, own: tuple[str, ...]
+) -> tuple[Mapping[str, Field], StoreReader]:
     """Return what a spec's query and a file say, by name (`own`: what a file may say beside), and who reads.
 
     Raises AgentError, or DefinitionError with its place.
@@ -112,7 +159,11 @@ def reads_of(spec: Spec, parameters: Field, own: tuple[str, ...]) -> tuple[Mappi
     known = ("reader", *READING, *(name for name in PARAMETERS if name != "extra"))
     fields = spec.merged(parameters, known, only_in_files=(*own, "extra"))
     chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
-    reader = fields["reader"].text(f"'rules' or {FORMS[0]!r}") if "reader" in fields else "rules"
+    reader = (
+        fields["reader"].text(f"'rules' or {FORMS[0]!r}")
+        if "reader" in fields
+        else "rules"
+    )
     where = f"{spec.role} {spec.head!r}"
     try:
         thinker, _ = make_thinker(reader, Field(chat, where), ready=not is_keyless())
@@ -135,11 +186,17 @@ class Tool(Struct, frozen=True):
     arguments: Mapping[str, str] = field(default_factory=dict)
     """Empty: those of ours that it takes."""
 
-    def call_arguments(self, values: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    def call_arguments(
+        self, values: Mapping[str, Any], schema: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return its arguments."""
         if self.arguments:
             return {name: values[ours] for name, ours in self.arguments.items()}
-        return {name: value for name, value in values.items() if name in schema.get("properties", ())}
+        return {
+            name: value
+            for name, value in values.items()
+            if name in schema.get("properties", ())
+        }
 
 
 class Server:
@@ -154,11 +211,16 @@ class Server:
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
-        # A file, not a pipe: nobody reads it while the server runs, and a full pipe would stop that.
-        self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
+        # A file, not a pipe: nobody reads it while the server runs, and a full pipe
+        # would stop that.
+        self._errors = self._stack.enter_context(
+            tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+        )
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
-            session = self._portal.wrap_async_context_manager(_open_session(command, self._errors))
+            session = self._portal.wrap_async_context_manager(
+                _open_session(command, self._errors)
+            )
             self._session = self._stack.enter_context(session)
             offered = self._portal.call(self._session.list_tools).tools
         except Exception as error:
@@ -166,7 +228,11 @@ class Server:
             self._stack.close()
             raise AgentUnavailable(f"{who} did not start: {why}") from error
         self._schemas = {tool.name: tool.input_schema for tool in offered}
-        named = [tool.name for name, tool in tools.items() if name in _NEEDED or tool != Tool(name)]
+        named = [
+            tool.name
+            for name, tool in tools.items()
+            if name in _NEEDED or tool != Tool(name)
+        ]
         lacking = [name for name in named if name not in self._schemas]
         if lacking:
             self._stack.close()
@@ -187,32 +253,66 @@ class Server:
     def _written(self) -> Any:
         return operation_rows(_only_list(self._called("written", {"user": self._user})))
 
-    def _add_session(self, messages: list[dict[str, Any]], *, at: datetime, session: str, user: str) -> None:
+    def _add_session(
+        self, messages: list[dict[str, Any]], *, at: datetime, session: str, user: str
+    ) -> None:
         self._user = user
         said = [one | {"at": one["at"].isoformat()} for one in messages]
-        self._called("add_session", {"messages": said, "at": at.isoformat(), "session": session, "user": user})
+        self._called(
+            "add_session",
+            {"messages": said, "at": at.isoformat(), "session": session, "user": user},
+        )
 
-    def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
+    def add(
+        self, text: str, *, role: str, at: datetime, session: str, user: str
+    ) -> Any:
         """Have the server keep a text."""
         self._user = user
-        values = {"text": text, "role": role, "at": at.isoformat(), "session": session, "user": user}
+        values = {
+            "text": text,
+            "role": role,
+            "at": at.isoformat(),
+            "session": session,
+            "user": user,
+        }
         kept = self._called("add", values)
-        return kept.get("id") if isinstance(kept, dict) else kept if isinstance(kept, (int, list)) else None
+        return (
+            kept.get("id")
+            if isinstance(kept, dict)
+            else kept
+            if isinstance(kept, (int, list))
+            else None
+        )
 
     def search(self, query: str, *, k: int) -> list[Any]:
         """Return what the server finds."""
-        result = _only_list(self._called("search", {"query": query, "k": k, "user": self._user}))
+        result = _only_list(
+            self._called("search", {"query": query, "k": k, "user": self._user})
+        )
         if not isinstance(result, list):
-            raise AgentFault(f"the MCP tool {self._tools['search'].name!r} returned no list: {str(result)[:_TAIL]!r}")
+            raise AgentFault(
+                f"the MCP tool {self._tools['search'].name!r} returned no list: {str(result)[:_TAIL]!r}"
+            )
         memories = []
         for one in result:
             if isinstance(one, dict):
-                # As a store would: `(id, text, score, at)`, without a time where nobody can say when that was.
-                text, at = (next((one[n] for n in names if isinstance(one.get(n), str)), None) for names in _FIELDS)
+                # As a store would: `(id, text, score, at)`, without a time where nobody
+                # can say when that was.
+                text, at = (
+                    next((one[n] for n in names if isinstance(one.get(n), str)), None)
+                    for names in _FIELDS
+                )
                 when = None
                 with suppress(ValueError):
                     when = None if at is None else datetime.fromisoformat(at)
-                memories.append((one.get("id"), text, one.get("score"), when if when and when.tzinfo else None))
+                memories.append(
+                    (
+                        one.get("id"),
+                        text,
+                        one.get("score"),
+                        when if when and when.tzinfo else None,
+                    )
+                )
             else:
                 memories.append(one)
         return memories
@@ -229,12 +329,22 @@ class Server:
         except Exception as error:
             why = f"{describe_error(_first_of_group(error))}{self._tail()}"
             raise AgentFault(f"the MCP tool {tool.name!r} failed: {why}") from error
-        texts = [part.text for part in answer.content if getattr(part, "text", None) is not None]
+        texts = [
+            part.text
+            for part in answer.content
+            if getattr(part, "text", None) is not None
+        ]
         if answer.is_error:
-            raise AgentFault(f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}")
+            raise AgentFault(
+                f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}"
+            )
         if answer.structured_content is not None:
             return answer.structured_content.get("result", answer.structured_content)
-        return _json_or_text(texts[0]) if len(texts) == 1 else [_json_or_text(text) for text in texts]
+        return (
+            _json_or_text(texts[0])
+            if len(texts) == 1
+            else [_json_or_text(text) for text in texts]
+        )
 
     def _tail(self) -> str:
         self._errors.seek(0)
@@ -248,8 +358,13 @@ async def _open_session(command: list[str], errors: Any) -> AsyncIterator[Any]:
 
     # Below a guard, as what the server itself has started would outlive it.
     program, *arguments = guarded_command(command)
-    server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
-    async with stdio_client(server, errlog=errors) as (read, write), ClientSession(read, write) as session:
+    server = StdioServerParameters(
+        command=program, args=arguments, env=dict(os.environ)
+    )
+    async with (
+        stdio_client(server, errlog=errors) as (read, write),
+        ClientSession(read, write) as session,
+    ):
         await session.initialize()
         yield session
 
@@ -263,7 +378,9 @@ def _first_of_group(error: BaseException) -> BaseException:
 def _only_list(result: Any) -> Any:
     """Return the list within an object; anything else as it is."""
     if isinstance(result, dict):
-        return next((value for value in result.values() if isinstance(value, list)), result)
+        return next(
+            (value for value in result.values() if isinstance(value, list)), result
+        )
     return result
 
 
@@ -283,15 +400,30 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
     except ValueError as error:
         raise AgentError(f"{who}: {error}") from None
     if not command:
-        raise AgentError(f"{who} names no command. Write it as in 'mcp:python my_server.py'")
+        raise AgentError(
+            f"{who} names no command. Write it as in 'mcp:python my_server.py'"
+        )
     # Looked for, not imported, which is slow.
     if not is_keyless() and find_spec("mcp") is None:
-        raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
-    fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, tuple(_GIVEN))
-    tools = {method: _parse_tool(fields.get(method), method, ours) for method, ours in _GIVEN.items()}
+        raise AgentError(
+            f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'"
+        )
+    fields, reads = reads_of(
+        Spec("mcp", argument, "", "agent"), parameters, tuple(_GIVEN)
+    )
+    tools = {
+        method: _parse_tool(fields.get(method), method, ours)
+        for method, ours in _GIVEN.items()
+    }
     name = f"mcp:{argument}"
-    chosen = {one.name: dict(one.arguments) for method, one in tools.items() if method in {*_NEEDED, *fields}}
-    return store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
+    chosen = {
+        one.name: dict(one.arguments)
+        for method, one in tools.items()
+        if method in {*_NEEDED, *fields}
+    }
+    return store_source(
+        lambda: Server(command, tools), name, name, reads, {"tools": chosen}
+    )
 
 
 def _parse_tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
@@ -305,4 +437,7 @@ def _parse_tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
     for theirs in given.values():
         if theirs.value not in ours:
             raise theirs.error(" or ".join(map(repr, ours)))
-    return Tool(fields["tool"].text("the name of a tool"), {key: str(one.value) for key, one in given.items()})
+    return Tool(
+        fields["tool"].text("the name of a tool"),
+        {key: str(one.value) for key, one in given.items()},
+    )

@@ -17,10 +17,20 @@ from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
-CAPABILITIES = frozenset({
-    "Resettable", "Checkpointable", "AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval",
-    "ShowsContext", "LimitsMessages", "Configured",
-})  # fmt: skip
+CAPABILITIES = frozenset(
+    {
+        "Resettable",
+        "Checkpointable",
+        "AnswersAlone",
+        "AcceptsHistory",
+        "TimeAware",
+        "ReportsUsage",
+        "ShowsRetrieval",
+        "ShowsContext",
+        "LimitsMessages",
+        "Configured",
+    }
+)
 
 
 def make_memory(argument: str, parameters: Field) -> AgentSource:
@@ -34,16 +44,24 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     from pytest_ltm.agents.memory.paging import Paging
     from pytest_ltm.agents.memory.pipeline import Pipeline
 
-    thinker, chosen, fields = _parse_memory_spec(argument, parameters, ready=not is_keyless())
+    thinker, chosen, fields = _parse_memory_spec(
+        argument, parameters, ready=not is_keyless()
+    )
     how = memory_settings(fields)
     embeds, embedding = make_embeds(how.index, ready=not is_keyless())
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
     known = Remembering(
-        how.longest_prompt, longest_message(how.window), free=chosen is embedding is None,
+        how.longest_prompt,
+        longest_message(how.window),
+        free=chosen is embedding is None,
         longest_reply=None if chosen is None else chosen.max_tokens,
-    )  # fmt: skip
-    return agent_source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}", known=known)
+    )
+    return agent_source(
+        lambda: kind(how, thinker(), embeds(), also),
+        spec=f"memory:{argument}",
+        known=known,
+    )
 
 
 def model_within(argument: str) -> ModelSpec | None:
@@ -63,4 +81,8 @@ def _parse_memory_spec(
         thinker, chosen = make_thinker(spec.argument, given, role="reader", ready=ready)
     except AgentError as error:
         raise AgentError(f"agent {spec.head!r}: {error}") from error
-    return thinker, chosen, {name: field for name, field in fields.items() if name not in PARAMETERS}
+    return (
+        thinker,
+        chosen,
+        {name: field for name, field in fields.items() if name not in PARAMETERS},
+    )

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 # The file in a conversation's folder that keeps what the process writes to stderr.
 STDERR = "agent-stderr.txt"
-# The bytes of the longest line that is read from a process; a longer one is taken for no line at all.
+# The bytes of the longest line that is read from a process; a longer one is taken for
+# no line at all.
 LONGEST_LINE = 2**24
-# The characters of stderr that are kept of a process, half of them from its beginning and half from its end.
+# The characters of stderr that are kept of a process, half of them from its beginning
+# and half from its end.
 LONGEST_STDERR = 2**24
 # The last lines of stderr that error messages show.
 TAIL = 5
@@ -36,7 +38,8 @@ TAIL = 5
 _HELD = 200
 # Seconds between two looks at whether the process is still there.
 _LOOK = 0.1
-# Seconds that it has to end by itself, and again to end when told to, before it is killed.
+# Seconds that it has to end by itself, and again to end when told to, before it is
+# killed.
 _GRACE = 1.0
 
 
@@ -52,25 +55,41 @@ class OutOfStep(Exception):
     """The process did not answer what it was asked, and must be ended; the text says what it did."""
 
 
-def guarded_command(command: Sequence[str], lifeline: int = -1, ready: int = -1) -> list[str]:
+def guarded_command(
+    command: Sequence[str], lifeline: int = -1, ready: int = -1
+) -> list[str]:
     """Return the command that starts another below a guard, so that all that it has started ends with it.
 
-    `lifeline`, `ready`: descriptors that the guard has; without them it ends when its standard streams do, or we do.
+    `lifeline`, `ready`: descriptors that the guard has; without them it ends when its
+    standard streams do, or we do.
     """
-    guard = [sys.executable, "-I", "-S", _GUARD, str(os.getpid()), str(lifeline), str(ready)]
+    guard = [
+        sys.executable,
+        "-I",
+        "-S",
+        _GUARD,
+        str(os.getpid()),
+        str(lifeline),
+        str(ready),
+    ]
     return [*guard, *command] if _HAS_GUARD else list(command)
 
 
 class LineProcess:
     """A process with a guard (`_guard.py`), its stdin and stdout as lines; close it.
 
-    What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if given), the last lines in
-    `last_words()`. All that it has started ends with it, and with us. Raises AgentError if the command cannot be
-    started.
+    What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if
+    given), the last lines in `last_words()`. All that it has started ends with it, and
+    with us. Raises AgentError if the command cannot be started.
     """
 
     def __init__(
-        self, command: Sequence[str], *, folder: str | None, more: Mapping[str, str], stderr: Path | None
+        self,
+        command: Sequence[str],
+        *,
+        folder: str | None,
+        more: Mapping[str, str],
+        stderr: Path | None,
     ) -> None:
         self.killed = False
         """Nobody can ask it any more."""
@@ -79,12 +98,19 @@ class LineProcess:
         try:
             self._process = self._started([*command], folder, {**os.environ, **more})
         except OSError as error:
-            raise AgentError(f"{command[0]!r} cannot be started: {error.strerror or error}") from error
+            raise AgentError(
+                f"{command[0]!r} cannot be started: {error.strerror or error}"
+            ) from error
         self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._tail: deque[str] = deque(maxlen=_HELD)
         self._threads = [
-            threading.Thread(target=work, args=arguments, daemon=True, name=f"ltm-{work.__name__.strip('_')}")
+            threading.Thread(
+                target=work,
+                args=arguments,
+                daemon=True,
+                name=f"ltm-{work.__name__.strip('_')}",
+            )
             for work, arguments in (
                 (_write_lines, (self._process.stdin, self._outgoing)),
                 (_read_lines, (self._process.stdout, self._incoming)),
@@ -94,14 +120,20 @@ class LineProcess:
         for thread in self._threads:
             thread.start()
 
-    def _started(self, command: list[str], folder: str | None, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-        options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    def _started(
+        self, command: list[str], folder: str | None, environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
+        options: dict[str, Any] = dict.fromkeys(
+            ("stdin", "stdout", "stderr"), subprocess.PIPE
+        )
         options |= {"cwd": folder, "env": environment, "start_new_session": True}
         if not _HAS_GUARD:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
         (held, self._lifeline), (status, ready) = os.pipe(), os.pipe()
         try:
-            process = subprocess.Popen(guarded_command(command, held, ready), pass_fds=(held, ready), **options)  # noqa: S603 - as above
+            process = subprocess.Popen(  # noqa: S603 - as above
+                guarded_command(command, held, ready), pass_fds=(held, ready), **options
+            )
         except BaseException:
             os.close(status)
             self._let_go()
@@ -130,7 +162,9 @@ class LineProcess:
                 line = self._incoming.get(timeout=2 * _LOOK if ended else _LOOK)
             except queue.Empty:
                 waited += _LOOK
-                if paused_since(before):  # we slept, and so may it have: that was no time to answer in
+                if paused_since(
+                    before
+                ):  # we slept, and so may it have: that was no time to answer in
                     waited, before = 0.0, process_pauses()
                 if ended:
                     raise Gone from None
@@ -141,11 +175,14 @@ class LineProcess:
                 raise Gone
             return line
 
-    def ask(self, request: Mapping[str, Any], *, wanted: str, seconds: float | None) -> dict[str, Any]:
+    def ask(
+        self, request: Mapping[str, Any], *, wanted: str, seconds: float | None
+    ) -> dict[str, Any]:
         """Return the answer to a request: an object with the field `wanted`, or with `error`.
 
-        OutOfStep, with its last words, for anything else, and where none comes within so many seconds (None: no limit).
-        It is ended then, and by whatever else interrupts this: its answer would come when nobody waits for it.
+        OutOfStep, with its last words, for anything else, and where none comes within
+        so many seconds (None: no limit). It is ended then, and by whatever else
+        interrupts this: its answer would come when nobody waits for it.
         """
         try:
             return self._answer_of(request, wanted, seconds)
@@ -156,7 +193,9 @@ class LineProcess:
             self.kill()
             raise
 
-    def _answer_of(self, request: Mapping[str, Any], wanted: str, seconds: float | None) -> dict[str, Any]:
+    def _answer_of(
+        self, request: Mapping[str, Any], wanted: str, seconds: float | None
+    ) -> dict[str, Any]:
         if (early := self.pending_line()) is not None:
             shown = shorten_foreign_text(early.decode("utf-8", "replace"))
             raise OutOfStep(f"wrote a line before it was asked: {shown}")
@@ -173,9 +212,13 @@ class LineProcess:
             answer = None
         if not isinstance(answer, dict):
             shown = shorten_foreign_text(line.decode("utf-8", "replace"))
-            raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
+            raise OutOfStep(
+                f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr"
+            )
         if wanted not in answer and "error" not in answer:
-            raise OutOfStep(f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}")
+            raise OutOfStep(
+                f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}"
+            )
         return answer
 
     def pending_line(self) -> bytes | None:
@@ -192,18 +235,33 @@ class LineProcess:
             # A real-time signal has a number only.
             names = {one.value: one.name for one in signal.Signals}
             named = names.get(-status, f"signal {-status}")
-            return f"ended with status {status}" if status >= 0 else f"was ended by {named}"
+            return (
+                f"ended with status {status}"
+                if status >= 0
+                else f"was ended by {named}"
+            )
         return "closed its stdout"
 
     def last_words(self) -> str:
         """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
-        # The last lines of a process; of a Python that crashed the first ones of what it said
-        # about that.
+        # The last lines of a process; of a Python that crashed the first ones of what
+        # it said about that.
         lines = list(self._tail)
-        crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+        crash = next(
+            (
+                number
+                for number, line in enumerate(lines)
+                if line.startswith("Fatal Python error")
+            ),
+            None,
+        )
         texts = lines[-TAIL:]
         if crash is not None:
-            texts = [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
+            texts = [
+                line
+                for line in lines[crash:]
+                if line and "most recent call first" not in line
+            ][:TAIL]
         if not texts:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.

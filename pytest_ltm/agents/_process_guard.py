@@ -1,12 +1,14 @@
 """Guard: stands between us and a process that an agent is, so that all that it has started ends with it, or with us.
 
-Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it starts the command, which has our
-pipes to itself, and sleeps. When the command ends, or nobody holds the other end of the pipe LIFELINE any more, or the
-parent has died, all descendants are killed, and the guard ends as the command has. Where the command cannot be started,
-the number of the error is written into the pipe READY, which is closed otherwise. -1: there is none.
+Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it
+starts the command, which has our pipes to itself, and sleeps. When the command ends, or
+nobody holds the other end of the pipe LIFELINE any more, or the parent has died, all
+descendants are killed, and the guard ends as the command has. Where the command cannot
+be started, the number of the error is written into the pipe READY, which is closed
+otherwise. -1: there is none.
 
-On Linux orphans become children of the guard, in whatever session they are; elsewhere the command's process group is
-what can be found.
+On Linux orphans become children of the guard, in whatever session they are; elsewhere
+the command's process group is what can be found.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import select
 import signal
 import sys
 
-assert sys.platform != "win32"  # nobody starts it there: job objects and process groups are others
+assert (
+    sys.platform != "win32"
+)  # nobody starts it there: job objects and process groups are others
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _IS_LINUX = sys.platform == "linux"
 
@@ -37,8 +41,17 @@ def _start_command(command: list[str], ready: int) -> int:
         return child
     try:
         os.setpgid(0, 0)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # what is ignored here would be ignored there
+        for number in (
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGINT,
+            signal.SIGCHLD,
+            signal.SIGPIPE,
+            signal.SIGXFSZ,
+        ):
+            signal.signal(
+                number, signal.SIG_DFL
+            )  # what is ignored here would be ignored there
         _call_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == guard:
             os.execvp(command[0], command)  # noqa: S606 - as the user says it
@@ -64,7 +77,9 @@ def _reap_children(child: int) -> int | None:
 def _watch_child(child: int, parent: int, lifeline: int, woken: int) -> int:
     """Return how the child has ended, or is about to, because nobody wants it any more."""
     while True:
-        readable, _, _ = select.select([woken] if lifeline < 0 else [lifeline, woken], [], [])
+        readable, _, _ = select.select(
+            [woken] if lifeline < 0 else [lifeline, woken], [], []
+        )
         if woken in readable and signal.SIGTERM in os.read(woken, 512):
             with contextlib.suppress(OSError):
                 os.killpg(child, signal.SIGTERM)
@@ -80,7 +95,10 @@ def _child_pids() -> list[int]:
     me, numbers = os.getpid(), []
     with contextlib.suppress(OSError):
         for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - pathlib would take half of the time to start
-            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+            with (
+                contextlib.suppress(OSError, IndexError),
+                open(f"/proc/{name}/stat", "rb") as file,  # noqa: PTH123
+            ):
                 if int(file.read().rpartition(b")")[2].split()[1]) == me:
                     numbers.append(int(name))
     return numbers

@@ -15,18 +15,34 @@ from pytest_ltm._calls import ModelSpec
 from pytest_ltm._engine.port import Enclosed
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
+from pytest_ltm._model.agent import (
+    CAPABILITIES,
+    Capabilities,
+    Promised,
+    Reply,
+    SeparatesUsers,
+)
 from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import Clock
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
-from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
+from pytest_ltm.agents._capabilities import (
+    capabilities_of,
+    is_prompted,
+    protocol_members,
+    takes_user,
+)
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
 from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
-from pytest_ltm.agents._wrapping import PADDING_CAPABILITIES, Padding, Timing, padded_spec
+from pytest_ltm.agents._wrapping import (
+    PADDING_CAPABILITIES,
+    Padding,
+    Timing,
+    padded_spec,
+)
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
@@ -97,7 +113,11 @@ class MemoryPolicyReader(TokenEstimator):
         """Return the tokens of the exchanges that are seen, the message among them."""
         self._memory.add_message(message)
         self._sizes.append(count_tokens(message))
-        seen = sum(size for position, size in enumerate(self._sizes) if self._memory.can_see(position))
+        seen = sum(
+            size
+            for position, size in enumerate(self._sizes)
+            if self._memory.can_see(position)
+        )
         self._memory.leave(reply)
         self._sizes[-1] += count_tokens(reply)
         return seen, 0
@@ -188,7 +208,11 @@ def is_free(spec: str) -> bool:
         return model is None or is_free(model)
     if kind == "padded":
         return is_free(padded_spec(spec))
-    return kind in EMBEDDED or kind == "human" or (kind == "memory" and model_of(spec) is None)
+    return (
+        kind in EMBEDDED
+        or kind == "human"
+        or (kind == "memory" and model_of(spec) is None)
+    )
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -213,7 +237,9 @@ def profile_of(source: AgentSource) -> Profile:
     if not isinstance(source.given, Timing):
         return _profile_of_given(source)
     profile = _profile_of_given(source.given.model)
-    return replace(profile, capabilities=profile.capabilities | {"TimeAware", "Configured"})
+    return replace(
+        profile, capabilities=profile.capabilities | {"TimeAware", "Configured"}
+    )
 
 
 def _profile_of_given(source: AgentSource) -> Profile:
@@ -229,11 +255,21 @@ def _profile_of_given(source: AgentSource) -> Profile:
     while isinstance(given, functools.partial):
         given = given.func
     if isinstance(given, type):
-        return _make_profile(capabilities_of_class(given), getattr(given, "max_message_tokens", None))
+        return _make_profile(
+            capabilities_of_class(given), getattr(given, "max_message_tokens", None)
+        )
     if source.owned:
-        made = typing.get_type_hints(given).get("return") if inspect.isfunction(given) else None
-        return _make_profile(capabilities_of_class(made) if isinstance(made, type) else frozenset(), None)
-    return _make_profile(capabilities_of(given), getattr(given, "max_message_tokens", None))
+        made = (
+            typing.get_type_hints(given).get("return")
+            if inspect.isfunction(given)
+            else None
+        )
+        return _make_profile(
+            capabilities_of_class(made) if isinstance(made, type) else frozenset(), None
+        )
+    return _make_profile(
+        capabilities_of(given), getattr(given, "max_message_tokens", None)
+    )
 
 
 def _chat_profile(offer: Offer) -> Profile:
@@ -243,10 +279,15 @@ def _chat_profile(offer: Offer) -> Profile:
     whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
     words = whole if context is None else f"the newest {context:,} tokens,"
     return Profile(
-        capabilities=capabilities_of_class(offer.agent), max_message_tokens=longest_message(context),
-        reads=lambda: ChatModelReader(shown, most), policy=f"{words} sent again with each message{_most_out(most)}",
-        answers=FORGETS_NOTHING if context is None else make_reader("window", str(context)), longest_reply=most,
-    )  # fmt: skip
+        capabilities=capabilities_of_class(offer.agent),
+        max_message_tokens=longest_message(context),
+        reads=lambda: ChatModelReader(shown, most),
+        policy=f"{words} sent again with each message{_most_out(most)}",
+        answers=FORGETS_NOTHING
+        if context is None
+        else make_reader("window", str(context)),
+        longest_reply=most,
+    )
 
 
 def capabilities_of_class(agent: type) -> frozenset[str]:
@@ -260,17 +301,28 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
         name
         for name, capability in CAPABILITIES.items()
         if all(map(has, protocol_members(capability)))
-        and (capability is not SeparatesUsers or takes_user(getattr(agent, "reply", None)))
+        and (
+            capability is not SeparatesUsers
+            or takes_user(getattr(agent, "reply", None))
+        )
     )
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:
-    most = limit if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0 else MAX_MESSAGE_TOKENS
+    most = (
+        limit
+        if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0
+        else MAX_MESSAGE_TOKENS
+    )
     return Profile(capabilities=having, max_message_tokens=most)
 
 
 def _most_out(longest_reply: int | None) -> str:
-    return "" if longest_reply is None else f"; out: at most {longest_reply:,} for each reply"
+    return (
+        ""
+        if longest_reply is None
+        else f"; out: at most {longest_reply:,} for each reply"
+    )
 
 
 def _memory_profile(given: Remembering, source: AgentSource) -> Profile:
@@ -279,10 +331,14 @@ def _memory_profile(given: Remembering, source: AgentSource) -> Profile:
 
     other = f"calls for other thinking are left out{_most_out(given.longest_reply)}"
     return Profile(
-        capabilities=REMEMBERS, max_message_tokens=given.longest, reads=lambda: Filled(given.most),
-        policy=f"up to {given.most:,} tokens for each reply; {other}", longest_reply=given.longest_reply,
-        answers=source.make if given.free else FORGETS_NOTHING, brief=given.free,
-    )  # fmt: skip
+        capabilities=REMEMBERS,
+        max_message_tokens=given.longest,
+        reads=lambda: Filled(given.most),
+        policy=f"up to {given.most:,} tokens for each reply; {other}",
+        longest_reply=given.longest_reply,
+        answers=source.make if given.free else FORGETS_NOTHING,
+        brief=given.free,
+    )
 
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
@@ -300,20 +356,35 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
             longest_reply=None,
             brief=False,
         )
-    profile = Profile(capabilities=capabilities_of(source.make()), answers=source.make, brief=True)
+    profile = Profile(
+        capabilities=capabilities_of(source.make()), answers=source.make, brief=True
+    )
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"
         return replace(profile, reads=FullHistoryReader, policy=whole)
     if kind in {"window", "bm25", "forgetful"}:
         memory = make_memory(kind, argument)
-        return replace(profile, reads=lambda: MemoryPolicyReader(memory()), policy="what its memory shows it")
+        return replace(
+            profile,
+            reads=lambda: MemoryPolicyReader(memory()),
+            policy="what its memory shows it",
+        )
     return profile
 
 
-# --- Who answers in a dry run: the embedded reader, at the length at which chat models usually speak.
+# --- Who answers in a dry run: the embedded reader, at the length at which chat models
+# usually speak.
 
-# Tokens of a reply by the kind of its message; filler that asks for a list gets the list.
-TYPICAL = {"say": 25, "ask": 45, "opening": 25, "reset": 25, "filler": 25, "history": 25}
+# Tokens of a reply by the kind of its message; filler that asks for a list gets the
+# list.
+TYPICAL = {
+    "say": 25,
+    "ask": 45,
+    "opening": 25,
+    "reset": 25,
+    "filler": 25,
+    "history": 25,
+}
 _MORE = " and that is all there is to say about it"
 
 
@@ -322,17 +393,32 @@ class CostSimulator:
 
     replaying = False
 
-    def __init__(self, profile: Profile, counter: TokenCounter, clock: Clock, *, assumed: int | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        counter: TokenCounter,
+        clock: Clock,
+        *,
+        assumed: int | None = None,
+    ) -> None:
         """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
         self._assumed, self._longest = assumed, profile.longest_reply
-        self.capabilities, self.max_message_tokens = Capabilities(profile.capabilities), profile.max_message_tokens
+        self.capabilities, self.max_message_tokens = (
+            Capabilities(profile.capabilities),
+            profile.max_message_tokens,
+        )
         self.agent: Any = profile.answers()
         """What answers."""
         self.uses: dict[int, TokenUse] = {}
         """What each reply would take, by exchange."""
         self.told = self.retold = 0
         """Exchanges that it is told, and that it is told again after questions asked alone."""
-        self._brief, self._reads, self._counter, self._clock = profile.brief, profile.reads(), counter, clock
+        self._brief, self._reads, self._counter, self._clock = (
+            profile.brief,
+            profile.reads(),
+            counter,
+            clock,
+        )
 
     def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
         """Return None: nothing is recorded."""
@@ -344,18 +430,31 @@ class CostSimulator:
     def ready(self, by: str) -> None:
         """Need nothing."""
 
-    def reply(self, message: events.MessageSent, enclosed: Enclosed | None = None) -> events.ReplyReceived:
+    def reply(
+        self, message: events.MessageSent, enclosed: Enclosed | None = None
+    ) -> events.ReplyReceived:
         """Return a reply of typical length, and note what it would take."""
         self._tell_time()
         if is_prompted(self.agent):
             self.agent.prompt(() if enclosed is None else enclosed.prompts)
-        replies = getattr(self.agent, "answer_alone", self.agent.reply) if message.alone else self.agent.reply
+        replies = (
+            getattr(self.agent, "answer_alone", self.agent.reply)
+            if message.alone
+            else self.agent.reply
+        )
         given: str | Reply = replies(message.text)
-        text, answers = given.text if isinstance(given, Reply) else given, answers_of(message.text)
+        text, answers = (
+            given.text if isinstance(given, Reply) else given,
+            answers_of(message.text),
+        )
         if self._assumed is not None:
             text = _stretch_reply(text, self._assumed)
         elif not self._brief:
-            text = _stretch_reply(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
+            text = (
+                _stretch_reply(text, TYPICAL[message.kind])
+                if answers is None
+                else reply_of(answers)
+            )
         tokens = self._counter.count(text)
         if self._longest is not None and tokens > self._longest:
             text = text[: len(text) * self._longest // tokens]
@@ -363,11 +462,15 @@ class CostSimulator:
         if message.alone:
             asked, cached = self._reads.ask_alone(message.text)
             # One that can do neither is told everything again, and pays for it.
-            self.retold += self.told * (not (self.capabilities.leaves_no_trace or self.capabilities.rewinds))
+            self.retold += self.told * (
+                not (self.capabilities.leaves_no_trace or self.capabilities.rewinds)
+            )
         else:
             asked, cached = self._reads.ask(message.text, text)
             self.told += 1
-        self.uses[message.exchange] = TokenUse(messages=1, tokens_in=asked, cached=cached, tokens_out=tokens)
+        self.uses[message.exchange] = TokenUse(
+            messages=1, tokens_in=asked, cached=cached, tokens_out=tokens
+        )
         return events.ReplyReceived(exchange=message.exchange, text=text, tokens=tokens)
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -394,4 +497,8 @@ class CostSimulator:
 
 def _stretch_reply(reply: str, tokens: int) -> str:
     missing = tokens - count_tokens(reply)
-    return reply if missing <= 0 else reply + "," + _MORE * (missing // count_tokens(_MORE))
+    return (
+        reply
+        if missing <= 0
+        else reply + "," + _MORE * (missing // count_tokens(_MORE))
+    )

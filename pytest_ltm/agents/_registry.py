@@ -1,6 +1,7 @@
 """Agents by spec: what `--ltm-agent` may say, taken apart, labelled and looked up.
 
-An embedded name, an adapter's name, a YAML file that names either with parameters, or a dotted path.
+An embedded name, an adapter's name, a YAML file that names either with parameters, or a
+dotted path.
 """
 
 from __future__ import annotations
@@ -23,11 +24,29 @@ from msgspec import structs
 from pytest_ltm._calls import KINDS, suggest_provider
 from pytest_ltm._calls.specs import Spec
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, describe_error, did_you_mean
+from pytest_ltm._storage.errors import (
+    AgentError,
+    ConfigurationError,
+    DefinitionError,
+    describe_error,
+    did_you_mean,
+)
 from pytest_ltm._storage.schema import Field, load_packaged_yaml, load_yaml, show_value
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember_secret
-from pytest_ltm.agents._adapt import CONVERSATION_ID_PARAMETER, AgentSource, agent_source, dotted_source, is_keyless
-from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
+from pytest_ltm.agents._adapt import (
+    CONVERSATION_ID_PARAMETER,
+    AgentSource,
+    agent_source,
+    dotted_source,
+    is_keyless,
+)
+from pytest_ltm.agents._controls import (
+    Echo,
+    Silent,
+    make_cost,
+    make_length_bias,
+    make_oracle,
+)
 from pytest_ltm.agents._discovery import find_only_agent, is_module
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.agents._wrapping import make_padded
@@ -42,28 +61,45 @@ READINGS = ("k", "reading.k", "reader")
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 # Specs whose arguments may hold commas themselves, behind another spec.
-_HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
+_HIDDEN_WHOLE = re.compile(
+    r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)"
+)
 
 
 def find_agent(
-    spec: str, *, base: Path | None = None, known: Iterable[str] = (), apart: Processes | None = None
+    spec: str,
+    *,
+    base: Path | None = None,
+    known: Iterable[str] = (),
+    apart: Processes | None = None,
 ) -> AgentSource:
     """Return the source of the agents that an embedded name or a dotted path names.
 
-    `base` is where modules are looked for that are not on `sys.path` (default: the working directory); `known`
-    are names that the caller has tried already, for the message. `apart`: how those of dotted paths are had in
-    processes of their own; None: they are not, whatever a file says. Raises AgentError with a cure.
+    `base` is where modules are looked for that are not on `sys.path` (default: the
+    working directory); `known` are names that the caller has tried already, for the
+    message. `apart`: how those of dotted paths are had in processes of their own; None:
+    they are not, whatever a file says. Raises AgentError with a cure.
     """
     try:
         return _look_up(spec, base, known, apart)
-    except (OSError, ValueError, OverflowError, RecursionError) as error:  # of paths, addresses, numbers beyond limits
+    except (
+        OSError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # of paths, addresses, numbers beyond limits
         reason = getattr(error, "strerror", None) or describe_error(error)
-        raise AgentError(f"agent {show_value(Spec.parse(spec, role='agent').head)} cannot be used: {reason}") from error
+        raise AgentError(
+            f"agent {show_value(Spec.parse(spec, role='agent').head)} cannot be used: {reason}"
+        ) from error
 
 
-def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processes | None) -> AgentSource:
+def _look_up(
+    spec: str, base: Path | None, known: Iterable[str], apart: Processes | None
+) -> AgentSource:
     name, _, argument = spec.partition(":")
-    # Names of ours first: they mean the same wherever they are given, whatever modules there are.
+    # Names of ours first: they mean the same wherever they are given, whatever modules
+    # there are.
     if name in EMBEDDED:
         try:
             return replace(EMBEDDED[name](argument), embedded=True, kind=name)
@@ -71,7 +107,10 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
             raise AgentError(f"agent {error}") from error
     if name in ADAPTERS:
         try:
-            return replace(ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'")), kind=name)
+            return replace(
+                ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'")),
+                kind=name,
+            )
         except DefinitionError as error:
             raise AgentError(str(error)) from None
     if _FILE.fullmatch(spec):
@@ -85,7 +124,9 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
         return dotted_source(spec, base=base, hint=hint)
     meant = suggest_provider(spec) or _file_hint(spec) or hint
     others = "any other is a dotted path such as mypkg.bot:Bot"
-    raise AgentError(f"unknown agent {spec!r}.{meant} There are {', '.join(names)}; {others}.")
+    raise AgentError(
+        f"unknown agent {spec!r}.{meant} There are {', '.join(names)}; {others}."
+    )
 
 
 def _names_code(spec: str, base: Path | None) -> bool:
@@ -98,9 +139,10 @@ def _names_code(spec: str, base: Path | None) -> bool:
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
 
-    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec; a number behind a comma
-    belongs to the query before it. Raises ConfigurationError for an empty part, and for two agents with one label,
-    given or made by `label_for`.
+    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:`
+    spec; a number behind a comma belongs to the query before it. Raises
+    ConfigurationError for an empty part, and for two agents with one label, given or
+    made by `label_for`.
     """
     specs: list[tuple[str | None, str]] = []
     for value in values:
@@ -113,9 +155,15 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
             )
         for part in [value] if is_whole else _NEXT_SPEC.split(value):
             named = _NAMED.fullmatch(part)
-            specs.append((label_for(named[1]), named[2].strip()) if named else (None, part.strip()))
+            specs.append(
+                (label_for(named[1]), named[2].strip())
+                if named
+                else (None, part.strip())
+            )
             if not specs[-1][1]:
-                raise ConfigurationError(f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC")
+                raise ConfigurationError(
+                    f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC"
+                )
     seen: dict[str, str] = {}
     for label, spec in specs:
         effective = label or label_for(spec)
@@ -139,16 +187,28 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
     for name, text in parse_qsl(query, keep_blank_values=True):
         parts = text.split(",") if name in READINGS and name != "reader" else [text]
         values.setdefault(name, []).extend(parts)
-    several = [name for name, texts in values.items() if name in READINGS and len(texts) > 1]
+    several = [
+        name for name, texts in values.items() if name in READINGS and len(texts) > 1
+    ]
     if not several or head.partition(":")[0] not in {"memory", "store"}:
         return [("", spec)]
-    fixed = [f"{name}={text}" for name, texts in values.items() if name not in several for text in texts]
+    fixed = [
+        f"{name}={text}"
+        for name, texts in values.items()
+        if name not in several
+        for text in texts
+    ]
     return [
         (
-            ".".join(f"{name.removeprefix('reading.').removeprefix('reader')}{text}" for name, text in chosen),
+            ".".join(
+                f"{name.removeprefix('reading.').removeprefix('reader')}{text}"
+                for name, text in chosen
+            ),
             f"{head}?{'&'.join([*fixed, *(f'{name}={text}' for name, text in chosen)])}",
         )
-        for chosen in product(*([(name, text) for text in values[name]] for name in several))
+        for chosen in product(
+            *([(name, text) for text in values[name]] for name in several)
+        )
     ]
 
 
@@ -166,41 +226,66 @@ def _file_hint(spec: str) -> str:
     return f" An agent in a file is named with dots, as in '{module}:{name or 'Bot'}'."
 
 
-# --- The embedded agents, which need no key and no network, and the adapters of agents that are somewhere else.
+# --- The embedded agents, which need no key and no network, and the adapters of agents
+# that are somewhere else.
 
 
 def _make_simple(agent: type, argument: str) -> AgentSource:
     name = agent.__name__.lower()
     if argument:
-        raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+        raise AgentError(
+            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
+        )
     return agent_source(agent, spec=name)
 
 
 def _make_policy(policy: str, argument: str) -> AgentSource:
-    return agent_source(make_reader(policy, argument), spec=f"{policy}:{argument}" if argument else policy)
+    return agent_source(
+        make_reader(policy, argument),
+        spec=f"{policy}:{argument}" if argument else policy,
+    )
 
 
 def _make_cheat(name: str, argument: str) -> AgentSource:
     """Return the source of a cheat of the lab, which no run needs unless one is named."""
-    cheat: AgentSource = importlib.import_module("pytest_ltm._lab.cheat_agents").CHEATS[name](argument)
+    cheat: AgentSource = importlib.import_module("pytest_ltm._lab.cheat_agents").CHEATS[
+        name
+    ](argument)
     return cheat
 
 
 def _make_lazily(module: str, name: str, *given: Any) -> AgentSource:
     """Return what a maker makes, imported only now: every run looks agents up, and needs few of these."""
-    source: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
+    source: AgentSource = getattr(
+        importlib.import_module(f"pytest_ltm.agents.{module}"), name
+    )(*given)
     return source
 
 
 CHEATS = (
-    "dump", "dump-always", "keywords", "candidates", "random", "agree", "nag", "notes", "inject", "recite", "hedge",
-    "fixed", "skips",
-)  # fmt: skip
-# What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing).
+    "dump",
+    "dump-always",
+    "keywords",
+    "candidates",
+    "random",
+    "agree",
+    "nag",
+    "notes",
+    "inject",
+    "recite",
+    "hedge",
+    "fixed",
+    "skips",
+)
+# What stands before the `:` of a spec, and what makes its agents from what stands
+# behind it ("" if nothing).
 #
 # ConfigurationError or AgentError for what it cannot use.
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
-    **{policy: partial(_make_policy, policy) for policy in ("full", "window", "bm25", "forgetful")},
+    **{
+        policy: partial(_make_policy, policy)
+        for policy in ("full", "window", "bm25", "forgetful")
+    },
     "oracle": make_oracle,
     "replay": partial(_make_lazily, "_replay", "replay_source"),
     "length-bias": lambda argument: make_length_bias(argument, find_agent),
@@ -211,20 +296,26 @@ EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     "padded": lambda argument: make_padded(argument, find_agent),
 }
 
-# What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
+# What stands before the `:` of a spec, and what makes agents from what stands behind it
+# and from parameters.
 #
-# The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong one.
+# The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong
+# one.
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "http": lambda url, parameters: _make_lazily(
         "_http", "make_http", f"http:{url}" if url.startswith("//") else url, parameters
     ),
-    "https": lambda url, parameters: _make_lazily("_http", "make_http", f"https:{url}", parameters),
+    "https": lambda url, parameters: _make_lazily(
+        "_http", "make_http", f"https:{url}", parameters
+    ),
     "cmd": partial(_make_lazily, "_command", "make_command"),
     "human": partial(_make_lazily, "_human", "make_human"),
     "mcp": partial(_make_lazily, "_mcp", "make_mcp"),
     **{kind: partial(_make_lazily, "_chat_agent", "make_chat", kind) for kind in KINDS},
     "store": partial(_make_lazily, "_mcp", "make_store"),
-    "ts": lambda argument, parameters: _make_lazily("_chat_agent", "make_timed", argument, parameters, find_agent),
+    "ts": lambda argument, parameters: _make_lazily(
+        "_chat_agent", "make_timed", argument, parameters, find_agent
+    ),
     "memory": partial(_make_lazily, "_memory", "make_memory"),
 }
 
@@ -239,25 +330,32 @@ def describe_adapters() -> list[tuple[str, str]]:
     return list(load_packaged_yaml(__file__, "described.yml")["adapters"].items())
 
 
-# --- Agents from a YAML file: any spec, with parameters, and with environment variables that are named only.
+# --- Agents from a YAML file: any spec, with parameters, and with environment variables
+# that are named only.
 
 _KEYS = ("agent", "parameters", "env", "process")
 
 
 def agent_from_yaml(
-    spec: str, *, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None = None
+    spec: str,
+    *,
+    base: Path | None,
+    find: Callable[[str], AgentSource],
+    apart: Processes | None = None,
 ) -> AgentSource:
     """Return the source of the agents that a YAML file describes.
 
-    The file is looked for in the working directory and in `base`. `find` knows specs without parameters. Raises
-    AgentError that names file and line.
+    The file is looked for in the working directory and in `base`. `find` knows specs
+    without parameters. Raises AgentError that names file and line.
     """
     try:
         bases = [] if base is None else [base]
         places = [Path(spec).expanduser(), *(folder / spec for folder in bases)]
         result = next((place for place in places if place.is_file()), None)
         if result is None:
-            folders = " or ".join(repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *bases]))
+            folders = " or ".join(
+                repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *bases])
+            )
             raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
         return _from_file(load_yaml(result), spec, base, find, apart)
     except DefinitionError as error:
@@ -265,16 +363,28 @@ def agent_from_yaml(
 
 
 def _from_file(
-    file: Field, spec: str, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None
+    file: Field,
+    spec: str,
+    base: Path | None,
+    find: Callable[[str], AgentSource],
+    apart: Processes | None,
 ) -> AgentSource:
     fields = file.mapping(known=_KEYS, required=["agent"])
     agent = fields["agent"].text("the spec of an agent, such as mypkg.bot:Bot")
-    parameters = fields["parameters"] if "parameters" in fields else structs.replace(file, value={}, path="parameters")
+    parameters = (
+        fields["parameters"]
+        if "parameters" in fields
+        else structs.replace(file, value={}, path="parameters")
+    )
     parameters.mapping()
     names, secret = _parse_environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
     kind, _, argument = agent.partition(":")
-    has_path = kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent) and _names_code(agent, base)
+    has_path = (
+        kind not in {*ADAPTERS, *EMBEDDED}
+        and not _FILE.fullmatch(agent)
+        and _names_code(agent, base)
+    )
     own = "process" in fields and fields["process"].boolean()
     if own and not has_path:
         raise fields["process"].fault(
@@ -285,12 +395,18 @@ def _from_file(
     if kind in ADAPTERS:
         field = fields.get("env")
         if field is not None and secret:
-            raise field.fault(f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY].")
+            raise field.fault(
+                f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY]."
+            )
         source = replace(ADAPTERS[kind](argument, parameters), kind=kind)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
-        raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
+        raise fields["agent"].fault(
+            f"{agent!r} is a file again. Write the spec of an agent."
+        )
     elif has_path:
-        given = DottedPath(agent, what="agent", error=AgentError, may_be_module=True).resolve(base)
+        given = DottedPath(
+            agent, what="agent", error=AgentError, may_be_module=True
+        ).resolve(base)
         if isinstance(given, ModuleType):
             given, _ = find_only_agent(given, agent)
         source = agent_source(_bind_parameters(given, parameters, secret), spec=spec)
@@ -303,18 +419,26 @@ def _from_file(
     return source
 
 
-def _parse_environment(field: Field | None) -> tuple[list[str] | dict[str, str], dict[str, str]]:
+def _parse_environment(
+    field: Field | None,
+) -> tuple[list[str] | dict[str, str], dict[str, str]]:
     """Return the names of the variables as written, and the values of those that are given as parameters."""
     if field is None:
         return [], {}
     if isinstance(field.value, dict):
-        named = {key: child.text("the name of a variable") for key, child in field.mapping().items()}
+        named = {
+            key: child.text("the name of a variable")
+            for key, child in field.mapping().items()
+        }
         secret = {key: _variable_name(name, field) for key, name in named.items()}
         # So that they are redacted wherever they turn up.
         for key in filter(is_secret_name, named):
             remember_secret(named[key], secret[key])
         return named, secret
-    names = [item.text("the name of a variable") for item in field.items("names of environment variables")]
+    names = [
+        item.text("the name of a variable")
+        for item in field.items("names of environment variables")
+    ]
     for name in names:
         _variable_name(name, field)
     return names, {}
@@ -329,7 +453,9 @@ def _variable_name(name: str, field: Field) -> str:
     return value
 
 
-def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]) -> object:
+def _bind_parameters(
+    given: object, parameters: Field, secret: Mapping[str, str]
+) -> object:
     """Return a class, factory or function with its parameters; an object has none.
 
     DefinitionError says which parameter is unknown or missing, where Python can tell.
@@ -339,14 +465,20 @@ def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]
         return given
     if not callable(given) or (hasattr(given, "reply") and not isinstance(given, type)):
         kind = type(given).__name__
-        raise parameters.fault(f"a {kind} object is made already, so it takes none. Name its class or a factory.")
+        raise parameters.fault(
+            f"a {kind} object is made already, so it takes none. Name its class or a factory."
+        )
     bound = partial(given, **values)
     try:
         signature = inspect.signature(given)
     except (TypeError, ValueError):  # built in C: calling it will tell
         return bound
-    named = {name: one for name, one in signature.parameters.items() if one.kind in _BY_NAME}
-    takes_any = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+    named = {
+        name: one for name, one in signature.parameters.items() if one.kind in _BY_NAME
+    }
+    takes_any = any(
+        one.kind is one.VAR_KEYWORD for one in signature.parameters.values()
+    )
     who = getattr(given, "__name__", type(given).__name__)
     if unknown := [name for name in values if name not in named and not takes_any]:
         there = f"It takes {', '.join(named)}." if named else "It takes none."
@@ -355,7 +487,9 @@ def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]
             place = parameters.child(unknown[0])
         raise place.fault(f"{who} has no parameter {unknown[0]!r}.{hint} {there}")
     needed = {name for name, one in named.items() if one.default is one.empty}
-    missing = [name for name in named if name in needed - {CONVERSATION_ID_PARAMETER, *values}]
+    missing = [
+        name for name in named if name in needed - {CONVERSATION_ID_PARAMETER, *values}
+    ]
     if missing and isinstance(given, type):
         raise parameters.fault(f"{who} needs {', '.join(map(repr, missing))} as well.")
     return bound

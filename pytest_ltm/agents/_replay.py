@@ -24,7 +24,14 @@ from pytest_ltm._model.filler import is_cut
 from pytest_ltm._model.simulated_user import UserQuestion
 from pytest_ltm._model.transcript import Count
 from pytest_ltm._storage.disk import open_regular, read_regular
-from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
+from pytest_ltm._storage.errors import (
+    AgentError,
+    AgentFault,
+    ConfigurationError,
+    LtmError,
+    UserError,
+    did_you_mean,
+)
 from pytest_ltm.agents._adapt import AgentSource, grant_capabilities
 from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
@@ -35,7 +42,9 @@ _AROUND, _MIDDLE = 40, 200
 _WORDS = 2_000
 
 
-def nearest_message(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str | None:
+def nearest_message(
+    messages: Sequence[tuple[str, str]], speaker: str, message: str
+) -> str | None:
     """Return the recorded message that shares most words with this one, of the same speaker if it said anything."""
     own = [text for by, text in messages if by == speaker]
     wanted = frozenset(message[:_WORDS].split())
@@ -50,7 +59,9 @@ def nearest_message(messages: Sequence[tuple[str, str]], speaker: str, message: 
 def _count_equal(one: str, other: str) -> int:
     """Return how many characters two texts have in common at the beginning."""
     pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+    return next(
+        (number for number, (a, b) in pairs if a != b), min(len(one), len(other))
+    )
 
 
 def text_difference(recorded: str, now: str) -> str:
@@ -59,7 +70,10 @@ def text_difference(recorded: str, now: str) -> str:
     after = _count_equal(recorded[before:][::-1], now[before:][::-1])
     lines = []
     for sign, text in (("-", recorded), ("+", now)):
-        start, end = max(0, before - _AROUND), min(len(text), len(text) - after + _AROUND)
+        start, end = (
+            max(0, before - _AROUND),
+            min(len(text), len(text) - after + _AROUND),
+        )
         shown = text[start:end]
         if len(shown) > 2 * _AROUND + _MIDDLE:
             shown = f"{shown[: _AROUND + _MIDDLE]} … {shown[-_AROUND:]}"
@@ -68,7 +82,8 @@ def text_difference(recorded: str, now: str) -> str:
     return "\n".join(lines)
 
 
-# --- Recordings: which journal `replay:ARGUMENT` names, and which of a run's journals belongs to a conversation.
+# --- Recordings: which journal `replay:ARGUMENT` names, and which of a run's journals
+# belongs to a conversation.
 
 LTM_DIR = ".ltm"
 _FEW = 6
@@ -87,7 +102,9 @@ class Recordings(Struct, frozen=True):
         """The one journal; AgentError if there are several."""
         if len(self.by_place) > 1:
             places = _join_some_places(self.by_place)
-            raise AgentError(f"agent 'replay:{self.argument}' holds several conversations: {places}")
+            raise AgentError(
+                f"agent 'replay:{self.argument}' holds several conversations: {places}"
+            )
         return next(iter(self.by_place.values()))
 
     def journal_in(self, conversation: str) -> Path:
@@ -111,7 +128,9 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     A run of several agents is followed by `/LABEL` of the one that is wanted.
     """
     if not argument:
-        raise AgentError("agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal")
+        raise AgentError(
+            "agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal"
+        )
     path = Path(argument)
     # A path comes before a run's id: what somebody can see is what they mean.
     for file in (path, path / JOURNAL):
@@ -119,8 +138,14 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
             return Recordings(argument, path, {"": file})
     runs = ltm_dir or Path(LTM_DIR)
     recording, slash, label = argument.rpartition("/")
-    is_id = recording == LATEST or (Path(recording).name == recording and (runs / "runs" / recording).is_dir())
-    if path.is_dir() or not slash or not (is_id or any(Path(recording).glob(f"*/{JOURNAL}"))):
+    is_id = recording == LATEST or (
+        Path(recording).name == recording and (runs / "runs" / recording).is_dir()
+    )
+    if (
+        path.is_dir()
+        or not slash
+        or not (is_id or any(Path(recording).glob(f"*/{JOURNAL}")))
+    ):
         return _of_run(argument, _recording_folder(argument, argument, runs), None)
     return _of_run(argument, _recording_folder(argument, recording, runs), label)
 
@@ -131,21 +156,27 @@ def resolve_latest(spec: str, ltm_dir: Path) -> str:
     recording, slash, label = argument.partition("/")
     if (kind, recording) != ("replay", LATEST) or Path(argument).exists():
         return spec
-    return f"{kind}:{_recording_folder(argument, recording, ltm_dir).name}{slash}{label}"
+    return (
+        f"{kind}:{_recording_folder(argument, recording, ltm_dir).name}{slash}{label}"
+    )
 
 
 def _recording_folder(argument: str, text: str, ltm_dir: Path) -> Path:
     try:
         return find_run(text, ltm_dir)
     except ConfigurationError as error:
-        raise AgentError(f"agent 'replay:{argument}': cannot be read: it is not a file, and {error}") from error
+        raise AgentError(
+            f"agent 'replay:{argument}': cannot be read: it is not a file, and {error}"
+        ) from error
 
 
 def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
     paths = conversations_in(run, JOURNAL)
     labels = sorted({name.agent for name in paths})
     if not labels:
-        raise AgentError(f"agent 'replay:{argument}': {run} holds no recorded conversation")
+        raise AgentError(
+            f"agent 'replay:{argument}': {run} holds no recorded conversation"
+        )
     if label is None and len(labels) > 1:
         raise AgentError(
             f"agent 'replay:{argument}': {run} holds the replies of several agents: {', '.join(labels)}. "
@@ -154,13 +185,21 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
     wanted = labels[0] if label is None else label
     if wanted not in labels:
         hint = did_you_mean(wanted, labels)
-        raise AgentError(f"agent 'replay:{argument}': {run} has no agent {wanted!r}.{hint} It has {', '.join(labels)}")
-    return Recordings(argument, run, {name.place: path for name, path in paths.items() if name.agent == wanted})
+        raise AgentError(
+            f"agent 'replay:{argument}': {run} has no agent {wanted!r}.{hint} It has {', '.join(labels)}"
+        )
+    return Recordings(
+        argument,
+        run,
+        {name.place: path for name, path in paths.items() if name.agent == wanted},
+    )
 
 
 def _join_some_places(places: Iterable[str]) -> str:
     names = sorted(places)
-    return ", ".join(names[:_FEW]) + f" and {len(names) - _FEW} more" * (len(names) > _FEW)
+    return ", ".join(names[:_FEW]) + f" and {len(names) - _FEW} more" * (
+        len(names) > _FEW
+    )
 
 
 # --- Replaying a published master log, as near as its texts allow.
@@ -172,8 +211,9 @@ _MESSAGE, _REPLY, _FILLER, _FILLER_REPLY = 0, 4, 3, 5
 class MasterLogReplay(Announced):
     """Gives the replies of a published master log: exact texts first, else the nearest of the same test.
 
-    Each recorded exchange is handed out once, equal texts in the order of the recording. Filler of our own is answered
-    as it asks for; opening and reset messages are acknowledged.
+    Each recorded exchange is handed out once, equal texts in the order of the
+    recording. Filler of our own is answered as it asks for; opening and reset messages
+    are acknowledged.
     """
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
@@ -197,7 +237,8 @@ class MasterLogReplay(Announced):
         """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
         left = self._left.get(self._speaker, [])
         messages = [text for text, _ in left]
-        # Exact texts first: many messages of one test differ in a word, and the nearest may be another one.
+        # Exact texts first: many messages of one test differ in a word, and the nearest
+        # may be another one.
         if message in messages:
             return left.pop(messages.index(message))[1]
         answers = answers_of(message)
@@ -212,7 +253,8 @@ class MasterLogReplay(Announced):
 
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
-# A message of the longest that a recorded agent took, where that is not recorded; characters of one in an error.
+# A message of the longest that a recorded agent took, where that is not recorded;
+# characters of one in an error.
 _MOST, _SHOWN = 4096, 200
 
 
@@ -223,12 +265,20 @@ class JournalReplay(Announced):
         """`digest`: of the journal, for the fingerprint."""
         header = record.header
         agent = None if header is None else header.agent
-        self._configuration = {"replayed": "" if header is None else header.agent_fingerprint, "journal": digest}
+        self._configuration = {
+            "replayed": "" if header is None else header.agent_fingerprint,
+            "journal": digest,
+        }
         self._messages = [(each.by, each.text) for each in record.messages.values()]
         """Speaker and text of each message, in their order."""
-        self._fillers = {each.text for each in record.messages.values() if each.kind == "filler"}
+        self._fillers = {
+            each.text for each in record.messages.values() if each.kind == "filler"
+        }
         self._numbers = list(record.messages)
-        self._given = [record.replies.get(number) or record.faults.get(number) for number in record.messages]
+        self._given = [
+            record.replies.get(number) or record.faults.get(number)
+            for number in record.messages
+        ]
         self._places: dict[tuple[str, str], list[int]] = {}
         for place, said in enumerate(self._messages):
             self._places.setdefault(said, []).append(place)
@@ -240,10 +290,21 @@ class JournalReplay(Announced):
         """The place of the message that was said last."""
         self._unshown: int | None = None
         """The same, until what the memory did for it has been asked for."""
-        told = {"AcceptsHistory"} if any(each.told for each in record.transcript) else set()
-        self.max_message_tokens = (0 if agent is None else agent.max_message_tokens) or _MOST
+        told = (
+            {"AcceptsHistory"}
+            if any(each.told for each in record.transcript)
+            else set()
+        )
+        self.max_message_tokens = (
+            0 if agent is None else agent.max_message_tokens
+        ) or _MOST
         # What is saved is a number of its own, whatever the recorded agent saved.
-        grant_capabilities(self, told.union(() if agent is None else agent.capabilities) - {"Checkpointable"}, None)
+        grant_capabilities(
+            self,
+            told.union(() if agent is None else agent.capabilities)
+            - {"Checkpointable"},
+            None,
+        )
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -281,11 +342,21 @@ class JournalReplay(Announced):
         self._last = self._unshown = place
         given = self._given[place]
         if given is None:
-            raise AgentFault("the recording ends with this message: nobody replied any more")
+            raise AgentFault(
+                "the recording ends with this message: nobody replied any more"
+            )
         if isinstance(given, events.Fault):
             raise AgentFault(given.text, fatal=given.fatal)
         spent = given.usage is not None or given.cost_usd is not None  # then, not now
-        return Reply(given.text, given.usage, given.cost_usd, spent, given.finish_reason, given.thoughts, given.mishaps)
+        return Reply(
+            given.text,
+            given.usage,
+            given.cost_usd,
+            spent,
+            given.finish_reason,
+            given.thoughts,
+            given.mishaps,
+        )
 
     def _accept(self, message: str, reply: str, user: str = "") -> None:
         """Take filler or history in; nothing to remember."""
@@ -301,16 +372,25 @@ class JournalReplay(Announced):
         held: dict[int, list[str]] = {}
         for number, rank in given.places:
             if number in self._numbers:
-                held.setdefault(rank, []).append(self._messages[self._numbers.index(number)][1])
+                held.setdefault(rank, []).append(
+                    self._messages[self._numbers.index(number)][1]
+                )
         ranked = enumerate(given.retrieved or (), start=1)
-        return ["\n".join([text, *held.get(rank, ())]) if is_cut(text) else text for rank, text in ranked]
+        return [
+            "\n".join([text, *held.get(rank, ())]) if is_cut(text) else text
+            for rank, text in ranked
+        ]
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         """Return what the agent's memory did up to the recorded reply, as far as it is told in full."""
         place, self._unshown = self._unshown, None
         given = None if place is None else self._given[place]
         done = given.memory if isinstance(given, events.ReplyReceived) else ()
-        return [(one.what, one.record, one.text) for one in done if one.text is not None or one.what == "deleted"]
+        return [
+            (one.what, one.record, one.text)
+            for one in done
+            if one.text is not None or one.what == "deleted"
+        ]
 
     def _in_context(self) -> list[str]:
         """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
@@ -319,7 +399,11 @@ class JournalReplay(Announced):
             return []
         retrieved = {number for number, _ in given.places}
         earlier = zip(self._numbers[: self._last], self._messages, strict=False)
-        return [text for number, (by, text) in earlier if by == speaker and number not in retrieved]
+        return [
+            text
+            for number, (by, text) in earlier
+            if by == speaker and number not in retrieved
+        ]
 
     def _reset(self) -> None:
         self._taken = 0
@@ -329,7 +413,11 @@ class JournalReplay(Announced):
         if (self._speaker, text) in self._places:
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{who}. {WAY_OUT}"
         near = nearest_message(self._messages, self._speaker, text)
-        shown = None if near is None else f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
+        shown = (
+            None
+            if near is None
+            else f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
+        )
         diff = shown or "Nothing is recorded"
         if not self._speaker and near in self._fillers:
             return (
@@ -352,7 +440,11 @@ def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
         with _readable(path, "log"):
             # Not splitlines: a text may hold U+2028.
             lines = read_regular(path).decode().replace("\r\n", "\n").split("\n")
-            logged = [event for event in map(json.loads, filter(None, lines)) if isinstance(event, dict)]
+            logged = [
+                event
+                for event in map(json.loads, filter(None, lines))
+                if isinstance(event, dict)
+            ]
         return MasterLogReplay(logged)
     with _readable(path):
         digest = hashlib.sha256(read_regular(path)).hexdigest()
@@ -378,33 +470,47 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
         with _readable(f"agent 'replay:{argument}': {path}"):
             open_regular(path).close()
     return AgentSource(
-        lambda: replay_agent(recordings.only_journal), spec=f"replay:{argument}", kind="replay", owned=True,
-        given=JournalReplay, at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
-    )  # fmt: skip
+        lambda: replay_agent(recordings.only_journal),
+        spec=f"replay:{argument}",
+        kind="replay",
+        owned=True,
+        given=JournalReplay,
+        at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
+    )
 
 
 class RecordedUsers:
     """What the models of simulated users said in the recording that a conversation is played with; read when needed."""
 
-    def __init__(self, argument: str, folder: Path, ltm_dir: Path | None = None) -> None:
+    def __init__(
+        self, argument: str, folder: Path, ltm_dir: Path | None = None
+    ) -> None:
         self._argument, self._folder, self._ltm_dir = argument, folder, ltm_dir
 
     def __call__(self, example: str, question: UserQuestion) -> events.UserModelAsked:
         """Return the reply to that very question; UserError if it is not recorded."""
-        user_model_asked = self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
+        user_model_asked = self._playback.reply(
+            events.UserModelAsked, example, question.digest, question.vote
+        )
         if user_model_asked is None:
-            raise UserError(f"the recording does not hold what this simulated user says next. {WAY_OUT}")
+            raise UserError(
+                f"the recording does not hold what this simulated user says next. {WAY_OUT}"
+            )
         return user_model_asked
 
     @cached_property
     def _playback(self) -> Playback:
-        path = find_recordings(self._argument, self._ltm_dir).journal_in(self._folder.name)
+        path = find_recordings(self._argument, self._ltm_dir).journal_in(
+            self._folder.name
+        )
         return Playback.open_playback(path) or Playback(ConversationRecord(), ())
 
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
     """Return how much of the replies counted in the recording of `replay:ARGUMENT`; AgentError if there is none."""
-    plan = _first_event(next(iter(find_recordings(argument, ltm_dir).by_place.values()))).get("plan")
+    plan = _first_event(
+        next(iter(find_recordings(argument, ltm_dir).by_place.values()))
+    ).get("plan")
     return cast("Count", plan.get("count", "all")) if isinstance(plan, dict) else "all"
 
 
@@ -415,7 +521,9 @@ def _first_event(path: Path) -> dict[str, Any]:
     if data is None:
         raise AgentError(f"nothing is recorded in {path}")
     if not isinstance(data, dict):
-        raise AgentError(f"{path}: not a journal of JSON lines: its first line is not an object")
+        raise AgentError(
+            f"{path}: not a journal of JSON lines: its first line is not an object"
+        )
     return data
 
 

@@ -1,6 +1,7 @@
 """AgentApart: agents that dotted paths name, each in a process of its own, which speaks as the process of `cmd:` does.
 
-The process is a fresh interpreter that runs `_subprocess_main.py`; nothing of what is named is imported here.
+The process is a fresh interpreter that runs `_subprocess_main.py`; nothing of what is
+named is imported here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from pytest_ltm._model.agent import Apart, Capabilities, Promised, Reply, Usage
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redact_secrets
-from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant_capabilities, is_keyless
+from pytest_ltm.agents._adapt import (
+    AgentSource,
+    AgentUnavailable,
+    grant_capabilities,
+    is_keyless,
+)
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 # With our sys.path, so that the module is found where it would be found here.
@@ -44,17 +50,26 @@ class Processes(Struct, frozen=True, kw_only=True):
     hidden: str | None = None
     """The folder that they cannot read, where the kernel can keep them from it."""
 
-    def source(self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None) -> AgentSource:
+    def source(
+        self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None
+    ) -> AgentSource:
         """Return the source of the agents that a dotted path names, or a file with one.
 
-        AgentError if a process says that there are none, or none that can be had there. One that says nothing will be
-        told of by the conversations.
+        AgentError if a process says that there are none, or none that can be had there.
+        One that says nothing will be told of by the conversations.
         """
-        where = _Where(spec, None if base is None else str(base), settings is not None, self)
+        where = _Where(
+            spec, None if base is None else str(base), settings is not None, self
+        )
         return AgentSource(
-            lambda: AgentApart(where), spec=spec, owned=True, settings=settings, apart=True,
-            given=where.promised_capabilities() if self.look else None, at=partial(AgentApart, where),
-        )  # fmt: skip
+            lambda: AgentApart(where),
+            spec=spec,
+            owned=True,
+            settings=settings,
+            apart=True,
+            given=where.promised_capabilities() if self.look else None,
+            at=partial(AgentApart, where),
+        )
 
 
 class _Where(Struct, frozen=True):
@@ -71,18 +86,27 @@ class _Where(Struct, frozen=True):
     def begin(self, **more: Any) -> dict[str, Any]:
         """Return the first request."""
         how = {"jump": self.how.jump, "hidden": self.how.hidden}
-        return {"agent": self.spec, "base": self.base, "is_file": self.is_file, **how, **more}
+        return {
+            "agent": self.spec,
+            "base": self.base,
+            "is_file": self.is_file,
+            **how,
+            **more,
+        }
 
     def promised_capabilities(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
         process, request = self.started(), self.begin(look=True, keyless=is_keyless())
-        ask = partial(process.ask, request, wanted="named", seconds=_own_limit(self.how.limit))
+        ask = partial(
+            process.ask, request, wanted="named", seconds=_own_limit(self.how.limit)
+        )
         try:
             answer = call_within(self.how.limit, ask)
         except (OutOfStep, OutOfTime):
             return None
         finally:
-            # Killed first: one that is still importing does not see that its stdin is closed.
+            # Killed first: one that is still importing does not see that its stdin is
+            # closed.
             process.kill()
             process.close()
         if "error" in answer:
@@ -98,8 +122,9 @@ def _own_limit(limit: float | None) -> float | None:
 class AgentApart(Apart):
     """Stands for the agent of one conversation, and has the capabilities that it has.
 
-    Its process is started at once; one that has ended is followed by another where the conversation can be told or
-    loaded again. Raises Refused if the agent cannot be made.
+    Its process is started at once; one that has ended is followed by another where the
+    conversation can be told or loaded again. Raises Refused if the agent cannot be
+    made.
     """
 
     def __init__(self, where: _Where, folder: Path | None = None) -> None:
@@ -110,7 +135,11 @@ class AgentApart(Apart):
         having = self._capabilities = Capabilities(made["made"])
         self._configured: Mapping[str, Any] = made["configuration"]
         self.near_misses = made["near_misses"]
-        grant_capabilities(self, having, made["max_message_tokens"] if "LimitsMessages" in having else None)
+        grant_capabilities(
+            self,
+            having,
+            made["max_message_tokens"] if "LimitsMessages" in having else None,
+        )
         if "Stateless" in having:
             self.stateless = True
 
@@ -142,7 +171,9 @@ class AgentApart(Apart):
         return self._replied({"message": message, "alone": True})
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        return self._replied({"message": message, "images": [_encode_bytes(one) for one in images]})
+        return self._replied(
+            {"message": message, "images": [_encode_bytes(one) for one in images]}
+        )
 
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
@@ -151,7 +182,9 @@ class AgentApart(Apart):
         self._asked({"reset": True}, "ok")
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        return self._replied({"accept": {"message": message, "reply": reply, "user": user}})
+        return self._replied(
+            {"accept": {"message": message, "reply": reply, "user": user}}
+        )
 
     def _save(self) -> bytes:
         return base64.b64decode(self._asked({"save": True}, "state")["state"])
@@ -198,11 +231,14 @@ class AgentApart(Apart):
         self._process = self._where.started(None if folder is None else folder / STDERR)
         try:
             answer = self._process.ask(
-                self._where.begin(folder=None if folder is None else str(folder)), wanted="made",
+                self._where.begin(folder=None if folder is None else str(folder)),
+                wanted="made",
                 seconds=_own_limit(self._where.how.limit),
-            )  # fmt: skip
+            )
         except OutOfStep as error:
-            raise AgentUnavailable(f"agent {self._where.spec!r} could not be made: its process {error}") from None
+            raise AgentUnavailable(
+                f"agent {self._where.spec!r} could not be made: its process {error}"
+            ) from None
         if "error" in answer:
             self._process.kill()
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
@@ -210,17 +246,22 @@ class AgentApart(Apart):
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
-        # It has ended on an earlier call; the caller loads or tells it again what it knew.
+        # It has ended on an earlier call; the caller loads or tells it again what it
+        # knew.
         if self._process is None or self._process.killed:
             self._begun()
         assert self._process is not None
         if self._now:
             request["clock"] = self._now
         try:
-            answer = self._process.ask(request, wanted=wanted, seconds=_own_limit(self._where.how.limit))
+            answer = self._process.ask(
+                request, wanted=wanted, seconds=_own_limit(self._where.how.limit)
+            )
         except OutOfStep as error:
             fatal = not self._capabilities.restorable
-            raise AgentFault(f"its process {error}", fatal=fatal, interrupted=True) from None
+            raise AgentFault(
+                f"its process {error}", fatal=fatal, interrupted=True
+            ) from None
         if "error" not in answer:
             return answer
         raised, told = _remote_cause(answer), answer["fault"]
@@ -228,7 +269,10 @@ class AgentApart(Apart):
             raise raised
         # An adapter's own word, as it is.
         fault = AgentFault(answer["error"], fatal=told["fatal"])
-        fault.refused, fault.usage = told["refused"], None if told["usage"] is None else Usage(**told["usage"])
+        fault.refused, fault.usage = (
+            told["refused"],
+            None if told["usage"] is None else Usage(**told["usage"]),
+        )
         raise fault from raised
 
 
@@ -243,8 +287,15 @@ class Traceback(Exception):
 def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:
     """Return an exception of the name that it had there, with the traceback as its cause."""
     name, passing = answer["type"], answer["passing"]
-    error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(answer["error"])
-    error.passing, error.lost = None if passing is None else Trouble(*passing), answer["lost"]
+    error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(
+        answer["error"]
+    )
+    error.passing, error.lost = (
+        None if passing is None else Trouble(*passing),
+        answer["lost"],
+    )
     if answer["traceback"]:
-        error.__cause__ = Traceback(redact_secrets(f"in the agent's process\n{answer['traceback']}"))
+        error.__cause__ = Traceback(
+            redact_secrets(f"in the agent's process\n{answer['traceback']}")
+        )
     return error

@@ -1,6 +1,7 @@
 """Child: what runs in the process of an agent that has one, between the pipes and the agent (see `_subprocess_agent`).
 
-The pipes are taken out of the agent's reach first: what it prints goes to stderr, and its stdin is empty.
+The pipes are taken out of the agent's reach first: what it prints goes to stderr, and
+its stdin is empty.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage, check_operations
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm.agents._adapt import AgentSource, allow_missing_keys, capabilities_of, dotted_source
+from pytest_ltm.agents._adapt import (
+    AgentSource,
+    allow_missing_keys,
+    capabilities_of,
+    dotted_source,
+)
 from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
@@ -71,7 +77,9 @@ class _Child:
     def answer(self, request: dict[str, Any]) -> bytes:
         """Return the answer to a request, JSON, which may tell an error."""
         try:
-            given = self._begin(request) if "agent" in request else self._answer(request)
+            given = (
+                self._begin(request) if "agent" in request else self._answer(request)
+            )
             return json.dumps(given).encode()
         except BaseException as error:  # noqa: BLE001 - also what ends a process: that would take the memory along
             return json.dumps(_error_fields(error, self._hidden)).encode()
@@ -81,8 +89,13 @@ class _Child:
         if hidden is not None and not request.get("look") and can_hide_folders():
             self._hidden = Path(hidden).resolve()
             hide_folder(self._hidden)
-        spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
-        with allow_missing_keys() if request.get("keyless") else contextlib.nullcontext():
+        spec, base = (
+            request["agent"],
+            None if request["base"] is None else Path(request["base"]),
+        )
+        with (
+            allow_missing_keys() if request.get("keyless") else contextlib.nullcontext()
+        ):
             if not request["is_file"]:
                 source = dotted_source(spec, base=base)
             else:  # imported only here, as each conversation waits for imports
@@ -94,9 +107,14 @@ class _Child:
             from pytest_ltm.agents._profile import profile_of
 
             profile = profile_of(source)
-            return {"named": sorted(profile.capabilities), "max_message_tokens": profile.max_message_tokens}
+            return {
+                "named": sorted(profile.capabilities),
+                "max_message_tokens": profile.max_message_tokens,
+            }
         folder = request["folder"]
-        agent = self._agent = source.make(folder=None if folder is None else Path(folder))
+        agent = self._agent = source.make(
+            folder=None if folder is None else Path(folder)
+        )
         source.settings = None  # the other side knows them
         return {
             "made": sorted(capabilities_of(agent)),
@@ -106,15 +124,20 @@ class _Child:
         }
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        answer = next(answer for kind, answer in self._ANSWERS.items() if kind in request)
+        answer = next(
+            answer for kind, answer in self._ANSWERS.items() if kind in request
+        )
         clock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._jump and "clock" in request:
             import time_machine
 
-            clock = time_machine.travel(datetime.fromisoformat(request["clock"]), tick=True)
+            clock = time_machine.travel(
+                datetime.fromisoformat(request["clock"]), tick=True
+            )
         with clock, self._errors.collected():
             fields = answer(self, request)
-        # Only with what a message or an exchange took: other answers have no field for it.
+        # Only with what a message or an exchange took: other answers have no field for
+        # it.
         if reply := fields.get("reply"):
             reply["mishaps"] = [*reply["mishaps"], *map(asdict, self._errors.take())]
         return fields
@@ -126,17 +149,29 @@ class _Child:
         elif images:
             given = self._call("reply_with_images", request["message"], images)
         else:
-            given = self._call("reply", request["message"], **user_kwargs(request["user"]))
+            given = self._call(
+                "reply", request["message"], **user_kwargs(request["user"])
+            )
         # A mere text is checked on the other side.
         is_text = type(given) is str and len(given) <= foreign.LONGEST_REPLY
-        return {"reply": to_builtins(Reply(given) if is_text else foreign.check_reply(given, _refuse))}
+        return {
+            "reply": to_builtins(
+                Reply(given) if is_text else foreign.check_reply(given, _refuse)
+            )
+        }
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         told = request["accept"]
-        given = self._call("accept", told["message"], told["reply"], **user_kwargs(told["user"]))
+        given = self._call(
+            "accept", told["message"], told["reply"], **user_kwargs(told["user"])
+        )
         if isinstance(given, Usage):
             given = Reply("", foreign.check_usage(given, _refuse))
-        took = foreign.check_reply(given, _refuse) if isinstance(given, Reply) else Reply("")
+        took = (
+            foreign.check_reply(given, _refuse)
+            if isinstance(given, Reply)
+            else Reply("")
+        )
         return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -148,11 +183,17 @@ class _Child:
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         given = self._call("count_tokens", request["count"])
         if not foreign.is_count(given):
-            raise AgentFault(f"it counted {foreign.shown(given)} tokens; count_tokens() returns a whole number")
+            raise AgentFault(
+                f"it counted {foreign.shown(given)} tokens; count_tokens() returns a whole number"
+            )
         return {"tokens": int(given)}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
-        closing = (name for name in ("aclose", "close") if accepts_arguments(getattr(self._agent, name, None), 0))
+        closing = (
+            name
+            for name in ("aclose", "close")
+            if accepts_arguments(getattr(self._agent, name, None), 0)
+        )
         try:
             return self._done(name) if (name := next(closing, "")) else _OK
         finally:
@@ -171,33 +212,54 @@ class _Child:
             raise AgentFault(FORK_MESSAGE, fatal=True)
         process = os.getpid()
         try:
-            return self._loop.call(None, functools.partial(getattr(self._agent, method), *arguments, **named))
+            return self._loop.call(
+                None,
+                functools.partial(getattr(self._agent, method), *arguments, **named),
+            )
         finally:
             end_copy(process)
 
-    _ANSWERS: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]] = {
-        "message": _reply, "accept": _accept, "save": _save, "count": _count, "close": _close,
-        "load": lambda self, request: self._done("load", base64.b64decode(request["load"])),
-        "now": lambda self, request: self._done("tell_time", datetime.fromisoformat(request["now"])),
+    _ANSWERS: ClassVar[
+        Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]
+    ] = {
+        "message": _reply,
+        "accept": _accept,
+        "save": _save,
+        "count": _count,
+        "close": _close,
+        "load": lambda self, request: self._done(
+            "load", base64.b64decode(request["load"])
+        ),
+        "now": lambda self, request: self._done(
+            "tell_time", datetime.fromisoformat(request["now"])
+        ),
         "delete": lambda self, request: self._done("delete", request["delete"]),
         "reset": lambda self, _: self._done("reset"),
         "settle": lambda self, _: self._done("settle"),
-        "usage": lambda self, _: {"usage": asdict(foreign.check_usage(self._call("usage"), _refuse))},
+        "usage": lambda self, _: {
+            "usage": asdict(foreign.check_usage(self._call("usage"), _refuse))
+        },
         "retrieved": lambda self, _: self._texts("retrieved"),
         "in_context": lambda self, _: self._texts("in_context"),
-        "written": lambda self, _: {"written": to_builtins(check_operations(self._call("written"), _refuse))},
-    }  # fmt: skip
+        "written": lambda self, _: {
+            "written": to_builtins(check_operations(self._call("written"), _refuse))
+        },
+    }
     """By the field that a request has."""
 
 
 def _check_source(source: AgentSource) -> None:
     """Raise AgentError for what is more than its path says: here it would be another one."""
     given = source.given
-    if source.settings is not None and isinstance(given, functools.partial):  # with the parameters of a file
+    if source.settings is not None and isinstance(
+        given, functools.partial
+    ):  # with the parameters of a file
         given = given.func
     if isinstance(given, MethodType):  # of a class
         given = given.__self__
-    is_function = isinstance(given, FunctionType) and (given.__closure__ is None or hasattr(given, "__wrapped__"))
+    is_function = isinstance(given, FunctionType) and (
+        given.__closure__ is None or hasattr(given, "__wrapped__")
+    )
     if not (isinstance(given, type) or is_function):
         raise AgentError(
             f"agent {source.spec!r} is {foreign.shown(given)}, made where its module is imported: in a process of its "
@@ -214,18 +276,28 @@ def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
     return {
         "error": text,
         "type": type(error).__name__,
-        "traceback": "" if isinstance(error, AgentError) and error.__cause__ is None else _agent_traceback(error),
+        "traceback": ""
+        if isinstance(error, AgentError) and error.__cause__ is None
+        else _agent_traceback(error),
         "passing": None if trouble is None else [trouble.untaken, trouble.retry_after],
         "lost": broken_off(error),
-        "fault": None if fault is None else {
-            "fatal": fault.fatal, "refused": fault.refused, "usage": None if usage is None else asdict(usage),
+        "fault": None
+        if fault is None
+        else {
+            "fatal": fault.fatal,
+            "refused": fault.refused,
+            "usage": None if usage is None else asdict(usage),
         },
-    }  # fmt: skip
+    }
 
 
 def _hidden_hint(error: BaseException, hidden: Path | None) -> str:
     """Return the way out for an agent that cannot read what it has just made, because the run folder is hidden."""
-    if hidden is None or not isinstance(error, PermissionError) or not isinstance(error.filename, str):
+    if (
+        hidden is None
+        or not isinstance(error, PermissionError)
+        or not isinstance(error.filename, str)
+    ):
         return ""
     folder = Path(error.filename).resolve().parent
     if folder not in hidden.parents:
@@ -241,10 +313,17 @@ def _agent_traceback(error: BaseException) -> str:
     if isinstance(error, AgentError) and error.__cause__ is not None:
         error = error.__cause__
     at = error.__traceback__
-    while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+    while (
+        at is not None
+        and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS
+    ):
         at = at.tb_next
     text = "".join(traceback.format_exception(type(error), error, at))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
+    return (
+        text
+        if len(text) <= _LONGEST
+        else f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
+    )
 
 
 _OURS = {"pytest_ltm", "asyncio", "importlib"}

@@ -14,7 +14,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._model.agent import CAPABILITIES, Announced, ExpectedReply, Prompted, Reply, TakesTurns
+from pytest_ltm._model.agent import (
+    CAPABILITIES,
+    Announced,
+    ExpectedReply,
+    Prompted,
+    Reply,
+    TakesTurns,
+)
 from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
@@ -34,7 +41,9 @@ class FreshPromptAgent:
 
     async def aclose(self) -> None:
         """Close the other agent."""
-        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
+        close = getattr(self._agent, "aclose", None) or getattr(
+            self._agent, "close", None
+        )
         if close is not None:
             await await_result(close())
 
@@ -51,7 +60,11 @@ class FreshPromptAgent:
         """Get the other agent's capabilities: each by a method `_NAME` here, where there is one, else by its own."""
         for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - without:
             for member in protocol_members(CAPABILITIES[name]):
-                setattr(self, member, getattr(self, f"_{member}", None) or getattr(self._agent, member))
+                setattr(
+                    self,
+                    member,
+                    getattr(self, f"_{member}", None) or getattr(self._agent, member),
+                )
 
     def _then(self, given: Any, does: Callable[[Any], Any]) -> Any:
         """Return what is made of a value; if that has still to be awaited, so has this."""
@@ -64,7 +77,9 @@ class FreshPromptAgent:
     def _made(self) -> Any:
         agent = self._model.make()
         if self._tells and "AcceptsHistory" not in capabilities_of(agent):
-            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
+            raise AgentError(
+                f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing"
+            )
         return agent
 
 
@@ -83,20 +98,27 @@ class InTurn(TakesTurns):
         return self._agent.turn()
 
 
-# --- Padding: another agent that talks more, to have less told between what it must remember and the question.
+# --- Padding: another agent that talks more, to have less told between what it must
+# remember and the question.
 
 POLITE = (
-    "Thank you very much for telling me that, I do appreciate it.", "It is always a pleasure to talk with you.",
+    "Thank you very much for telling me that, I do appreciate it.",
+    "It is always a pleasure to talk with you.",
     "Please do not hesitate to let me know if there is anything else that I can do.",
-    "I am here to help, whatever you may need, and I am happy to go on.", "I hope that you are having a lovely day.",
-    "Your patience and your kind words mean a great deal to me.", "Do take all the time that you need.",
-)  # fmt: skip
-# What a padded reply ends with: kind words, the message once more, or the filler that was told last.
+    "I am here to help, whatever you may need, and I am happy to go on.",
+    "I hope that you are having a lovely day.",
+    "Your patience and your kind words mean a great deal to me.",
+    "Do take all the time that you need.",
+)
+# What a padded reply ends with: kind words, the message once more, or the filler that
+# was told last.
 PADDINGS = ("politeness", "question", "filler")
 
 
 # Capabilities that a padded agent does not take from the other one.
-PADDING_CAPABILITIES = frozenset({"Configured", "Resettable", "Stateless", "AcceptsImages"})
+PADDING_CAPABILITIES = frozenset(
+    {"Configured", "Resettable", "Stateless", "AcceptsImages"}
+)
 
 
 class Padded(FreshPromptAgent):
@@ -105,7 +127,9 @@ class Padded(FreshPromptAgent):
     It has the other agent's capabilities. Configured.
     """
 
-    def __init__(self, model: AgentSource, agent: Any, tokens: int, padding: str) -> None:
+    def __init__(
+        self, model: AgentSource, agent: Any, tokens: int, padding: str
+    ) -> None:
         super().__init__(model, tells=False, agent=agent)
         self._tokens, self._padding, self._heard = tokens, padding, ""
         self._take_members(without=PADDING_CAPABILITIES)
@@ -115,10 +139,15 @@ class Padded(FreshPromptAgent):
         return self._reply(message)
 
     def _reply(self, message: str, user: str = "") -> Any:
-        return self._then(self._agent.reply(message, **user_kwargs(user)), partial(self._padded, message))
+        return self._then(
+            self._agent.reply(message, **user_kwargs(user)),
+            partial(self._padded, message),
+        )
 
     def _answer_alone(self, message: str) -> Any:
-        return self._then(self._agent.answer_alone(message), partial(self._padded, message))
+        return self._then(
+            self._agent.answer_alone(message), partial(self._padded, message)
+        )
 
     def _padded(self, message: str, given: str | Reply) -> str | Reply:
         said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
@@ -139,7 +168,11 @@ class Padded(FreshPromptAgent):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the padding and what the other agent tells of itself."""
-        return {"padding": self._padding, "tokens": self._tokens, "model": self._model.configuration(self._agent)}
+        return {
+            "padding": self._padding,
+            "tokens": self._tokens,
+            "model": self._model.configuration(self._agent),
+        }
 
 
 class PromptedPadded(Padded, Prompted):
@@ -170,12 +203,17 @@ class Padding(Struct, frozen=True):
 def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of the agents that `[politeness:|question:|filler:][TOKENS:]SPEC` says.
 
-    `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named, and for what `find` does not know.
+    `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named,
+    and for what `find` does not know.
     """
     name, (padding, tokens, rest) = f"padded:{argument}", _parse_padding(argument)
     if not rest:
-        raise AgentError(f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'.")
-    return agent_source(Padding(find(rest), read_tokens("padded", tokens), padding), spec=name)
+        raise AgentError(
+            f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'."
+        )
+    return agent_source(
+        Padding(find(rest), read_tokens("padded", tokens), padding), spec=name
+    )
 
 
 def padded_spec(spec: str) -> str:
@@ -205,7 +243,9 @@ def read_tokens(name: str, text: str) -> int:
 
 
 # Capabilities that a timed agent has by itself, or does not take from the other one.
-ADDED_CAPABILITIES = frozenset({"TimeAware", "Stateless", "AcceptsImages", "Configured"})
+ADDED_CAPABILITIES = frozenset(
+    {"TimeAware", "Stateless", "AcceptsImages", "Configured"}
+)
 
 
 def stamp_message(message: str, now: datetime | None, before: datetime | None) -> str:
@@ -255,7 +295,9 @@ class Timed(FreshPromptAgent):
 
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
         stamp = stamp_message(message, self._now, self._before)
-        return self._then(self._agent.accept(stamp, reply, **user_kwargs(user)), self._passed)
+        return self._then(
+            self._agent.accept(stamp, reply, **user_kwargs(user)), self._passed
+        )
 
     def _reset(self) -> Any:
         self._now = self._before = None
@@ -263,11 +305,16 @@ class Timed(FreshPromptAgent):
 
     def _save(self) -> Any:
         before = None if self._before is None else self._before.isoformat()
-        return self._then(self._agent.save(), lambda state: json.dumps([before, b64encode(state).decode()]).encode())
+        return self._then(
+            self._agent.save(),
+            lambda state: json.dumps([before, b64encode(state).decode()]).encode(),
+        )
 
     def _load(self, state: bytes) -> Any:
         before, inner = json.loads(state)
-        self._now = self._before = None if before is None else datetime.fromisoformat(before)
+        self._now = self._before = (
+            None if before is None else datetime.fromisoformat(before)
+        )
         return self._agent.load(b64decode(inner))
 
     def _passed(self, given: Any) -> Any:
@@ -287,4 +334,6 @@ class Timing(Struct, frozen=True):
     def __call__(self) -> Timed:
         """Return another agent, timed."""
         agent = self.model.make()
-        return (TimedInTurn if isinstance(agent, TakesTurns) else Timed)(self.model, agent)
+        return (TimedInTurn if isinstance(agent, TakesTurns) else Timed)(
+            self.model, agent
+        )

@@ -7,16 +7,53 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets._chapterbreak import Chapter, chapter_from_book, chapter_from_dataset
-    from pytest_ltm.datasets._dataset import Dataset, DatasetOption, DatasetSuite, ToldConversation
-    from pytest_ltm.datasets._dataset_registry import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL, history_dataset
-    from pytest_ltm.datasets._interchange import History, Picture, Question, Session, ToolCall, Turn
+    from pytest_ltm.datasets._chapterbreak import (
+        Chapter,
+        chapter_from_book,
+        chapter_from_dataset,
+    )
+    from pytest_ltm.datasets._dataset import (
+        Dataset,
+        DatasetOption,
+        DatasetSuite,
+        ToldConversation,
+    )
+    from pytest_ltm.datasets._dataset_registry import (
+        CONVERTED,
+        LOCOMO,
+        LOGS,
+        LONGMEMEVAL,
+        history_dataset,
+    )
+    from pytest_ltm.datasets._interchange import (
+        History,
+        Picture,
+        Question,
+        Session,
+        ToolCall,
+        Turn,
+    )
 
 __all__ = (
-    "CONVERTED", "LOCOMO", "LOGS", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "History",
-    "Picture", "Question", "Session", "ToldConversation", "ToolCall", "Turn", "chapter_from_book",
-    "chapter_from_dataset", "history_dataset",
-)  # fmt: skip
+    "CONVERTED",
+    "LOCOMO",
+    "LOGS",
+    "LONGMEMEVAL",
+    "Chapter",
+    "Dataset",
+    "DatasetOption",
+    "DatasetSuite",
+    "History",
+    "Picture",
+    "Question",
+    "Session",
+    "ToldConversation",
+    "ToolCall",
+    "Turn",
+    "chapter_from_book",
+    "chapter_from_dataset",
+    "history_dataset",
+)
 
 __getattr__, __dir__ = lazy_exports(
     __name__,

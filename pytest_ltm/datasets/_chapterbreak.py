@@ -1,7 +1,8 @@
 """ChapterBreak from files: the original data set (Sun et al., 2022), and plain-text books of one's own.
 
-The data set is JSON: by split (`pg19`, `ao3`), by work id, a list of records `ctx` (what comes before), `pos` (the true
-beginning of the next chapter) and `negs` (five others). A file that holds one split alone is read, too.
+The data set is JSON: by split (`pg19`, `ao3`), by work id, a list of records `ctx`
+(what comes before), `pos` (the true beginning of the next chapter) and `negs` (five
+others). A file that holds one split alone is read, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pytest_ltm._storage.errors import DatasetError, did_you_mean
 
 # What `split` may be.
 SPLITS = ("all", "ao3", "pg19")
-# Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words.
+# Characters of a chapter that are its beginning, cut at the end of a sentence: the data
+# set's 150 words.
 BEGINNING = 900
 
 _HEADING = lazy_pattern(
@@ -51,44 +53,61 @@ def chapter_from_dataset(
 ) -> Chapter:
     """Return a record of the original data set, any with the same chance; DatasetError names what is wrong.
 
-    Of the context at most the last `context_characters` are kept, from the start of a sentence.
+    Of the context at most the last `context_characters` are kept, from the start of a
+    sentence.
     """
     if split not in SPLITS:
-        raise DatasetError(f"split {split!r} is unknown; choose from {', '.join(SPLITS)}.{did_you_mean(split, SPLITS)}")
+        raise DatasetError(
+            f"split {split!r} is unknown; choose from {', '.join(SPLITS)}.{did_you_mean(split, SPLITS)}"
+        )
     file = Path(path)
     try:
         changed = file.stat().st_mtime_ns
     except OSError as error:
-        raise DatasetError(f"{file}: cannot be read: {error.strerror or error}.") from None
+        raise DatasetError(
+            f"{file}: cannot be read: {error.strerror or error}."
+        ) from None
     works = dict(_iter_book_records(_parse_book_file(file, changed), split, str(file)))
     if not any(works.values()):
-        raise DatasetError(f"{file}: no records{'' if split == 'all' else f' in the split {split!r}'}.")
-    work, number = rng.choice([(work, number) for work in sorted(works) for number in range(len(works[work]))])
+        raise DatasetError(
+            f"{file}: no records{'' if split == 'all' else f' in the split {split!r}'}."
+        )
+    work, number = rng.choice(
+        [(work, number) for work in sorted(works) for number in range(len(works[work]))]
+    )
     where = f"{file}, work {work!r}, record {number}"
     record = works[work][number]
     if not isinstance(record, Mapping):
-        raise DatasetError(f"{where}: expected a record with ctx, pos and negs, got {record!r:.60}.")
+        raise DatasetError(
+            f"{where}: expected a record with ctx, pos and negs, got {record!r:.60}."
+        )
     negatives = record.get("negs")
     if not isinstance(negatives, list) or not negatives:
-        raise DatasetError(f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))}).")
+        raise DatasetError(
+            f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))})."
+        )
     context, true = (_record_text(record, name, where) for name in ("ctx", "pos"))
     others = tuple(_record_text({"negs": text}, "negs", where) for text in negatives)
     context = _last_sentences(context, context_characters)
     return Chapter(work=f"{work}_{number}", context=context, true=true, others=others)
 
 
-def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, context_characters: int) -> Chapter:
+def chapter_from_book(
+    path: str | Path, rng: random.Random, *, others: int, context_characters: int
+) -> Chapter:
     """Return the end of a chapter of a plain-text book (UTF-8, chapters under headings), any with the same chance.
 
-    The wrong beginnings are those of `others` chapters that come later still, so that nobody has heard them yet.
-    Headings are left out of the beginnings, because their numbers would tell. DatasetError if the book has
-    too few chapters.
+    The wrong beginnings are those of `others` chapters that come later still, so that
+    nobody has heard them yet. Headings are left out of the beginnings, because their
+    numbers would tell. DatasetError if the book has too few chapters.
     """
     file = Path(path)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{file}: cannot be read as a text in UTF-8: {error}.") from None
+        raise DatasetError(
+            f"{file}: cannot be read as a text in UTF-8: {error}."
+        ) from None
     chapters = book_chapters(text)
     if len(chapters) < others + 2:
         raise DatasetError(
@@ -97,10 +116,19 @@ def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, cont
         )
     following = rng.randrange(len(chapters) - others - 1) + 1
     wrong = rng.sample(range(following + 1, len(chapters)), others)
-    before = "\n\n".join(f"{heading}\n\n{body}" for heading, body in chapters[:following])
-    true, *wrongs = (_first_sentences(chapters[number][1]) for number in (following, *wrong))
+    before = "\n\n".join(
+        f"{heading}\n\n{body}" for heading, body in chapters[:following]
+    )
+    true, *wrongs = (
+        _first_sentences(chapters[number][1]) for number in (following, *wrong)
+    )
     context = _last_sentences(before, context_characters)
-    return Chapter(work=f"{file.name}_{following}", context=context, true=true, others=tuple(wrongs))
+    return Chapter(
+        work=f"{file.name}_{following}",
+        context=context,
+        true=true,
+        others=tuple(wrongs),
+    )
 
 
 def book_chapters(text: str) -> list[tuple[str, str]]:
@@ -123,9 +151,13 @@ def _parse_book_file(file: Path, changed: int) -> Any:  # noqa: ARG001 - a file 
         raise DatasetError(f"{file}: not JSON: {error}.") from None
 
 
-def _iter_book_records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[Any]]]:
+def _iter_book_records(
+    data: Any, split: str, where: str
+) -> Iterator[tuple[str, Sequence[Any]]]:
     if not isinstance(data, Mapping):
-        raise DatasetError(f"{where}: expected a mapping of work ids (or of splits), got {type(data).__name__}.")
+        raise DatasetError(
+            f"{where}: expected a mapping of work ids (or of splits), got {type(data).__name__}."
+        )
     for name, value in data.items():
         if isinstance(value, list):
             yield str(name), value
@@ -133,13 +165,17 @@ def _iter_book_records(data: Any, split: str, where: str) -> Iterator[tuple[str,
             if split in ("all", name):
                 yield from _iter_book_records(value, split, f"{where}, {name}")
         else:
-            raise DatasetError(f"{where}, {name!r}: expected a list of records, got {type(value).__name__}.")
+            raise DatasetError(
+                f"{where}, {name!r}: expected a list of records, got {type(value).__name__}."
+            )
 
 
 def _record_text(record: Mapping[str, Any], name: str, where: str) -> str:
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise DatasetError(f"{where}: expected {name!r}, a non-empty text (fields: {', '.join(sorted(record))}).")
+        raise DatasetError(
+            f"{where}: expected {name!r}, a non-empty text (fields: {', '.join(sorted(record))})."
+        )
     return value
 
 

@@ -22,8 +22,8 @@ T = TypeVar("T")
 SPAN = "all"
 # That span in tokens: longer than any history.
 SPAN_TOKENS = 10**12
-# In the folder of `--ltm-dir`: where records stand in large files, and files that were made of others. It may be
-# deleted at any time.
+# In the folder of `--ltm-dir`: where records stand in large files, and files that were
+# made of others. It may be deleted at any time.
 INDEX_FOLDER = "data-index"
 
 
@@ -68,10 +68,15 @@ class Dataset(NamedTuple):
     ) -> DatasetSuite:
         """Return the suite; DatasetError for a path that cannot be used, ConfigurationError for an option.
 
-        `given`: texts by the option's name, none for those left out. `cache`: a folder in which it may remember
-        between runs what a file holds. `questions`: how they are asked, if not by default.
+        `given`: texts by the option's name, none for those left out. `cache`: a folder
+        in which it may remember between runs what a file holds. `questions`: how they
+        are asked, if not by default.
         """
-        chosen = {} if self.questions == "together" else {"questions": questions or self.questions}
+        chosen = (
+            {}
+            if self.questions == "together"
+            else {"questions": questions or self.questions}
+        )
         return self.opener(path, self.read(given) | chosen, seed, cache)
 
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
@@ -79,9 +84,13 @@ class Dataset(NamedTuple):
         fields = {}
         for option in self.options:
             try:
-                fields[option.name] = option.parse(given.get(option.name) or option.default)
+                fields[option.name] = option.parse(
+                    given.get(option.name) or option.default
+                )
             except ConfigurationError as error:
-                raise ConfigurationError(f"{self.flag(option.name)}: {error}") from error
+                raise ConfigurationError(
+                    f"{self.flag(option.name)}: {error}"
+                ) from error
         return fields
 
     def flag(self, option: str) -> str:
@@ -121,7 +130,11 @@ class KeptHistory(Generic[T]):
 
 def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
     """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
-    places = [number for number, one in enumerate(past, start=1) if not evidence.isdisjoint((one.id, *one.holds))]
+    places = [
+        number
+        for number, one in enumerate(past, start=1)
+        if not evidence.isdisjoint((one.id, *one.holds))
+    ]
     return max(places, default=len(past))
 
 
@@ -154,7 +167,8 @@ class DatasetSuite(Protocol):
         ...
 
 
-# --- What options say: each reader returns the value of a text, or raises ConfigurationError.
+# --- What options say: each reader returns the value of a text, or raises
+# ConfigurationError.
 
 
 def split_comma_list(text: str) -> tuple[str, ...]:
@@ -167,7 +181,9 @@ def one_of(*known: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in known:
-            raise ConfigurationError(f"{text!r} is not one of {', '.join(known)}.{did_you_mean(text, known)}")
+            raise ConfigurationError(
+                f"{text!r} is not one of {', '.join(known)}.{did_you_mean(text, known)}"
+            )
         return text
 
     return read
@@ -193,8 +209,14 @@ def parse_token_limit(text: str) -> int | None:
     """Return a number of tokens, None for an empty text."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
     if text and match is None:
-        raise ConfigurationError(f"expected a number of tokens such as 2000, 8k or 1.5m, got {text!r}")
-    return round(float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2].lower()]) if match else None
+        raise ConfigurationError(
+            f"expected a number of tokens such as 2000, 8k or 1.5m, got {text!r}"
+        )
+    return (
+        round(float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2].lower()])
+        if match
+        else None
+    )
 
 
 # --- The ids of a data set as labels of node ids.

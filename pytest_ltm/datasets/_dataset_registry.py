@@ -1,6 +1,7 @@
 """The data sets that the plugin registers: their options and openers.
 
-Light to import: they stand in every `pytest --help`, which reads no file and plays nothing.
+Light to import: they stand in every `pytest --help`, which reads no file and plays
+nothing.
 """
 
 from __future__ import annotations
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._interchange import History, HistoryReader
 
 
-def suite_opener(module: str) -> Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]:
+def suite_opener(
+    module: str,
+) -> Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]:
     """Return an opener that calls the `open_suite` of a module, which is imported then, not for `pytest --help`."""
 
-    def open_file(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
-        suite: DatasetSuite = import_module(module).open_suite(path, values, seed, cache)
+    def open_file(
+        path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None
+    ) -> DatasetSuite:
+        suite: DatasetSuite = import_module(module).open_suite(
+            path, values, seed, cache
+        )
         return suite
 
     return open_file
@@ -39,9 +46,12 @@ def suite_opener(module: str) -> Callable[[Path | None, Mapping[str, Any], int, 
 
 # Both data sets whose answers rules may leave open have it.
 _JUDGE = DatasetOption(
-    "judge", "rest|all", "what --ltm-judge decides: only what no rule can decide, or everything",
-    default="rest", parse=one_of("rest", "all"),
-)  # fmt: skip
+    "judge",
+    "rest|all",
+    "what --ltm-judge decides: only what no rule can decide, or everything",
+    default="rest",
+    parse=one_of("rest", "all"),
+)
 
 # --- LoCoMo
 
@@ -58,49 +68,85 @@ LOCOMO = Dataset(
     fewer="conversations",
     options=(
         DatasetOption(
-            "conversations", "ID[,ID...]", "which conversations of LoCoMo to play (default: all)",
-            parse=split_comma_list
+            "conversations",
+            "ID[,ID...]",
+            "which conversations of LoCoMo to play (default: all)",
+            parse=split_comma_list,
         ),
         DatasetOption(
-            "asking", "|".join(ASKINGS), "wording of LoCoMo's questions", default="official", parse=one_of(*ASKINGS)
+            "asking",
+            "|".join(ASKINGS),
+            "wording of LoCoMo's questions",
+            default="official",
+            parse=one_of(*ASKINGS),
         ),
         DatasetOption(
-            "telling", "|".join(TELLINGS), "what each message of LoCoMo's history holds",
-            default="turns", parse=one_of(*TELLINGS),
+            "telling",
+            "|".join(TELLINGS),
+            "what each message of LoCoMo's history holds",
+            default="turns",
+            parse=one_of(*TELLINGS),
         ),
         DatasetOption(
-            "tasks", "TASK[,TASK...]", "LoCoMo's questions, events (to summarize), dialogue (next turns)",
-            default="questions", parse=some_of(*TASKS),
+            "tasks",
+            "TASK[,TASK...]",
+            "LoCoMo's questions, events (to summarize), dialogue (next turns)",
+            default="questions",
+            parse=some_of(*TASKS),
         ),
         DatasetOption(
-            "next_turns", "N", "number of next turns to ask for in each conversation",
-            default="5", parse=number_of("turns such as 5"),
+            "next_turns",
+            "N",
+            "number of next turns to ask for in each conversation",
+            default="5",
+            parse=number_of("turns such as 5"),
         ),
-        DatasetOption("embeddings", "PKG.MOD:FUNCTION", "texts to vectors, for the MM-relevance of next turns"),
         DatasetOption(
-            "after", "TOKENS", parse=parse_token_limit,
+            "embeddings",
+            "PKG.MOD:FUNCTION",
+            "texts to vectors, for the MM-relevance of next turns",
+        ),
+        DatasetOption(
+            "after",
+            "TOKENS",
+            parse=parse_token_limit,
             help="ask each question this many tokens after its evidence; by default after all sessions",
         ),
         DatasetOption(
-            "audit", "FILE", "corrections of LoCoMo's answers: scores with and without them, side by side", is_path=True
+            "audit",
+            "FILE",
+            "corrections of LoCoMo's answers: scores with and without them, side by side",
+            is_path=True,
         ),
         DatasetOption(
-            "images", "DIR", "downloaded photos of LoCoMo, for agents that take images; others get captions",
+            "images",
+            "DIR",
+            "downloaded photos of LoCoMo, for agents that take images; others get captions",
             is_path=True,
         ),
     ),
     opener=suite_opener("pytest_ltm.datasets.locomo.locomo_suite"),
     questions="alone",
-)  # fmt: skip
+)
 
 # --- LongMemEval
 
 TYPES = (
-    "single-session-user", "single-session-assistant", "single-session-preference", "multi-session",
-    "temporal-reasoning", "knowledge-update",
-)  # fmt: skip
+    "single-session-user",
+    "single-session-assistant",
+    "single-session-preference",
+    "multi-session",
+    "temporal-reasoning",
+    "knowledge-update",
+)
 """The question types of the published files."""
-ABILITIES = ("information-extraction", "multi-session", "temporal-reasoning", "knowledge-update", "abstention")
+ABILITIES = (
+    "information-extraction",
+    "multi-session",
+    "temporal-reasoning",
+    "knowledge-update",
+    "abstention",
+)
 """The abilities that the questions test (Wu et al., 2025, section 3.1)."""
 
 
@@ -110,31 +156,53 @@ LONGMEMEVAL = Dataset(
     fewer="sample",
     options=(
         DatasetOption(
-            "types", "TYPE[,TYPE...]", "which question types of LongMemEval to ask (default: all)",
+            "types",
+            "TYPE[,TYPE...]",
+            "which question types of LongMemEval to ask (default: all)",
             parse=some_of(*TYPES),
         ),
         DatasetOption(
-            "abilities", "NAME[,NAME...]", "which abilities of LongMemEval to test (default: all)",
+            "abilities",
+            "NAME[,NAME...]",
+            "which abilities of LongMemEval to test (default: all)",
             parse=some_of(*ABILITIES),
         ),
-        DatasetOption("ids", "ID[,ID...]", "which questions of LongMemEval to ask (default: all)",
-                      parse=split_comma_list),
         DatasetOption(
-            "sample", "N", "number of LongMemEval questions to sample, using the seed", parse=number_of("questions")
+            "ids",
+            "ID[,ID...]",
+            "which questions of LongMemEval to ask (default: all)",
+            parse=split_comma_list,
         ),
         DatasetOption(
-            "history", "own|shared", "one history of LongMemEval for each question, or one for many",
-            default="own", parse=one_of("own", "shared"),
+            "sample",
+            "N",
+            "number of LongMemEval questions to sample, using the seed",
+            parse=number_of("questions"),
         ),
-        DatasetOption("share", "N", "questions that share one history", default="10", parse=number_of("questions")),
         DatasetOption(
-            "after", "TOKENS", parse=parse_token_limit,
+            "history",
+            "own|shared",
+            "one history of LongMemEval for each question, or one for many",
+            default="own",
+            parse=one_of("own", "shared"),
+        ),
+        DatasetOption(
+            "share",
+            "N",
+            "questions that share one history",
+            default="10",
+            parse=number_of("questions"),
+        ),
+        DatasetOption(
+            "after",
+            "TOKENS",
+            parse=parse_token_limit,
             help="ask each question this many tokens after its last evidence; by default after all sessions",
         ),
         _JUDGE,
     ),
     opener=suite_opener("pytest_ltm.datasets.longmemeval.conversations"),
-)  # fmt: skip
+)
 
 # --- Logs of one's own, and all that is read as histories and played as these are
 
@@ -143,49 +211,86 @@ LOGS = Dataset(
     metric="share of questions answered rightly",
     fewer="ids",
     options=(
-        DatasetOption("users", "USER[,USER...]", "whose logs to play (default: all)", parse=split_comma_list),
         DatasetOption(
-            "kinds", "KIND[,KIND...]", "which kinds of questions to ask (default: all)", parse=split_comma_list
+            "users",
+            "USER[,USER...]",
+            "whose logs to play (default: all)",
+            parse=split_comma_list,
         ),
-        DatasetOption("ids", "ID[,ID...]", "which questions of the logs to ask (default: all)", parse=split_comma_list),
         DatasetOption(
-            "after", "TOKENS", parse=parse_token_limit,
+            "kinds",
+            "KIND[,KIND...]",
+            "which kinds of questions to ask (default: all)",
+            parse=split_comma_list,
+        ),
+        DatasetOption(
+            "ids",
+            "ID[,ID...]",
+            "which questions of the logs to ask (default: all)",
+            parse=split_comma_list,
+        ),
+        DatasetOption(
+            "after",
+            "TOKENS",
+            parse=parse_token_limit,
             help="ask each question this many tokens after its evidence; by default at its date, or after all sessions",
         ),
         _JUDGE,
     ),
     opener=suite_opener("pytest_ltm.datasets.logs.log_suite"),
-)  # fmt: skip
+)
 
 
 def history_dataset(
-    name: str, *, metric: str, read: HistoryReader, source: str = "", opening: str = "", scorer: str = ""
+    name: str,
+    *,
+    metric: str,
+    read: HistoryReader,
+    source: str = "",
+    opening: str = "",
+    scorer: str = "",
 ) -> Dataset:
     """Return the data set of a name whose files are read as histories; it has the options of logs.
 
     Args:
-        name: The value of `--ltm-suite`.
-        metric: The published metric, in a few words.
-        read: Yields the histories of files or folders. It counts what it cuts, leaves out or guesses, by a sentence.
-        source: Which data set it is, for reports; the name by default.
-        opening: The message that begins a conversation, in the place of ours.
-        scorer: The dotted path of a function of the definition and the answer, which returns a Score, an Unscored or
+        name: The value of `--ltm-suite`. metric: The published metric, in a few words.
+        read: Yields the histories of files or folders. It counts what it cuts, leaves
+        out or guesses, by a sentence. source: Which data set it is, for reports; the
+        name by default. opening: The message that begins a conversation, in the place
+        of ours. scorer: The dotted path of a function of the definition and the answer,
+        which returns a Score, an Unscored or
             a number from 0 to 1; by default what each question names decides.
     """
 
-    def opener(path: Path | None, values: Mapping[str, Any], _seed: int, cache: Path | None) -> DatasetSuite:
+    def opener(
+        path: Path | None, values: Mapping[str, Any], _seed: int, cache: Path | None
+    ) -> DatasetSuite:
         from pytest_ltm.datasets._interchange import convert_once
         from pytest_ltm.datasets.logs.log_suite import open_suite
 
         if path is None:
-            raise DatasetError(f"{name} is not shipped: download it, and give --ltm-data=FILE or its folder")
+            raise DatasetError(
+                f"{name} is not shipped: download it, and give --ltm-data=FILE or its folder"
+            )
         if not path.exists():
             raise DatasetError(f"{path}: there is no such file or folder")
-        file = convert_once(name, read, path, cache, source=source or name, opening=opening)
-        options = {option: value for option, value in values.items() if option != "questions"}
+        file = convert_once(
+            name, read, path, cache, source=source or name, opening=opening
+        )
+        options = {
+            option: value for option, value in values.items() if option != "questions"
+        }
         return open_suite(file, options, name=name, scorer=scorer)
 
-    return Dataset(name, metric, LOGS.fewer, LOGS.options, opener, questions="alone", family=LOGS.name)
+    return Dataset(
+        name,
+        metric,
+        LOGS.fewer,
+        LOGS.options,
+        opener,
+        questions="alone",
+        family=LOGS.name,
+    )
 
 
 # --- Other benchmarks: a data set each, where no suite of that name does more
@@ -198,14 +303,18 @@ _TRAJECTORIES = (
     "I am going to show you what an agent saw and did on websites, step by step. Remember how these sites look and "
     "work; a short acknowledgement will do. Afterwards I will ask you about them."
 )
-# By name: the published metric, "" where a suite of that name does more; the name in reports; the opening message in
-# the place of ours.
+# By name: the published metric, "" where a suite of that name does more; the name in
+# reports; the opening message in the place of ours.
 KINDS = {
     "beam": ("mean of claims met, and of orders", "BEAM", ""),
     "halumem": ("share of questions answered rightly", "HaluMem", ""),
     "locomo": ("", "LoCoMo", ""),
     "longmemeval": ("", "LongMemEval", ""),
-    "longmemeval-v2": ("share of questions answered rightly", "LongMemEval-V2", _TRAJECTORIES),
+    "longmemeval-v2": (
+        "share of questions answered rightly",
+        "LongMemEval-V2",
+        _TRAJECTORIES,
+    ),
     "memoryagentbench": ("matches by source", "MemoryAgentBench", _PARTS),
     "personamem": ("share of right choices", "PersonaMem", ""),
 }
@@ -216,14 +325,18 @@ def reader_of(kind: str) -> HistoryReader:
 
     def read(paths: Sequence[Path], counts: Counter[str]) -> Iterable[History]:
         module = import_module("pytest_ltm.datasets.converters.benchmarks")
-        histories: Iterable[History] = getattr(module, f"read_{kind.replace('-', '_')}")(paths, counts)
+        histories: Iterable[History] = getattr(
+            module, f"read_{kind.replace('-', '_')}"
+        )(paths, counts)
         return histories
 
     return read
 
 
 CONVERTED: tuple[Dataset, ...] = tuple(
-    history_dataset(kind, metric=metric, read=reader_of(kind), source=source, opening=opening)
+    history_dataset(
+        kind, metric=metric, read=reader_of(kind), source=source, opening=opening
+    )
     for kind, (metric, source, opening) in KINDS.items()
     if metric
 )

@@ -28,7 +28,9 @@ MATCHES = ("answer", "exact", "contains", "set", "sequence", "order")
 RECALL_AT = re.compile(r"recall@([1-9]\d{0,3})")
 
 
-class Picture(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Picture(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """An image in a turn; one with neither file nor caption is none."""
 
     file: str = ""
@@ -37,7 +39,9 @@ class Picture(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """What it shows, told to all others."""
 
 
-class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class ToolCall(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """What an assistant called, and what came back."""
 
     name: str
@@ -45,7 +49,9 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     result: Any = None
 
 
-class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Turn(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """What one party says or does at a time."""
 
     role: Literal["user", "assistant", "tool"]
@@ -62,7 +68,9 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     """and what it did there."""
 
 
-class Session(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Session(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """A sub-dialogue."""
 
     id: str = field(name="session")
@@ -76,7 +84,9 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     meta: Any = None
 
 
-class Question(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Question(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """A question about a history."""
 
     text: str = field(name="question")
@@ -109,7 +119,9 @@ class Question(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     meta: Any = None
 
 
-class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Header(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """The first line of a file, if it has one."""
 
     format: Literal["ltm-logs"]
@@ -133,7 +145,9 @@ class History(Struct, frozen=True):
     """Needed where a data set has several."""
 
 
-def history_lines(histories: Iterable[History], header: Header | None = None) -> Iterator[bytes]:
+def history_lines(
+    histories: Iterable[History], header: Header | None = None
+) -> Iterator[bytes]:
     """Yield the lines of a file, one at a time."""
     encode = msgspec.json.Encoder().encode
     if header:
@@ -141,13 +155,20 @@ def history_lines(histories: Iterable[History], header: Header | None = None) ->
     for history in histories:
         for rows in (history.sessions, history.questions):
             for row in rows:
-                yield encode(msgspec.structs.replace(row, user=history.user or row.user)) + b"\n"
+                yield (
+                    encode(msgspec.structs.replace(row, user=history.user or row.user))
+                    + b"\n"
+                )
 
 
 def interchange_schema() -> dict[str, Any]:
     """Return the JSON schema of a line."""
     rows, parts = msgspec.json.schema_components([Header, Session, Question])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "anyOf": list(rows), "$defs": parts}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "anyOf": list(rows),
+        "$defs": parts,
+    }
 
 
 # --- From the files of others to a file of the interchange, kept for the next run.
@@ -156,7 +177,12 @@ HistoryReader: TypeAlias = Callable[[Sequence[Path], Counter[str]], Iterable[His
 
 
 def write_interchange(
-    target: Path, read: HistoryReader, paths: Sequence[Path], *, source: str = "", opening: str = ""
+    target: Path,
+    read: HistoryReader,
+    paths: Sequence[Path],
+    *,
+    source: str = "",
+    opening: str = "",
 ) -> Counter[str]:
     """Write the histories of files as one file of the interchange; return what was cut, left out or guessed.
 
@@ -167,10 +193,14 @@ def write_interchange(
         body, whole = Path(folder) / "body", Path(folder) / "whole"
         _write_lines(body, history_lines(read(paths, counts)))
         notes = tuple(f"{why}: {count:,}" for why, count in sorted((+counts).items()))
-        header = Header(format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes)
+        header = Header(
+            format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes
+        )
         with body.open("rb") as rest:
             _write_lines(whole, chain(history_lines((), header), rest))
-        whole.replace(target)  # all of it or nothing: another run may be reading the same place
+        whole.replace(
+            target
+        )  # all of it or nothing: another run may be reading the same place
     return counts
 
 
@@ -187,7 +217,15 @@ CONVERSION = 1
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def convert_once(name: str, read: HistoryReader, path: Path, cache: Path | None, *, source: str, opening: str) -> Path:
+def convert_once(
+    name: str,
+    read: HistoryReader,
+    path: Path,
+    cache: Path | None,
+    *,
+    source: str,
+    opening: str,
+) -> Path:
     """Return the file of the interchange that is made of a file or folder as it is now, if need be made anew.
 
     `cache`: the folder in which it is kept between runs.
@@ -199,8 +237,13 @@ def convert_once(name: str, read: HistoryReader, path: Path, cache: Path | None,
         folder = cache / INDEX_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    # states, not contents: reading files of gigabytes to see that they are the same would take as long as converting
-    states = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
+    # states, not contents: reading files of gigabytes to see that they are the same
+    # would take as long as converting
+    states = [
+        (str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns)
+        for file in files
+        if file.is_file()
+    ]
     digest = hashlib.sha256(repr((CONVERSION, VERSION, states)).encode()).hexdigest()
     target = folder / f"{name}-{digest[:24]}.jsonl"
     if not target.is_file():

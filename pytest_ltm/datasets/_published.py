@@ -14,39 +14,80 @@ from typing import Any
 from pytest_ltm._journal.result import node_label
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.plan import natural_sort_key
-from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, read_definition, read_json
-from pytest_ltm._model.suite import Suite, SuiteEntry, built_in, load_suite, separate_entries
+from pytest_ltm._model.scenario import (
+    Ask,
+    Definition,
+    Say,
+    Step,
+    Wait,
+    read_definition,
+    read_json,
+)
+from pytest_ltm._model.suite import (
+    Suite,
+    SuiteEntry,
+    built_in,
+    load_suite,
+    separate_entries,
+)
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm._storage.schema import Field
 
-# The file that holds the menu of the published Restaurant: dishes by section, `{"Section": ["dish", …]}`.
+# The file that holds the menu of the published Restaurant: dishes by section,
+# `{"Section": ["dish", …]}`.
 MENU = "restaurant_menu.json"
-# How many folders upwards the menu is looked for: the scenario's, the benchmark's, `definitions`, the one above.
+# How many folders upwards the menu is looked for: the scenario's, the benchmark's,
+# `definitions`, the one above.
 _LEVELS = 4
 
 
-def complete_definition(definition: Definition, path: Path, scenario: str) -> Definition:
+def complete_definition(
+    definition: Definition, path: Path, scenario: str
+) -> Definition:
     """Return a published definition with what its scenario needs from the files around `path`."""
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
-        # the keywords of the folder's other examples; not those that share a word with the expected ones
+        # the keywords of the folder's other examples; not those that share a word with
+        # the expected ones
         ours = {word for group in definition.expected for word in group}
         others: list[list[str]] = []
         for other in sorted(path.parent.glob(f"*{ENDING}")):
-            with suppress(DefinitionError):  # what is wrong with that file is said where its own example is read
-                groups = keyword_groups(read_json(other).mapping(required=["expected_responses"])["expected_responses"])
-                others += [group for group in groups if group not in others and not ours.intersection(group)]
+            with suppress(
+                DefinitionError
+            ):  # what is wrong with that file is said where its own example is read
+                groups = keyword_groups(
+                    read_json(other).mapping(required=["expected_responses"])[
+                        "expected_responses"
+                    ]
+                )
+                others += [
+                    group
+                    for group in groups
+                    if group not in others and not ours.intersection(group)
+                ]
         extra = {"other_messages": others}
     elif scenario == "restaurant" and (file := menu_above(path)):
         sections = read_json(file).mapping().items()
-        extra = {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections}}
-    return replace(definition, parameters={**definition.parameters, **extra}) if extra else definition
+        extra = {
+            "menu": {
+                name: [dish.text() for dish in dishes.items("dishes")]
+                for name, dishes in sections
+            }
+        }
+    return (
+        replace(definition, parameters={**definition.parameters, **extra})
+        if extra
+        else definition
+    )
 
 
 def keyword_groups(expected: Field) -> list[list[str]]:
     """Return the keyword groups of Spy Meeting, one for each message."""
-    groups = [[word.text() for word in group.items("words")] for group in expected.items("lists of words")]
+    groups = [
+        [word.text() for word in group.items("words")]
+        for group in expected.items("lists of words")
+    ]
     if not groups or not all(groups):
         raise expected.error("a list of words for each message")
     return groups
@@ -54,32 +95,60 @@ def keyword_groups(expected: Field) -> list[list[str]]:
 
 def menu_above(path: Path) -> Path | None:
     """Return the file with the menu that belongs to a definition file, if there is one."""
-    return next((folder / MENU for folder in path.absolute().parents[:_LEVELS] if (folder / MENU).is_file()), None)
+    return next(
+        (
+            folder / MENU
+            for folder in path.absolute().parents[:_LEVELS]
+            if (folder / MENU).is_file()
+        ),
+        None,
+    )
 
 
 # The published folder names with our names of the scenarios.
 FOLDERS: Mapping[str, str] = MappingProxyType(
     {
-        "ChapterBreak": "chapter_break", "Colours": "colours", "Delayed Recall": "delayed_recall",
-        "Conflicting Personal Information": "conflicting_personal_information", "How To Think": "how_to_think",
-        "Instruction Recall": "instruction_recall", "Jokes": "jokes", "KV Pairs": "kv_pairs", "Locations": "locations",
-        "Locations Directions": "locations_directions", "NameList": "name_list", "Names": "names",
-        "Prospective Memory": "prospective_memory", "Restaurant": "restaurant", "SallyAnne": "sally_anne",
-        "Shopping": "shopping_list", "Spy Meeting": "spy_meeting", "Trigger Response": "trigger_response",
+        "ChapterBreak": "chapter_break",
+        "Colours": "colours",
+        "Delayed Recall": "delayed_recall",
+        "Conflicting Personal Information": "conflicting_personal_information",
+        "How To Think": "how_to_think",
+        "Instruction Recall": "instruction_recall",
+        "Jokes": "jokes",
+        "KV Pairs": "kv_pairs",
+        "Locations": "locations",
+        "Locations Directions": "locations_directions",
+        "NameList": "name_list",
+        "Names": "names",
+        "Prospective Memory": "prospective_memory",
+        "Restaurant": "restaurant",
+        "SallyAnne": "sally_anne",
+        "Shopping": "shopping_list",
+        "Spy Meeting": "spy_meeting",
+        "Trigger Response": "trigger_response",
     }
-)  # fmt: skip
+)
 # How the name of a definition file ends.
 ENDING = ".def.json"
 
 _SCRIPT = ("script", "is_question", "expected_responses")
-_NTH = lazy_pattern(r"(\d{1,6})(?:st|nd|rd|th) new message|after the next (\d{1,6}) statements", re.IGNORECASE)
-# Version 1: a quote in quotation marks, its author before or after it, and a sentence to say.
+_NTH = lazy_pattern(
+    r"(\d{1,6})(?:st|nd|rd|th) new message|after the next (\d{1,6}) statements",
+    re.IGNORECASE,
+)
+# Version 1: a quote in quotation marks, its author before or after it, and a sentence
+# to say.
 _QUOTE = lazy_pattern(
-    r"""\s*(?:(?P<before>.*?),\s*)?(?P<mark>['"])(?P<quote>.+)(?P=mark)(?:\s*-\s*(?P<after>.+?))?\s*""", re.DOTALL
+    r"""\s*(?:(?P<before>.*?),\s*)?(?P<mark>['"])(?P<quote>.+)(?P=mark)(?:\s*-\s*(?P<after>.+?))?\s*""",
+    re.DOTALL,
 )
 _SAID = lazy_pattern(r"say: '(.+)'", re.DOTALL)
-_LEG = lazy_pattern(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
-_STRAIGHT = lazy_pattern(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
+_LEG = lazy_pattern(
+    r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE
+)
+_STRAIGHT = lazy_pattern(
+    r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE
+)
 
 
 def scenario_of(folder: str) -> str:
@@ -90,10 +159,15 @@ def scenario_of(folder: str) -> str:
 def read_any(path: str | Path, scenario: str) -> Definition:
     """Return the definition in a file of our format or the published one, as its fields tell.
 
-    What a published file leaves to the files beside it is read from those (see `_companions`).
+    What a published file leaves to the files beside it is read from those (see
+    `_companions`).
     """
     top = read_json(path)
-    if isinstance(top.value, Mapping) and "steps" not in top.value and not top.value.keys().isdisjoint(_SCRIPT):
+    if (
+        isinstance(top.value, Mapping)
+        and "steps" not in top.value
+        and not top.value.keys().isdisjoint(_SCRIPT)
+    ):
         return complete_definition(from_published(top, scenario), Path(path), scenario)
     return read_definition(top)
 
@@ -101,18 +175,27 @@ def read_any(path: str | Path, scenario: str) -> Definition:
 def from_published(top: Field, scenario: str) -> Definition:
     """Return a published definition as ours; DefinitionError names the field of what is wrong.
 
-    A wait of nothing is not a step. Version 1 has `token_spacings` and `time_jumps` in the place of `waits`.
-    `expected` is the text itself for the scenarios that have one text, a mapping of what it says for Prospective
-    Memory (quote, author, nth), Locations (km, direction) and Locations Directions (start, route), else the
+    A wait of nothing is not a step. Version 1 has `token_spacings` and `time_jumps` in
+    the place of `waits`. `expected` is the text itself for the scenarios that have one
+    text, a mapping of what it says for Prospective Memory (quote, author, nth),
+    Locations (km, direction) and Locations Directions (start, route), else the
     published list.
     """
-    has_spacings = isinstance(top.value, Mapping) and "waits" not in top.value and "token_spacings" in top.value
+    has_spacings = (
+        isinstance(top.value, Mapping)
+        and "waits" not in top.value
+        and "token_spacings" in top.value
+    )
     waits = ["token_spacings", "time_jumps"] if has_spacings else ["waits"]
     fields = top.mapping(required=[*_SCRIPT, *waits])
     steps = tuple(_parse_steps(fields))
     expected = _expected_data(scenario, fields)
-    if scenario == "prospective_memory":  # the second message carries the mark of a question, but is the instruction
-        steps = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
+    if (
+        scenario == "prospective_memory"
+    ):  # the second message carries the mark of a question, but is the instruction
+        steps = tuple(
+            Say(step.text) if isinstance(step, Ask) else step for step in steps
+        )
     return Definition(steps=steps, expected=expected)
 
 
@@ -127,24 +210,40 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
             percentage = parts.get("percentage_finished")
             waits.append(
                 Wait(
-                    span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
+                    span=percentage.number(0, 100, "a percentage of the memory span")
+                    / 100
+                    if percentage
+                    else 0.0,
                     tokens=parts["tokens"].whole() if "tokens" in parts else 0,
                     time=parts["time"].duration() if "time" in parts else timedelta(0),
                 )
             )
     else:  # version 1 names tokens and seconds after each message; there are none at the end
-        name, tokens = "token_spacings", [item.whole() for item in fields["token_spacings"].items("numbers of tokens")]
+        name, tokens = (
+            "token_spacings",
+            [
+                item.whole()
+                for item in fields["token_spacings"].items("numbers of tokens")
+            ],
+        )
         jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
         if len(jumps) > len(tokens):
-            raise fields["time_jumps"].fault(f"expected at most {len(tokens)} values, got {len(jumps)}.")
+            raise fields["time_jumps"].fault(
+                f"expected at most {len(tokens)} values, got {len(jumps)}."
+            )
         pairs = zip(tokens[:-1], [*jumps, *[timedelta(0)] * len(tokens)], strict=False)
         waits = [*(Wait(tokens=count, time=jump) for count, jump in pairs), Wait()]
     at_run_time = len(flags) == len(script) + 1 and flags[-1]
     if len(flags) != len(script) and not at_run_time:
-        raise fields["is_question"].fault(f"expected {len(script)} values, one for each text, got {len(flags)}.")
+        raise fields["is_question"].fault(
+            f"expected {len(script)} values, one for each text, got {len(flags)}."
+        )
     if len(waits) != len(flags):
-        raise fields[name].fault(f"expected {len(flags)} waits, as many as in is_question, got {len(waits)}.")
-    # zip ends with the script: what follows it is the question of run time, and the wait after it.
+        raise fields[name].fault(
+            f"expected {len(flags)} waits, as many as in is_question, got {len(waits)}."
+        )
+    # zip ends with the script: what follows it is the question of run time, and the
+    # wait after it.
     for text, asked, wait in zip(script, flags, waits, strict=False):
         yield Ask(text) if asked else Say(text)
         if wait != Wait():
@@ -156,25 +255,34 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
     expected = fields["expected_responses"]
     result: Any
     match scenario:
-        case "chapter_break" | "colours" | "jokes" | "kv_pairs" | "names" | "sally_anne":
+        case (
+            "chapter_break" | "colours" | "jokes" | "kv_pairs" | "names" | "sally_anne"
+        ):
             result = _one_text(expected)
         case "locations":
             direction = _STRAIGHT.fullmatch(_one_text(expected))
             if direction is None:
                 raise expected.error("a text such as '3 km North'")
             result = {"km": float(direction[1]), "direction": direction[2].lower()}
-        case "locations_directions":  # the text is an example of an answer, a leg a line
+        case (
+            "locations_directions"
+        ):  # the text is an example of an answer, a leg a line
             legs = _LEG.findall(_one_text(expected))
             if not legs:
                 raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
-            result = {"start": legs[0][0], "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs]}
+            result = {
+                "start": legs[0][0],
+                "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs],
+            }
         case "prospective_memory":
             result = _prospective_data(expected, fields["script"])
         case "spy_meeting":
             result = keyword_groups(expected)
         case "trigger_response":  # version 1 has "say: '…'" around the sentence
             texts = [item.text() for item in expected.items("texts")]
-            result = [said[1] if (said := _SAID.fullmatch(text)) else text for text in texts]
+            result = [
+                said[1] if (said := _SAID.fullmatch(text)) else text for text in texts
+            ]
         case _:
             result = expected.json()
     return result
@@ -190,7 +298,8 @@ def _one_text(expected: Field) -> str:
 def _prospective_data(expected: Field, script: Field) -> dict[str, Any]:
     """Return quote, author and number; versions 1 and 2 have them in the two messages, and expect a sentence.
 
-    "In the 8th new message after this one" is the ninth reply, because the one to the instruction is the first.
+    "In the 8th new message after this one" is the ninth reply, because the one to the
+    instruction is the first.
     """
     values = expected.items("values")
     if len(values) != 1:
@@ -199,13 +308,19 @@ def _prospective_data(expected: Field, script: Field) -> dict[str, Any]:
         parts = values[0].items("quote, author and number")
         if len(parts) != 3:
             raise values[0].error("a list of quote, author and number")
-        return {"quote": parts[0].text(), "author": parts[1].text(), "nth": parts[2].whole(least=1)}
+        return {
+            "quote": parts[0].text(),
+            "author": parts[1].text(),
+            "nth": parts[2].whole(least=1),
+        }
     texts = [item.text() for item in script.items("texts")]
     quote = _QUOTE.fullmatch(texts[0]) if texts else None
     nth = _NTH.search(texts[-1]) if texts else None
     author = quote and (quote["after"] or (quote["before"] or "").rpartition(", ")[2])
     if not quote or not nth or not author:
-        raise script.error("\"'quote' - author\" and an instruction that names the number of a new message")
+        raise script.error(
+            "\"'quote' - author\" and an instruction that names the number of a new message"
+        )
     return {"quote": quote["quote"], "author": author, "nth": int(nth[1] or nth[2]) + 1}
 
 
@@ -221,7 +336,9 @@ class DefinitionsFolder:
         self._files = _definition_files(self.path)
         self.span: int | None = _memory_span(self.path / "config.yml")
         """The default memory span in tokens, where `config.yml` names one."""
-        self.examples: dict[str, tuple[str, ...]] = {name: tuple(files) for name, files in self._files.items()}
+        self.examples: dict[str, tuple[str, ...]] = {
+            name: tuple(files) for name, files in self._files.items()
+        }
         """The names of the examples (the files' stems, as node ids have them) by scenario, in natural order."""
         self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
         """Whether its folders have the names of the published benchmark's."""
@@ -234,7 +351,9 @@ class DefinitionsFolder:
         try:
             return self._files[scenario][example]
         except KeyError:
-            raise DefinitionError(f"{self.path}: no definition of {scenario}/{example}.") from None
+            raise DefinitionError(
+                f"{self.path}: no definition of {scenario}/{example}."
+            ) from None
 
     def definition(self, scenario: str, example: str) -> Definition:
         """Return one example's data; DefinitionError names what is wrong with its file, or that there is none."""
@@ -244,19 +363,31 @@ class DefinitionsFolder:
 def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
     paths: dict[str, dict[str, Path]] = {}
     try:
-        for path in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
-            files = sorted(path.glob(f"*{ENDING}"), key=lambda file: natural_sort_key(file.name))
+        for path in sorted(
+            path
+            for path in folder.iterdir()
+            if path.is_dir() and not path.name.startswith(".")
+        ):
+            files = sorted(
+                path.glob(f"*{ENDING}"), key=lambda file: natural_sort_key(file.name)
+            )
             name = scenario_of(path.name)
             if files and name in paths:
-                raise DefinitionError(f"{folder}: more than one folder holds the scenario {name!r}; keep one of them.")
+                raise DefinitionError(
+                    f"{folder}: more than one folder holds the scenario {name!r}; keep one of them."
+                )
             for file in files:
                 label = node_label(file.name.removesuffix(ENDING))
                 other = paths.setdefault(name, {}).setdefault(label, file)
                 if other is not file:
                     cure = "Give one of them another name"
-                    raise DefinitionError(f"{file}: {other.name} is example {label!r}, too. {cure}.")
+                    raise DefinitionError(
+                        f"{file}: {other.name} is example {label!r}, too. {cure}."
+                    )
     except OSError as error:
-        raise DefinitionError(f"{folder}: cannot be read: {error.strerror or error}.") from None
+        raise DefinitionError(
+            f"{folder}: cannot be read: {error.strerror or error}."
+        ) from None
     if not paths:
         way_out = f"Expected files like {str(folder / 'colours' / ('0' + ENDING))!r}"
         if any(folder.glob(f"*{ENDING}")):
@@ -275,7 +406,11 @@ def _memory_span(config: Path) -> int | None:
     for names in (("memory_span",), ("datasets", "args", "memory_span")):
         place: Field | None = top
         for name in names:
-            place = place.mapping().get(name) if place and isinstance(place.value, Mapping) else None
+            place = (
+                place.mapping().get(name)
+                if place and isinstance(place.value, Mapping)
+                else None
+            )
         if place is not None and place.value is not None:
             return place.tokens()
     return None
@@ -285,9 +420,16 @@ def _folder_key(name: str) -> str:
     return re.sub(r"[\W_]", "", name).casefold()
 
 
-_BY_KEY = {_folder_key(name): scenario for folder, scenario in FOLDERS.items() for name in (folder, scenario)}
+_BY_KEY = {
+    _folder_key(name): scenario
+    for folder, scenario in FOLDERS.items()
+    for name in (folder, scenario)
+}
 # What published configurations call two of them.
-_BY_KEY |= {"kv": "kv_pairs", "conflictingpersonalinfo": "conflicting_personal_information"}
+_BY_KEY |= {
+    "kv": "kv_pairs",
+    "conflictingpersonalinfo": "conflicting_personal_information",
+}
 
 
 # --- published configurations, which name spans, examples and parameters, as suites
@@ -308,39 +450,72 @@ def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Su
     if not (isinstance(top.value, Mapping) and "datasets" in top.value):
         return load_suite(path, known)
     parts = top.mapping(("config", "datasets"), required=("datasets",))
-    config = parts["config"].mapping(("run_name", "incompatibilities", *_UNHONOURED)) if "config" in parts else {}
+    config = (
+        parts["config"].mapping(("run_name", "incompatibilities", *_UNHONOURED))
+        if "config" in parts
+        else {}
+    )
     datasets = parts["datasets"].mapping(("args", "datasets"), required=("datasets",))
-    common = datasets["args"].mapping((*_COMMON, *_SPACING)) if "args" in datasets else {}
+    common = (
+        datasets["args"].mapping((*_COMMON, *_SPACING)) if "args" in datasets else {}
+    )
     if field := next((common[name] for name in _SPACING if name in common), None):
         raise field.fault(
             "cannot be honoured: this version of the benchmark put filler of a fixed size between two messages, and "
             "examples generated here are stretched over a memory span. Give a memory_span in its place, or play the "
             "published definitions of that version: --ltm-definitions=DIR --ltm-count=filler."
         )
-    lists = config["incompatibilities"].items("lists") if "incompatibilities" in config else ()
-    groups = [{_known_scenario(name, known) for name in group.items("names")} for group in lists]
-    entries = [_configured_entry(item, common, known) for item in datasets["datasets"].items("data sets")]
-    at = {name: common[field] for name, field in (("span", "memory_span"), ("seed", "seed")) if field in common}
-    unhonoured = (f"{Path(path).name}: config.{name}: {why}" for name, why in _UNHONOURED.items() if name in config)
+    lists = (
+        config["incompatibilities"].items("lists")
+        if "incompatibilities" in config
+        else ()
+    )
+    groups = [
+        {_known_scenario(name, known) for name in group.items("names")}
+        for group in lists
+    ]
+    entries = [
+        _configured_entry(item, common, known)
+        for item in datasets["datasets"].items("data sets")
+    ]
+    at = {
+        name: common[field]
+        for name, field in (("span", "memory_span"), ("seed", "seed"))
+        if field in common
+    }
+    unhonoured = (
+        f"{Path(path).name}: config.{name}: {why}"
+        for name, why in _UNHONOURED.items()
+        if name in config
+    )
     return Suite(
-        name=config["run_name"].text() if "run_name" in config else Path(path).stem, path=str(path),
+        name=config["run_name"].text() if "run_name" in config else Path(path).stem,
+        path=str(path),
         entries=separate_entries(datasets["datasets"].items(), entries, groups),
         spans=(at["span"].tokens(),) if "span" in at else (),
         seed=at["seed"].whole(least=None) if "seed" in at else None,
-        lines={name: field.line or 0 for name, field in at.items()}, unhonoured=tuple(unhonoured),
-    )  # fmt: skip
+        lines={name: field.line or 0 for name, field in at.items()},
+        unhonoured=tuple(unhonoured),
+    )
 
 
-def _configured_entry(item: Field, common: Mapping[str, Field], known: Collection[str] | None) -> SuiteEntry:
+def _configured_entry(
+    item: Field, common: Mapping[str, Field], known: Collection[str] | None
+) -> SuiteEntry:
     """Return the entry of a data set, with the parameters of the suite `paper` where the file gives none."""
     fields = item.mapping(("name", "args"), required=("name",))
     own = fields["args"].mapping() if "args" in fields else {}
     scenario = _known_scenario(fields["name"], known)
     paper = built_in("paper").entry(scenario)
     examples = own.pop("dataset_examples", common.get("dataset_examples"))
-    parameters = {**(paper.parameters if paper else {}), **{name: field.json() for name, field in own.items()}}
+    parameters = {
+        **(paper.parameters if paper else {}),
+        **{name: field.json() for name, field in own.items()},
+    }
     count = None if examples is None else examples.whole(least=1)
-    return SuiteEntry(scenario=scenario, name=scenario, parameters=parameters, examples=count)
+    return SuiteEntry(
+        scenario=scenario, name=scenario, parameters=parameters, examples=count
+    )
 
 
 def _known_scenario(field: Field, known: Collection[str] | None) -> str:

@@ -22,9 +22,24 @@ if TYPE_CHECKING:
         pass_hat_k,
         recall_at,
     )
-    from pytest_ltm.evaluators._choices import AnswersWord, NamesColour, NamesUser, PicksOption
-    from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
-    from pytest_ltm.evaluators._instructions import ObeysOrders, QuoteAtReply, RemindsInTime, SaysAtEachTrigger
+    from pytest_ltm.evaluators._choices import (
+        AnswersWord,
+        NamesColour,
+        NamesUser,
+        PicksOption,
+    )
+    from pytest_ltm.evaluators._hygiene import (
+        ForgetsOnRequest,
+        KeepsSecrets,
+        KnowsAndWithholds,
+        KnowsHistory,
+    )
+    from pytest_ltm.evaluators._instructions import (
+        ObeysOrders,
+        QuoteAtReply,
+        RemindsInTime,
+        SaysAtEachTrigger,
+    )
     from pytest_ltm.evaluators._lists import ListsItems, ListsNames
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
     from pytest_ltm.evaluators._recall import (
@@ -51,14 +66,56 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart, SpeaksLanguage
 
 __all__ = (
-    "AnswersWithSources", "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets",
-    "KeepsWorldsApart", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt",
-    "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest",
-    "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger",
-    "SpeaksLanguage", "Stage", "WorksOut", "chosen_letters", "kendall_tau_b", "match_exactly", "match_number",
-    "match_phrases", "match_substring", "mean_claims", "named_items", "notices_mix_up", "official_claims",
-    "order_score", "orders_dish", "orders_drink", "pass_hat_k", "read_order", "recall_at", "recalls_drink",
-)  # fmt: skip
+    "AnswersWithSources",
+    "AnswersWord",
+    "AppliesRule",
+    "DecodesMessages",
+    "ForgetsOnRequest",
+    "KeepsSecrets",
+    "KeepsWorldsApart",
+    "KnowsAndWithholds",
+    "KnowsCurrentFacts",
+    "KnowsHistory",
+    "KnowsSources",
+    "LeadsTo",
+    "LiesAt",
+    "ListsItems",
+    "ListsNames",
+    "Menu",
+    "NamesColour",
+    "NamesUser",
+    "ObeysOrders",
+    "Order",
+    "PicksOption",
+    "PlaysGuest",
+    "QuoteAtReply",
+    "RecallsFacts",
+    "RecallsJoke",
+    "RecallsSteps",
+    "RecallsValue",
+    "RemindsInTime",
+    "SaysAtEachTrigger",
+    "SpeaksLanguage",
+    "Stage",
+    "WorksOut",
+    "chosen_letters",
+    "kendall_tau_b",
+    "match_exactly",
+    "match_number",
+    "match_phrases",
+    "match_substring",
+    "mean_claims",
+    "named_items",
+    "notices_mix_up",
+    "official_claims",
+    "order_score",
+    "orders_dish",
+    "orders_drink",
+    "pass_hat_k",
+    "read_order",
+    "recall_at",
+    "recalls_drink",
+)
 
 __getattr__, __dir__ = lazy_exports(
     __name__,

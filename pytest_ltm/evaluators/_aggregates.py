@@ -35,11 +35,13 @@ RE = LEXICON.expressions("aggregates")
 class WorksOut(Ruled, Struct, frozen=True):
     """The mean credit of answers to questions about many facts at once, each by its kind.
 
-    A number earns everything where it is right, and a half within a tenth. An order earns its rank agreement (Kendall's
-    tau): the share of pairs in the right order, less the share of pairs in the wrong one. A set earns the share of its
-    names that are given, less the share of the other names that are. A single name is right or wrong. So what is
-    ordered at random or names everything earns nothing, or little. Numbers are in words or digits; days, the numbers of
-    the question and the steps of a calculation are passed over. There are no published results to agree with: every
+    A number earns everything where it is right, and a half within a tenth. An order
+    earns its rank agreement (Kendall's tau): the share of pairs in the right order,
+    less the share of pairs in the wrong one. A set earns the share of its names that
+    are given, less the share of the other names that are. A single name is right or
+    wrong. So what is ordered at random or names everything earns nothing, or little.
+    Numbers are in words or digits; days, the numbers of the question and the steps of a
+    calculation are passed over. There are no published results to agree with: every
     scoring has this rule.
     """
 
@@ -58,13 +60,21 @@ class WorksOut(Ruled, Struct, frozen=True):
         earned, missed = list[float](), ""
         for place, kind in enumerate(self.asked):
             answer = answer_at(answers, place)
-            earned.append(_CREDITS[kind](answer, self.expected[place], values_at(self.others, place)))
+            earned.append(
+                _CREDITS[kind](
+                    answer, self.expected[place], values_at(self.others, place)
+                )
+            )
             missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
             Check(f"{kind}: {', '.join(expected)}", credit == 1)
-            for kind, expected, credit in zip(self.asked, self.expected, earned, strict=True)
+            for kind, expected, credit in zip(
+                self.asked, self.expected, earned, strict=True
+            )
         ]
-        reason = f"credit by question: {', '.join(f'{credit:.2f}' for credit in earned)}"
+        reason = (
+            f"credit by question: {', '.join(f'{credit:.2f}' for credit in earned)}"
+        )
         return self.score(sum(earned) / max(len(earned), 1), reason, missed, checks)
 
 
@@ -76,8 +86,11 @@ def _number_credit(answer: str, expected: Sequence[str], given: Sequence[str]) -
     value = settled_number(answer, {float(one) for one in given if one != expected[0]})
     if value is None:
         return 0.0
-    # who nearly counts right knows more than who guesses: within a tenth is worth a half
-    return 1.0 if value == wanted else 0.5 if abs(value - wanted) <= 0.1 * wanted else 0.0
+    # who nearly counts right knows more than who guesses: within a tenth is worth a
+    # half
+    return (
+        1.0 if value == wanted else 0.5 if abs(value - wanted) <= 0.1 * wanted else 0.0
+    )
 
 
 def settled_number(answer: str, given: set[float]) -> float | None:
@@ -87,26 +100,43 @@ def settled_number(answer: str, given: set[float]) -> float | None:
         """Return where a text with digits has numbers, except days, times and those given."""
         mentions: list[Mention] = []
         for one in read_quantities(text):
-            before, after = text[max(0, one.start - _AROUND) : one.start], text[one.end :][:20]
+            before, after = (
+                text[max(0, one.start - _AROUND) : one.start],
+                text[one.end :][:20],
+            )
             # "of the 12 guests" says of how many it is a part
             aside = RE.aside.search(before) and RE.counted.match(after)
-            if one.unit not in (*CLOCKS, "date", "minutes") and one.value not in given and not aside:
+            if (
+                one.unit not in (*CLOCKS, "date", "minutes")
+                and one.value not in given
+                and not aside
+            ):
                 mentions.append(Mention(one.start, one.end, str(one.value)))
         return mentions
 
     said = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
     text = _levelled_digits(said)
     mentions = asserted_mentions(text, find, formerly=True)
-    if any(is_alternative(text, one) or RE.range.search(text[max(0, one.start - 20) : one.start]) for one in mentions):
+    if any(
+        is_alternative(text, one)
+        or RE.range.search(text[max(0, one.start - 20) : one.start])
+        for one in mentions
+    ):
         return None
     # the steps of a calculation are numbers, too
-    results = _result_mentions(text, mentions) if len({one.value for one in mentions}) > 1 else mentions
+    results = (
+        _result_mentions(text, mentions)
+        if len({one.value for one in mentions}) > 1
+        else mentions
+    )
     return float(results[-1].value) if results else None
 
 
 def _levelled_digits(reply: str) -> str:
     text = normalize_text(reply)
-    return write_digits(RE.signs.sub("", RE.item.sub(" ", text) if RE.first_item.search(text) else text))
+    return write_digits(
+        RE.signs.sub("", RE.item.sub(" ", text) if RE.first_item.search(text) else text)
+    )
 
 
 def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
@@ -114,15 +144,25 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     opening = RE.opening.match(text)
     opens = [one for one in mentions if opening and one.start < opening.end()]
     opens = opens if len({one.value for one in opens}) == 1 else []
-    # a brief opening that begins with a number is an answer, whatever follows it: "seven gifts"
+    # a brief opening that begins with a number is an answer, whatever follows it:
+    # "seven gifts"
     brief = opening is not None and len(plain_words(opening[0])) <= 4
-    if opens and brief and not plain_words(text[: opens[0].start]) and not RE.result_after.match(text[opens[0].end :]):
+    if (
+        opens
+        and brief
+        and not plain_words(text[: opens[0].start])
+        and not RE.result_after.match(text[opens[0].end :])
+    ):
         return opens
     results = list[Mention]()
     since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
     for one in mentions:
-        before = RE.result_before.search(text[max(since, one.start - _AROUND) : one.start])
-        before = before or RE.result_of.search(text[max(0, one.start - 2 * _AROUND) : one.start])
+        before = RE.result_before.search(
+            text[max(since, one.start - _AROUND) : one.start]
+        )
+        before = before or RE.result_of.search(
+            text[max(0, one.start - 2 * _AROUND) : one.start]
+        )
         behind = RE.result_after.match(text[one.end : one.end + _AROUND])
         results += [one] if before or behind else []
         since = one.end + (behind.end() if behind else 0)
@@ -135,22 +175,41 @@ _AROUND = 50
 # --- Names.
 
 
-def _order_credit(answer: str, expected: Sequence[str], _others: Sequence[str]) -> float:
+def _order_credit(
+    answer: str, expected: Sequence[str], _others: Sequence[str]
+) -> float:
     find = partial(find_mentions, names=tuple(expected))
     text = _last_naming(answer, find, 2)
     known = {one.value for one in find(text)}
     segments = reversed(RE.segment.split(text))
-    text = next((segment for segment in segments if {one.value for one in find(segment)} == known), text)
-    texts = list(dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True)))
+    text = next(
+        (
+            segment
+            for segment in segments
+            if {one.value for one in find(segment)} == known
+        ),
+        text,
+    )
+    texts = list(
+        dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True))
+    )
     if len(expected) < 2:
         return float(texts == list(expected))
     places = {text: place for place, text in enumerate(texts)}
     pairs = list(itertools.combinations(expected, 2))
-    named = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
-    return max(0.0, sum(1 if first < second else -1 for first, second in named) / len(pairs))
+    named = [
+        (places[one], places[other])
+        for one, other in pairs
+        if one in places and other in places
+    ]
+    return max(
+        0.0, sum(1 if first < second else -1 for first, second in named) / len(pairs)
+    )
 
 
-def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
+def _last_naming(
+    answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1
+) -> str:
     """Return the last word of an answer, levelled, if it names so many."""
 
     def names(part: str) -> bool:
@@ -201,8 +260,14 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
         """Return where a text names somebody, but not those whom it only compares with: "more than Ada"."""
         kept, compared, end = list[Mention](), False, 0
         for one in find_mentions(text, tuple(names)):
-            linked = compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
-            compared = linked or RE.compared.search(text[max(0, one.start - _AROUND) : one.start]) is not None
+            linked = (
+                compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
+            )
+            compared = (
+                linked
+                or RE.compared.search(text[max(0, one.start - _AROUND) : one.start])
+                is not None
+            )
             kept += [] if compared else [one]
             end = one.end
         return kept
@@ -220,10 +285,20 @@ def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> s
     """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
     for segment in reversed(RE.segment.split(text)):
         most = RE.most.search(segment) or RE.first.search(segment)
-        result = [one for one in asserted_mentions(segment, find, formerly=True) if most and one.end <= most.start()]
+        result = [
+            one
+            for one in asserted_mentions(segment, find, formerly=True)
+            if most and one.end <= most.start()
+        ]
         if result:
-            several = len(result) > 1 and RE.listed.fullmatch(segment[result[-2].end : result[-1].start])
-            return set() if several or is_alternative(segment, result[-1]) else {result[-1].value}
+            several = len(result) > 1 and RE.listed.fullmatch(
+                segment[result[-2].end : result[-1].start]
+            )
+            return (
+                set()
+                if several or is_alternative(segment, result[-1])
+                else {result[-1].value}
+            )
     return set()
 
 
@@ -238,9 +313,13 @@ def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set
 
 
 _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
-    NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit,
-    NAME: lambda answer, expected, others: chosen_names(answer, (*expected, *others)) == set(expected),
-}  # fmt: skip
+    NUMBER: _number_credit,
+    ORDER: _order_credit,
+    SET: _set_credit,
+    NAME: lambda answer, expected, others: (
+        chosen_names(answer, (*expected, *others)) == set(expected)
+    ),
+}
 
 
 # --- Answers with their sources.
@@ -249,10 +328,11 @@ _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
 class AnswersWithSources(Ruled, Struct, frozen=True):
     """The mean over questions of half for the right answer and half for the passages named as its sources, apart.
 
-    Sources earn their F1 against the passages needed, on a scale where naming all passages earns nothing. A passage
-    that a later one corrects counts neither way. A name is right if the answer settles on it, a number if it is the
-    result; titles are read in any order, with or without their article or kind. There are no published results to agree
-    with: every scoring has this rule.
+    Sources earn their F1 against the passages needed, on a scale where naming all
+    passages earns nothing. A passage that a later one corrects counts neither way. A
+    name is right if the answer settles on it, a number if it is the result; titles are
+    read in any order, with or without their article or kind. There are no published
+    results to agree with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "answers-with-sources"
@@ -277,35 +357,57 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
         ends = [(RE.kind.sub("", title).lower(), title) for title in self.titles]
         counts = Counter(end for end, _ in ends)
         # a title is named by all of it, or by its end alone where no other has that end
-        ways = {(end if counts[end] == 1 else title.lower()): title for end, title in ends}
+        ways = {
+            (end if counts[end] == 1 else title.lower()): title for end, title in ends
+        }
         checks = list[Check]()
         right, cited, missed = 0, 0.0, ""
         for place, kind in enumerate(self.asked):
             answer = RE.possessive.sub("", strip_struck(answer_at(answers, place)))
             answer = "" if recites_messages(answer) else answer
-            ok = _says_value(kind, _brief_answer(answer, ways, instead="it"), self.expected[place], self.others[place])
-            named = _cited_titles(_brief_answer(answer, ways), ways) - set(self.superseded[place])
+            ok = _says_value(
+                kind,
+                _brief_answer(answer, ways, instead="it"),
+                self.expected[place],
+                self.others[place],
+            )
+            named = _cited_titles(_brief_answer(answer, ways), ways) - set(
+                self.superseded[place]
+            )
             right += ok
             needed = self.sources[place]
             passages = len(self.titles) - len(self.superseded[place])
             result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
             # what naming all passages would earn is worth nothing
             free = 2 * len(needed) / (passages + len(needed))
-            cited += max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
+            cited += (
+                max(0.0, (result - free) / (1 - free))
+                if free < 1
+                else float(result == 1)
+            )
             checks.append(Check(f"answer: {self.expected[place][0]}", ok))
             checks += [Check(f"source: {title}", title in named) for title in needed]
-            checks += [Check(f"no source: {title}", ok=False) for title in sorted(named - set(needed))]
-            missed = missed or ("" if ok and named == set(needed) else answer_at(answers, place))
+            checks += [
+                Check(f"no source: {title}", ok=False)
+                for title in sorted(named - set(needed))
+            ]
+            missed = missed or (
+                "" if ok and named == set(needed) else answer_at(answers, place)
+            )
         number = max(len(self.asked), 1)
         reason = f"{right} of {len(self.asked)} answers right, sources worth {cited / number:.2f}"
         return self.score((right + cited) / 2 / number, reason, missed, checks)
 
 
-def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
+def _says_value(
+    kind: str, answer: str, expected: Sequence[str], others: Sequence[str]
+) -> bool:
     if kind == NUMBER:
         counted = RE.cited_counted.sub("these", RE.in_brackets.sub("", answer))
         return settled_number(counted, set()) == float(expected[0])
-    return chosen_names(RE.began.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
+    return chosen_names(RE.began.sub(r"\1 first", answer), (*expected, *others)) == set(
+        expected
+    )
 
 
 # --- Titles.
@@ -315,17 +417,32 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
     """Return the titles that an answer names as its sources, not those of which it says that they are none."""
 
     def find(text: str) -> list[Mention]:
-        mentions = [Mention(*spot, title) for way, title in ways.items() for spot in phrase_positions(text, way)]
+        mentions = [
+            Mention(*spot, title)
+            for way, title in ways.items()
+            for spot in phrase_positions(text, way)
+        ]
         # "the harbour log is of no use": read, but no source
-        return sorted((one for one in mentions if not RE.useless.match(text[one.end :])), key=lambda one: one.start)
+        return sorted(
+            (one for one in mentions if not RE.useless.match(text[one.end :])),
+            key=lambda one: one.start,
+        )
 
-    said = normalize_text(last_word(answer, lambda part: bool(find(normalize_text(part)))))
+    said = normalize_text(
+        last_word(answer, lambda part: bool(find(normalize_text(part))))
+    )
     return {one.value for one in asserted_mentions(said, find, formerly=True)}
 
 
 def _brief_answer(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
     """Return an answer in which titles are named in the briefest way, or have something `instead` of them."""
     for way, title in ways.items():
-        kind = rf"(?:{re.escape(title[: -len(way)])})?" if title.lower().endswith(way) else ""
-        answer = re.sub(rf"\b{kind}{re.escape(way)}\b", instead or way, answer, flags=re.IGNORECASE)
+        kind = (
+            rf"(?:{re.escape(title[: -len(way)])})?"
+            if title.lower().endswith(way)
+            else ""
+        )
+        answer = re.sub(
+            rf"\b{kind}{re.escape(way)}\b", instead or way, answer, flags=re.IGNORECASE
+        )
     return answer

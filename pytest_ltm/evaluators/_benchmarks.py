@@ -35,13 +35,16 @@ def match_substring(answer: str, golds: Sequence[str]) -> bool:
 def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -> bool:
     r"""Return whether the answer is the set, or the sequence, of phrases (LongMemEval-V2, Wu et al., 2026).
 
-    The answer is what stands in the last `\boxed{}`, if anything does, split at semicolons, line ends or commas: then
-    nothing else may be there. An answer in sentences holds if each phrase stands in it, in their order where it counts.
+    The answer is what stands in the last `\boxed{}`, if anything does, split at
+    semicolons, line ends or commas: then nothing else may be there. An answer in
+    sentences holds if each phrase stands in it, in their order where it counts.
     """
     boxed = RE.boxed.findall(answer)
     said, wanted = (boxed or [answer])[-1], [squad_text(gold) for gold in golds]
     for separators in (";\n", ";\n,"):
-        parts = [part for part in map(squad_text, re.split(f"[{separators}]", said)) if part]
+        parts = [
+            part for part in map(squad_text, re.split(f"[{separators}]", said)) if part
+        ]
         if parts == wanted or (not ordered and set(parts) == set(wanted)):
             return True
     if boxed:
@@ -58,7 +61,9 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
 def match_number(answer: str, gold: float, tolerance: float) -> bool:
     """Return whether the last number of the answer is near enough to the gold one."""
     numbers = re.findall(r"[-+]?\d[\d,]*(?:\.\d+)?", answer)
-    return bool(numbers) and abs(float(numbers[-1].replace(",", "")) - gold) <= tolerance
+    return (
+        bool(numbers) and abs(float(numbers[-1].replace(",", "")) - gold) <= tolerance
+    )
 
 
 def recall_at(ranked: Sequence[str], golds: Collection[str], k: int) -> float:
@@ -69,7 +74,10 @@ def recall_at(ranked: Sequence[str], golds: Collection[str], k: int) -> float:
 
 def kendall_tau_b(one: Sequence[float], other: Sequence[float]) -> float:
     """Return Kendall's tau-b of two rankings of the same items (Kendall, Biometrika 33, 1945); 0 where all are tied."""
-    pairs = [(one[j] - one[i], other[j] - other[i]) for i, j in combinations(range(len(one)), 2)]
+    pairs = [
+        (one[j] - one[i], other[j] - other[i])
+        for i, j in combinations(range(len(one)), 2)
+    ]
     agree = sum((a > 0) - (a < 0) == (b > 0) - (b < 0) and a != 0 for a, b in pairs)
     differ = sum(a * b < 0 for a, b in pairs)
     untied = sum(a != 0 for a, _ in pairs), sum(b != 0 for _, b in pairs)
@@ -79,8 +87,8 @@ def kendall_tau_b(one: Sequence[float], other: Sequence[float]) -> float:
 def order_score(lines: Sequence[int | None], items: int) -> float:
     """Return tau-b, from 0 to 1, times F1 of an order (BEAM, Tavakoli et al., ICLR 2026: event ordering).
 
-    `lines`: which of so many items each line of the answer names, None for none of them. An order of a single item
-    is neither right nor wrong: only F1 counts.
+    `lines`: which of so many items each line of the answer names, None for none of
+    them. An order of a single item is neither right nor wrong: only F1 counts.
     """
     named = list(dict.fromkeys(item for item in lines if item is not None))
     # the F1 of two sets by their sizes (van Rijsbergen, Information Retrieval, 1979)
@@ -92,7 +100,11 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
 def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
     """Return which item each line of an answer names: the one of which it has all telling words, if only one."""
     wanted = [{word_stem(word) for word in telling_words(item)} for item in items]
-    lines = [line for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", answer) if plain_words(line)]
+    lines = [
+        line
+        for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", answer)
+        if plain_words(line)
+    ]
     result: list[int | None] = []
     for line in lines:
         said = set(map(word_stem, plain_words(line)))
@@ -104,7 +116,9 @@ def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
 def pass_hat_k(passed: int, trials: int, k: int) -> float:
     """Return the chance that `k` trials drawn of these all pass: pass^k (Yao et al., tau-bench, 2024)."""
     if not 1 <= k <= trials:
-        raise ValueError(f"pass^{k} needs at least {k} trials and k of at least 1, not {trials}")
+        raise ValueError(
+            f"pass^{k} needs at least {k} trials and k of at least 1, not {trials}"
+        )
     return comb(passed, k) / comb(trials, k)
 
 
@@ -128,13 +142,18 @@ _LETTER = (
 )
 
 
-def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = False) -> set[str]:
+def chosen_letters(
+    answer: str, options: Mapping[str, str], *, several: bool = False
+) -> set[str]:
     """Return the letters that an answer settles on, by letter or by the text of a choice (PersonaMem, LongMemEval-V2).
 
-    Empty where it chooses none, or leaves open which; `several`: it may choose more than one.
+    Empty where it chooses none, or leaves open which; `several`: it may choose more
+    than one.
     """
     known = {name.lower(): name for name in options}
-    letters = "|".join(sorted(map(re.escape, {*options, *known, *map(str.upper, options)})))
+    letters = "|".join(
+        sorted(map(re.escape, {*options, *known, *map(str.upper, options)}))
+    )
     if boxed := RE.boxed.findall(answer):
         inside = re.findall(rf"\b(?:{letters})\b", boxed[-1])
         return {known[one.lower()] for one in inside}
@@ -144,7 +163,12 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
     # "A" and "I" are words as well: they count beside other letters, or at the end
-    capitals = "|".join(re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")) or "(?!)"
+    capitals = (
+        "|".join(
+            re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")
+        )
+        or "(?!)"
+    )
     beside = rf"\s*(?:,|&|/|and|or)+\s*(?:{capitals})\b"
     after = r"(?:(?<=and )|(?<=or )|(?<=, ))[AI](?=\W*$)"
     text = re.sub(rf"\b({capitals}|[AI](?={beside})|{after})\b", marked, text)
@@ -156,15 +180,33 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
 
 
 def _mark(letter: str, options: Mapping[str, str]) -> str:
-    return f"optionnumber{'abcdefghijklmnopqrstuvwxyz'[list(options).index(letter)] * 2}"
+    return (
+        f"optionnumber{'abcdefghijklmnopqrstuvwxyz'[list(options).index(letter)] * 2}"
+    )
 
 
 def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
     """Return where a text names choices; a choice inside a longer one is none."""
-    phrases = [(letter, phrase) for letter, wording in options.items() for phrase in (_mark(letter, options), wording)]
-    mentions = [Mention(*spot, letter) for letter, phrase in phrases for spot in phrase_positions(text, phrase)]
+    phrases = [
+        (letter, phrase)
+        for letter, wording in options.items()
+        for phrase in (_mark(letter, options), wording)
+    ]
+    mentions = [
+        Mention(*spot, letter)
+        for letter, phrase in phrases
+        for spot in phrase_positions(text, phrase)
+    ]
     inside = [
-        one for one in mentions
-        if any(other.start <= one.start and one.end <= other.end and other.value != one.value for other in mentions)
-    ]  # fmt: skip
-    return sorted((one for one in mentions if one not in inside), key=lambda one: one.start)
+        one
+        for one in mentions
+        if any(
+            other.start <= one.start
+            and one.end <= other.end
+            and other.value != one.value
+            for other in mentions
+        )
+    ]
+    return sorted(
+        (one for one in mentions if one not in inside), key=lambda one: one.start
+    )

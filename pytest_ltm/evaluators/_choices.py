@@ -24,17 +24,20 @@ from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 COLOURS = LEXICON.words("choices colours")
-RE = LEXICON.expressions("choices", number="|".join(("one", *COUNTS)), ordinals="|".join(ORDINALS))
+RE = LEXICON.expressions(
+    "choices", number="|".join(("one", *COUNTS)), ordinals="|".join(ORDINALS)
+)
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
 class NamesColour(Ruled, Struct, frozen=True):
     """Full marks if the last answer names the colour, as a word of its own, whatever its case.
 
-    A list of colours, one of two, a colour that the answer denies, that was, or that somebody else likes is none; an
-    answer that corrects itself is taken at its last word, and a letter may be wrong in a longer word.
-    `v3.5`: the colour is a substring of the lower-cased answer. `paper`: it stands between the start or white
-    space (and perhaps a quote) and white space, the end or one of `, . ! ?`.
+    A list of colours, one of two, a colour that the answer denies, that was, or that
+    somebody else likes is none; an answer that corrects itself is taken at its last
+    word, and a letter may be wrong in a longer word. `v3.5`: the colour is a substring
+    of the lower-cased answer. `paper`: it stands between the start or white space (and
+    perhaps a quote) and white space, the end or one of `, . ! ?`.
     """
 
     family: ClassVar[str] = "colours"
@@ -53,9 +56,13 @@ class NamesColour(Ruled, Struct, frozen=True):
             return self.score(named, reason, self._place(answer) if named else answer)
         proof = prove(answer, self._mentions)
         ok = proof.answers(self.expected)
-        if ok is False and self.expected in {mention.value for mention in self._mentions(normalize_text(answer))}:
+        if ok is False and self.expected in {
+            mention.value for mention in self._mentions(normalize_text(answer))
+        }:
             return self.score(0, f"names {self.expected!r}, but {proof.reason}", answer)
-        return self.score_proven(proof, self.expected, self._place(answer) if ok else answer)
+        return self.score_proven(
+            proof, self.expected, self._place(answer) if ok else answer
+        )
 
     def _place(self, answer: str) -> str:
         at = max(answer.lower().find(self.expected.lower()), 0)
@@ -64,12 +71,16 @@ class NamesColour(Ruled, Struct, frozen=True):
     def _mentions(self, text: str) -> list[Mention]:
         """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
         colour = self.expected.lower()
-        mentions = [Mention(*spot, self.expected) for spot in phrase_positions(text, colour)]
+        mentions = [
+            Mention(*spot, self.expected) for spot in phrase_positions(text, colour)
+        ]
         taken = {place for one in mentions for place in range(one.start, one.end)}
         for word in RE.word.finditer(text):
             # grey is gray, and no second colour
             is_expected = _SPELLINGS.get(word[0]) == colour
-            described = RE.describes.search(text[max(0, word.start() - 80) : word.start()])
+            described = RE.describes.search(
+                text[max(0, word.start() - 80) : word.start()]
+            )
             if word.start() in taken:
                 continue
             if word[0] in COLOURS and not is_expected and not described:
@@ -85,7 +96,8 @@ class NamesColour(Ruled, Struct, frozen=True):
 class NamesUser(Ruled, Struct, frozen=True):
     """Full marks if the last answer tells the expected name as the user's present one.
 
-    `current`: it is what the answer asserts. `v3.5` and `paper`: it is a substring of the lower-cased answer.
+    `current`: it is what the answer asserts. `v3.5` and `paper`: it is a substring of
+    the lower-cased answer.
     """
 
     family: ClassVar[str] = "names"
@@ -97,9 +109,13 @@ class NamesUser(Ruled, Struct, frozen=True):
         """Return 1 if the last answer tells the name, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
-            return self.score_proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
+            return self.score_proven(
+                prove(answer, (self.expected, *self.former)), self.expected, answer
+            )
         named = self.expected.lower() in answer.lower()
-        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", answer)
+        return self.score(
+            named, f"{'names' if named else 'does not name'} {self.expected!r}", answer
+        )
 
 
 # --- Chapter Break: the answer picks the option that fits.
@@ -108,9 +124,10 @@ class NamesUser(Ruled, Struct, frozen=True):
 class PicksOption(Ruled, Struct, frozen=True):
     """Full marks if the last answer settles on the right option.
 
-    `current`: the number that an answer ends with, decides on or names alone; number words and "the third option"
-    count; options that are ruled out do not, nor do counts ("the 6 options", "chapter 5"). Several, or one that is
-    denied, earn nothing. `v3.5` and `paper`: the set of numbers in the answer is {expected}.
+    `current`: the number that an answer ends with, decides on or names alone; number
+    words and "the third option" count; options that are ruled out do not, nor do counts
+    ("the 6 options", "chapter 5"). Several, or one that is denied, earn nothing. `v3.5`
+    and `paper`: the set of numbers in the answer is {expected}.
     """
 
     family: ClassVar[str] = "chapterbreak"
@@ -124,13 +141,25 @@ class PicksOption(Ruled, Struct, frozen=True):
         if self.follows_own_rules:
             said = space_delimited(answer).strip()
             alone = COUNTS.get(said, ORDINALS.get(said, 1 if said == "one" else 0))
-            # in a sentence "one" and "second" hardly ever name an option: only alone do they
-            picked = Proof("asserts", f"picks option {alone}", str(alone)) if alone else prove(answer, _option_mentions)
+            # in a sentence "one" and "second" hardly ever name an option: only alone do
+            # they
+            picked = (
+                Proof("asserts", f"picks option {alone}", str(alone))
+                if alone
+                else prove(answer, _option_mentions)
+            )
             return self.score_proven(picked, str(self.expected), answer)
-        numbers = {_whole_number(digits) for digits in RE.digits.findall(casefold_plain(answer))}
+        numbers = {
+            _whole_number(digits)
+            for digits in RE.digits.findall(casefold_plain(answer))
+        }
         none = ", ".join(sorted(str(n) for n in numbers)[:6]) or "none"
         ok = numbers == {self.expected}
-        return self.score(ok, f"picks option {none}" + ("" if ok else f", not {self.expected}"), answer)
+        return self.score(
+            ok,
+            f"picks option {none}" + ("" if ok else f", not {self.expected}"),
+            answer,
+        )
 
 
 def _whole_number(digits: str) -> int:
@@ -150,29 +179,36 @@ def _option_mentions(text: str) -> list[Mention]:
         digits, word = one["digits"], one["word"] or one["bare"]
         # "chapter 5", "the 6 options"
         counts = digits and (
-            RE.counted.match(text, one.end()) or (RE.before_count.search(before) and digits.isdecimal())
+            RE.counted.match(text, one.end())
+            or (RE.before_count.search(before) and digits.isdecimal())
         )
         if counts:
             continue
         number = ORDINALS[one["ordinal"]] if one["ordinal"] else COUNTS.get(word, 1)
         number = _whole_number("".join(RE.digits.findall(digits))) if digits else number
         mentions.append(Mention(*one.span(), str(number)))
-        begins_line = not before.rpartition("\n")[2].strip() and ("\n" in before or one.start() < _INDENT)
+        begins_line = not before.rpartition("\n")[2].strip() and (
+            "\n" in before or one.start() < _INDENT
+        )
         if begins_line and RE.label.match(text, one.start()):
             labels.append(mentions[-1])
     # options that are listed are not picked; a single label is the answer itself
-    picks = [one for one in mentions if one not in labels] if len(labels) > 1 else mentions
+    picks = (
+        [one for one in mentions if one not in labels] if len(labels) > 1 else mentions
+    )
     return picks or mentions
 
 
-# --- Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer": "word"}`.
+# --- Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer":
+# "word"}`.
 
 
 class AnswersWord(Ruled, Struct, frozen=True):
     """Full marks if the `answer` of the JSON in the last answer is the expected word.
 
-    `current`: the place that the last such JSON asserts, or the answer without one; where the thing really is is an
-    aside. `v3.5` and `paper`: the value of `answer`, in lower case, equals the expected word.
+    `current`: the place that the last such JSON asserts, or the answer without one;
+    where the thing really is is an aside. `v3.5` and `paper`: the value of `answer`, in
+    lower case, equals the expected word.
     """
 
     family: ClassVar[str] = "sally-anne"
@@ -190,9 +226,18 @@ class AnswersWord(Ruled, Struct, frozen=True):
             # the last such JSON is the answer, the prose around it none
             for value in json_values(text):
                 pairs = value.items() if isinstance(value, dict) else ()
-                given = next((item for key, item in pairs if str(key).strip().lower() == "answer"), None)
+                given = next(
+                    (
+                        item
+                        for key, item in pairs
+                        if str(key).strip().lower() == "answer"
+                    ),
+                    None,
+                )
                 # who answers with a list names several
-                given = " and ".join(map(str, given)) if isinstance(given, list) else given
+                given = (
+                    " and ".join(map(str, given)) if isinstance(given, list) else given
+                )
                 spoken = given if isinstance(given, str) else spoken
             return self.score_proven(prove(spoken, self._places), self.expected, answer)
         try:
@@ -202,8 +247,14 @@ class AnswersWord(Ruled, Struct, frozen=True):
         said = value.get("answer") if isinstance(value, dict) else None
         said = said if isinstance(said, str) else None
         ok = said is not None and said.lower() == self.expected.lower()
-        reason = f"says {evidence_snippet(said, 80)!r}" if said is not None else "gives no answer"
-        return self.score(ok, reason + ("" if ok else f", not {self.expected!r}"), answer)
+        reason = (
+            f"says {evidence_snippet(said, 80)!r}"
+            if said is not None
+            else "gives no answer"
+        )
+        return self.score(
+            ok, reason + ("" if ok else f", not {self.expected!r}"), answer
+        )
 
     def _places(self, text: str) -> list[Mention]:
         names = (self.expected, *self.others)
@@ -215,20 +266,29 @@ class AnswersWord(Ruled, Struct, frozen=True):
                 word.span()
                 for word in RE.words.finditer(text)
                 # a place may be misspelt, or one of two words written as one
-                if is_misspelt(word[0], together) or (word[0] == together and together != name.lower())
+                if is_misspelt(word[0], together)
+                or (word[0] == together and together != name.lower())
             ]
             # or one word as two
             for at in range(3, len(together) - 2) if " " not in name else ():
                 spots += phrase_positions(text, f"{together[:at]} {together[at:]}")
             mentions += [Mention(*spot, name) for spot in spots]
-        # the last ones settle it; each is compared with all others, so that more would take too long
+        # the last ones settle it; each is compared with all others, so that more would
+        # take too long
         mentions = sorted(mentions, key=lambda one: one.start)[-120:]
         kept: list[Mention] = []
         for one in mentions:
-            around = (other for other in mentions if other.start <= one.start and one.end <= other.end)
+            around = (
+                other
+                for other in mentions
+                if other.start <= one.start and one.end <= other.end
+            )
             clause = " ".join(clause_around(text, one.start, one.end))
-            # where the thing really is, is an aside: asked for is where somebody will look
-            really = RE.really.search(clause) or (RE.now.search(clause) and not RE.searches.search(clause))
+            # where the thing really is, is an aside: asked for is where somebody will
+            # look
+            really = RE.really.search(clause) or (
+                RE.now.search(clause) and not RE.searches.search(clause)
+            )
             if not really and all(other.value == one.value for other in around):
                 kept.append(one)
         return kept

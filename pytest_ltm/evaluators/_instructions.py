@@ -26,18 +26,27 @@ from pytest_ltm._language.words import (
 from pytest_ltm._model.judge import Judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm._model.transcript import Exchange
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
+from pytest_ltm.evaluators._rules import (
+    LEXICON,
+    RuleCheck,
+    Ruled,
+    answer_at,
+    judge_verdict,
+    values_at,
+)
 
-# The share of the quote's own words that a reply must have before a judge is asked about it.
+# The share of the quote's own words that a reply must have before a judge is asked
+# about it.
 _NEARLY = 0.6
 
 
 class QuoteAtReply(Ruled, Struct, frozen=True):
     """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
 
-    Called with the exchanges since the instruction, it returns None while it cannot tell. `v3.5` and `paper` look
-    for the quote in lower case and without ASCII punctuation; `current` looks for its words in a row. Where reply
-    `nth` has most of its words, but not in a row, `current` asks a judge if there is one.
+    Called with the exchanges since the instruction, it returns None while it cannot
+    tell. `v3.5` and `paper` look for the quote in lower case and without ASCII
+    punctuation; `current` looks for its words in a row. Where reply `nth` has most of
+    its words, but not in a row, `current` asks a judge if there is one.
     """
 
     family: ClassVar[str] = "prospective-memory"
@@ -50,11 +59,16 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
         """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0.
 
-        Reply `nth` must not hold the instruction as well, nor continue with messages of the user: that is the
-        conversation repeated, in which the quote happens to stand.
+        Reply `nth` must not hold the instruction as well, nor continue with messages of
+        the user: that is the conversation repeated, in which the quote happens to
+        stand.
         """
         verdict = self.verdict([exchange.reply for exchange in since])
-        if not isinstance(verdict, Score) or not verdict.value or not self.follows_own_rules:
+        if (
+            not isinstance(verdict, Score)
+            or not verdict.value
+            or not self.follows_own_rules
+        ):
             return verdict
         reply = since[self.nth - 1].reply
         last = "".join(plain_words(self.quote)[-1:])
@@ -66,13 +80,21 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
         if self.follows_own_rules:
-            holds = [has_phrase(space_delimited(reply), self.quote) for reply in replies]
+            holds = [
+                has_phrase(space_delimited(reply), self.quote) for reply in replies
+            ]
         else:
-            holds = [strip_punctuation(self.quote) in strip_punctuation(reply) for reply in replies]
+            holds = [
+                strip_punctuation(self.quote) in strip_punctuation(reply)
+                for reply in replies
+            ]
         quoted = [n for n, ok in enumerate(holds, start=1) if ok]
-        # also while reply `nth` is still to come: a quote said too early cannot be taken back
+        # also while reply `nth` is still to come: a quote said too early cannot be
+        # taken back
         if early := [n for n in quoted if n != self.nth]:
-            where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
+            where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(
+                map(str, quoted)
+            )
             reason = f"the quote belongs in reply {self.nth} alone, found in {where}"
             return self.score(0, reason, replies[early[0] - 1])
         if len(replies) < self.nth:
@@ -82,27 +104,46 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
             return self.score(1, f"the quote stands in reply {self.nth} alone", reply)
         missed = self.score(0, f"the quote is not in reply {self.nth}", reply)
         of_quote = content_stems(self.quote)
-        nearly = self.follows_own_rules and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
+        nearly = (
+            self.follows_own_rules
+            and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
+        )
         if self.judge is None or not nearly:
             return missed
         asked = f"is the quote in reply {self.nth}, but for slips? "
-        return judge_verdict(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
+        return judge_verdict(
+            self.judge,
+            "prospective-memory",
+            reply,
+            rule=missed.rule,
+            asked=asked,
+            quote=self.quote,
+        )
 
 
 # --- Trigger Response: one sentence is said at each activation.
 
 RE = LEXICON.expressions("instructions")
-_FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
+_FULL = {
+    "'m": " am",
+    "'s": " is",
+    "'re": " are",
+    "'ve": " have",
+    "'ll": " will",
+    "'d": " would",
+    "n't": " not",
+}
 
 
 class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     """The share of activations whose answer says the sentence, less the share of controls whose answer does.
 
-    The answers to `controls` messages that mention no trigger come last. `current`: the sentence's words in a row,
-    contractions written out, or some sentences of the answer nearly equal to it (ROUGE-L with stemming) with all of its
-    telling words. `v3.5` and `paper`: in the answer, lower case and without punctuation, or
-    ROUGE-L of the whole answer above 0.75; else those rules ask a model and the current rule stands in. A judge, if
-    there is one, is asked about answers with most of the sentence's words.
+    The answers to `controls` messages that mention no trigger come last. `current`: the
+    sentence's words in a row, contractions written out, or some sentences of the answer
+    nearly equal to it (ROUGE-L with stemming) with all of its telling words. `v3.5` and
+    `paper`: in the answer, lower case and without punctuation, or ROUGE-L of the whole
+    answer above 0.75; else those rules ask a model and the current rule stands in. A
+    judge, if there is one, is asked about answers with most of the sentence's words.
     """
 
     family: ClassVar[str] = "trigger-response"
@@ -125,26 +166,42 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         if not alarms or isinstance(verdict, Unscored):
             return verdict
         reason = f"{verdict.reason}; it came at {alarms} of {self.controls} other messages, too"
-        return replace(verdict, value=max(verdict.value - alarms / self.controls, 0.0), reason=reason)
+        return replace(
+            verdict,
+            value=max(verdict.value - alarms / self.controls, 0.0),
+            reason=reason,
+        )
 
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
         wanted, literal = content_stems(self.sentence), strip_punctuation(self.sentence)
         parts: list[RuleCheck] = []
         published: list[bool] = []
-        for n, answer in enumerate([*answers, *[""] * (self.activations - len(answers))], start=1):
-            # the published threshold; cheap before costly: ROUGE takes time with the product of both lengths
+        for n, answer in enumerate(
+            [*answers, *[""] * (self.activations - len(answers))], start=1
+        ):
+            # the published threshold; cheap before costly: ROUGE takes time with the
+            # product of both lengths
             is_published = not self.follows_own_rules and (
-                literal in strip_punctuation(answer) or rouge_l(self.sentence, answer) > 0.75
+                literal in strip_punctuation(answer)
+                or rouge_l(self.sentence, answer) > 0.75
             )
             said = is_published or says_sentence(self.sentence, answer)
             nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
             asked = "trigger-response" if nearly and not said else ""
-            check = RuleCheck(f"says it at activation {n}", answer, said, asked, (("sentence", self.sentence),))
+            check = RuleCheck(
+                f"says it at activation {n}",
+                answer,
+                said,
+                asked,
+                (("sentence", self.sentence),),
+            )
             parts.append(check)
             published.append(is_published)
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.follows_own_rules and all(published):
-            return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
+            return replace(
+                self.share(parts, reason), rule=f"{self.family}/{self.scoring}"
+            )
         return self.judged_share(parts, self.judge, reason)
 
 
@@ -153,7 +210,9 @@ def says_sentence(sentence: str, answer: str) -> bool:
     wanted, given = _written_out(sentence), _written_out(answer)
     if not wanted.strip():
         return False
-    if space_delimited(wanted) in space_delimited(given) or space_delimited(sentence) in space_delimited(answer):
+    if space_delimited(wanted) in space_delimited(given) or space_delimited(
+        sentence
+    ) in space_delimited(answer):
         return True
     size = len(split_sentences(wanted))
     parts = split_sentences(given)
@@ -161,12 +220,19 @@ def says_sentence(sentence: str, answer: str) -> bool:
     for first in range(max(len(parts) - size + 1, 1)):
         texts = plain_words(" ".join(parts[first : first + size]))
         shared = [at for at, word in enumerate(texts) if word in needed]
-        # most windows have hardly a word of it: without seven in ten it is not worth the time that ROUGE takes
+        # most windows have hardly a word of it: without seven in ten it is not worth
+        # the time that ROUGE takes
         if len({texts[at] for at in shared}) < 0.7 * len(needed):
             continue
         stems = set(map(word_stem, texts))
-        complete = all(any(is_misspelt(stem, word) for stem in stems) for word in content_stems(wanted) - stems)
-        if complete and rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > 0.93:
+        complete = all(
+            any(is_misspelt(stem, word) for stem in stems)
+            for word in content_stems(wanted) - stems
+        )
+        if (
+            complete
+            and rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > 0.93
+        ):
             return True
     return False
 
@@ -184,11 +250,13 @@ _HERE = "\0"
 class ObeysOrders(Ruled, Struct, frozen=True):
     """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
 
-    So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of
-    its own: a text may begin with it ("opens") or end with it ("closes"), have it somewhere ("mentions"), as a #tag
-    ("tag"), in square brackets ("brackets"), in capital letters ("capitals") or between asterisks ("stars"). What
-    stands before or after the text, in lines of its own, is passed over, and so are sentences about the orders
-    themselves: to repeat an order is neither to obey it nor to break its end. There are no published results to agree
+    So nothing is earned by obeying everything that was ever ordered, nor by obeying
+    nothing. Every order has a word of its own: a text may begin with it ("opens") or
+    end with it ("closes"), have it somewhere ("mentions"), as a #tag ("tag"), in square
+    brackets ("brackets"), in capital letters ("capitals") or between asterisks
+    ("stars"). What stands before or after the text, in lines of its own, is passed
+    over, and so are sentences about the orders themselves: to repeat an order is
+    neither to obey it nor to break its end. There are no published results to agree
     with: every scoring has this rule.
     """
 
@@ -208,15 +276,32 @@ class ObeysOrders(Ruled, Struct, frozen=True):
         earned = 0.0
         missed = ""
         for place, orders in enumerate(self.holding):
-            answer, thing, text = answer_at(answers, place), answer_at(self.about, place), f"text {place + 1}"
-            written = not thing or word_stem(thing) in map(word_stem, plain_words(answer))
+            answer, thing, text = (
+                answer_at(answers, place),
+                answer_at(self.about, place),
+                f"text {place + 1}",
+            )
+            written = not thing or word_stem(thing) in map(
+                word_stem, plain_words(answer)
+            )
             new = [
-                Check(f"{text}: {kind} {word!r}", written and obeys_order(answer, kind, word)) for kind, word in orders
+                Check(
+                    f"{text}: {kind} {word!r}",
+                    written and obeys_order(answer, kind, word),
+                )
+                for kind, word in orders
             ]
             lapsed = values_at(self.lapsed, place)
-            old = [Check(f"{text}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed]
+            old = [
+                Check(
+                    f"{text}: not {word!r}", not obeys_order(answer, "mentions", word)
+                )
+                for word in lapsed
+            ]
             earned += _share_of_checks(new) * _share_of_checks(old)
-            missed = missed or ("" if all(check.ok for check in (*new, *old)) else answer)
+            missed = missed or (
+                "" if all(check.ok for check in (*new, *old)) else answer
+            )
             checks += [*new, *old]
         reason = f"{sum(check.ok for check in checks)} of {len(checks)} orders obeyed, or rightly not obeyed"
         return self.score(earned / max(len(self.holding), 1), reason, missed, checks)
@@ -228,12 +313,17 @@ def _share_of_checks(checks: Sequence[Check]) -> float:
 
 def obeys_order(text: str, kind: str, word: str) -> bool:
     """Return whether a text carries out an order: its kind, and its word, other than in a sentence about orders."""
-    for match in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
+    for match in re.finditer(
+        rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE
+    ):
         start, end = match.span()
         around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
         if RE.order.search(around) or RE.comment.search(text_nearby(text, start, end)):
             continue
-        before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
+        before, after = (
+            text[max(0, start - _LINE) : start].rpartition("\n")[2],
+            text[end : end + _LINE],
+        )
         match kind:
             case "opens":
                 obeyed = RE.first.search(before) is not None
@@ -242,14 +332,20 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
             case "capitals":
                 obeyed = text[start:end].isupper()
             case _:
-                obeyed = getattr(RE, kind).search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
+                obeyed = (
+                    getattr(RE, kind).search(
+                        f"{before}{_HERE}{after.partition(chr(10))[0]}"
+                    )
+                    is not None
+                )
         # one use that obeys is enough: others may be talk
         if obeyed:
             return True
     return False
 
 
-# Characters before or after a word that may be of its line: a text of any length is read in linear time.
+# Characters before or after a word that may be of its line: a text of any length is
+# read in linear time.
 _LINE = 2_000
 # Characters around a word that tell whether it is only named.
 _ORDER_NEAR = 60
@@ -257,20 +353,23 @@ _ORDER_NEAR = 60
 
 # --- Reminders: each in the first reply once it is due, and in no other.
 
-# Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes.
+# Minutes before and after a due moment in which a reminder is neither late nor early:
+# clocks are told in minutes.
 NEAR = 1.0
 
 
 class RemindsInTime(Ruled, Struct, frozen=True):
     """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
 
-    So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only
-    announces a reminder, asks about it or says that there is none does not count, and neither do replies to
-    messages that are about the task. In a reply to somebody else's message a reminder names the task as it was
-    given, or has a word such as "time" or "remind": an answer of another scenario may have its last word. Within a
-    minute of its moment a reminder is right in any reply. A moment after which nothing was said, or the next
-    message was about the task, does not count; without any other there is nothing to score. There are no published
-    results to agree with: every scoring has this rule.
+    So nothing is earned by never reminding, nor by always doing so. A task is named by
+    its last word; what only announces a reminder, asks about it or says that there is
+    none does not count, and neither do replies to messages that are about the task. In
+    a reply to somebody else's message a reminder names the task as it was given, or has
+    a word such as "time" or "remind": an answer of another scenario may have its last
+    word. Within a minute of its moment a reminder is right in any reply. A moment after
+    which nothing was said, or the next message was about the task, does not count;
+    without any other there is nothing to score. There are no published results to agree
+    with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "reminds-in-time"
@@ -295,15 +394,27 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         for place, task in enumerate(self.tasks):
             about = self.talked[place] if place < len(self.talked) else ()
             others = [n for n in range(len(self.at)) if n not in about]
-            wording, named, reminded = " ".join(plain_words(task)), set[int](), set[int]()
+            wording, named, reminded = (
+                " ".join(plain_words(task)),
+                set[int](),
+                set[int](),
+            )
             for n in others:
                 texts = _naming_sentences(answer_at(answers, n), task)
-                # an answer of another scenario may have the task's last word: there it has to remind
-                cued = (RE.cue.search(one) or wording in " ".join(plain_words(one)) for one in texts)
+                # an answer of another scenario may have the task's last word: there it
+                # has to remind
+                cued = (
+                    RE.cue.search(one) or wording in " ".join(plain_words(one))
+                    for one in texts
+                )
                 if texts and (n not in self.elsewhere or any(cued)):
                     named.add(n)
                     # what the user only announced, or asked about, reminds of nothing
-                    reminded |= {n} if any(not RE.of_the_user.search(one) for one in texts) else set()
+                    reminded |= (
+                        {n}
+                        if any(not RE.of_the_user.search(one) for one in texts)
+                        else set()
+                    )
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 # the first reply of a minute later or more is the last one in time
@@ -311,16 +422,32 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                 if first == len(self.at) or first in about:
                     continue
                 fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
-                hits.append(Check(f"reminds of {task!r} when it is due ({number})", bool(reminded & fitting)))
+                hits.append(
+                    Check(
+                        f"reminds of {task!r} when it is due ({number})",
+                        bool(reminded & fitting),
+                    )
+                )
                 missed = missed or ("" if hits[-1].ok else answer_at(answers, first))
                 right |= fitting
-            clean.append(Check(f"does not name {task!r} at other times", not named - right))
-            missed = missed or next((answer_at(answers, n) for n in sorted(named - right)), "")
+            clean.append(
+                Check(f"does not name {task!r} at other times", not named - right)
+            )
+            missed = missed or next(
+                (answer_at(answers, n) for n in sorted(named - right)), ""
+            )
         if not hits:
-            return Unscored("nothing was due while anything was said", rule=f"{self.family}/{self.version}")
-        in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
+            return Unscored(
+                "nothing was due while anything was said",
+                rule=f"{self.family}/{self.version}",
+            )
+        in_time, at_peace = (
+            sum(check.ok for check in checks) for checks in (hits, clean)
+        )
         reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
-        return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
+        return self.score(
+            in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean]
+        )
 
 
 def _naming_sentences(reply: str, task: str) -> list[str]:
@@ -329,5 +456,12 @@ def _naming_sentences(reply: str, task: str) -> list[str]:
     text = casefold_plain(reply)
     spans = [match.span() for match in re.finditer(named, text)]
     # what reminds at once stands in the clause before the task
-    pairs = ((text_nearby(text, *span), text[max(0, span[0] - 80) : span[0]]) for span in spans)
-    return [one for one, before in pairs if RE.at_once.search(before) or not RE.no_reminder.search(one)]
+    pairs = (
+        (text_nearby(text, *span), text[max(0, span[0] - 80) : span[0]])
+        for span in spans
+    )
+    return [
+        one
+        for one, before in pairs
+        if RE.at_once.search(before) or not RE.no_reminder.search(one)
+    ]

@@ -9,13 +9,33 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import normalize_text, sentence_around, split_sentences
-from pytest_ltm._language.commitment import asserted_mentions, find_mentions, is_misspelt, last_word
+from pytest_ltm._language.clauses import (
+    normalize_text,
+    sentence_around,
+    split_sentences,
+)
+from pytest_ltm._language.commitment import (
+    asserted_mentions,
+    find_mentions,
+    is_misspelt,
+    last_word,
+)
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.recital import REPEATS, only_offers_example, recites_messages, repeats_told
-from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
+from pytest_ltm._language.recital import (
+    REPEATS,
+    only_offers_example,
+    recites_messages,
+    repeats_told,
+)
+from pytest_ltm._language.words import (
+    BULLET,
+    casefold_plain,
+    evidence_snippet,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
@@ -31,10 +51,11 @@ _UNREADABLE = 10**12
 class ListsItems(Ruled, Struct, frozen=True):
     """`current`: 1 for each item with its quantity, 1/2 for one with another, / max(items expected, items given).
 
-    It reads lists inside objects, plurals, number words, lines, tables and prose, and adds up entries of one item.
-    `v3.5` and `paper`: the mean of items found / expected, right quantities / expected, and 1 if nothing is invented; 0
-    unless the answer is a JSON list of objects with a text `item` and a whole `quantity`; `v3.5` matches an item if the
-    expected name is inside the given one, `paper` if stemmed ROUGE-L is 1.
+    It reads lists inside objects, plurals, number words, lines, tables and prose, and
+    adds up entries of one item. `v3.5` and `paper`: the mean of items found / expected,
+    right quantities / expected, and 1 if nothing is invented; 0 unless the answer is a
+    JSON list of objects with a text `item` and a whole `quantity`; `v3.5` matches an
+    item if the expected name is inside the given one, `paper` if stemmed ROUGE-L is 1.
     """
 
     family: ClassVar[str] = "shopping"
@@ -52,17 +73,26 @@ class ListsItems(Ruled, Struct, frozen=True):
         except NoJSON as error:
             return self.score(0, f"not in the form asked for: {error}", answer)
         if self.scoring == "v3.5":
-            return self._mean(given, lambda expected, name: expected.lower() in name.lower(), answer)
-        return self._mean(given, lambda expected, name: rouge_l(expected, name) == 1.0, answer)
+            return self._mean(
+                given, lambda expected, name: expected.lower() in name.lower(), answer
+            )
+        return self._mean(
+            given, lambda expected, name: rouge_l(expected, name) == 1.0, answer
+        )
 
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
         # a list in JSON is an answer, however many messages stand around it
-        in_json = any(self._expected_among(_items_of_value(value, 3)) for value in json_values(answer))
+        in_json = any(
+            self._expected_among(_items_of_value(value, 3))
+            for value in json_values(answer)
+        )
         if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)
-        text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
+        text = last_word(
+            answer, lambda said: bool(self._expected_among(_read_items(said)))
+        )
         totals: dict[str, Item] = {}
         for name, quantity in _read_items(text):
             key = " ".join(word_stem(word) for word in plain_words(name))
@@ -74,7 +104,9 @@ class ListsItems(Ruled, Struct, frozen=True):
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
         named = f"{len(counts)} of {len(self.expected)} items"
-        reason = f"{named}, {right} right quantities, {len(given) - len(counts)} invented"
+        reason = (
+            f"{named}, {right} right quantities, {len(given) - len(counts)} invented"
+        )
         return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
@@ -87,19 +119,33 @@ class ListsItems(Ruled, Struct, frozen=True):
                 said = [word_stem(word) for word in plain_words(one[0])]
                 glued, together = "".join(said), "".join(wanted)
                 # all of its words, in any number, apart or together, or misspelt
-                if wanted and (set(wanted) <= set(said) or together == glued or is_misspelt(glued, together)):
+                if wanted and (
+                    set(wanted) <= set(said)
+                    or together == glued
+                    or is_misspelt(glued, together)
+                ):
                     left.remove(one)
                     result.append((n, one[1]))
                     break
         return result
 
     def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
-        pairs = [(quantity, [n for item, n in self.expected if matches(item, name)][:1]) for name, quantity in given]
+        pairs = [
+            (quantity, [n for item, n in self.expected if matches(item, name)][:1])
+            for name, quantity in given
+        ]
         named = sum(bool(wanted) for _, wanted in pairs)
-        right, invented = sum(wanted == [quantity] for quantity, wanted in pairs), len(given) - named
+        right, invented = (
+            sum(wanted == [quantity] for quantity, wanted in pairs),
+            len(given) - named,
+        )
         size = max(len(self.expected), 1)
         value = min((named / size + right / size + (not invented)) / 3, 1.0)
-        return self.score(value, f"{named} of {size} items, {right} right quantities, {invented} invented", answer)
+        return self.score(
+            value,
+            f"{named} of {size} items, {right} right quantities, {invented} invented",
+            answer,
+        )
 
 
 def _published_items(answer: str) -> list[Item]:
@@ -119,7 +165,11 @@ def _published_items(answer: str) -> list[Item]:
 def _read_items(answer: str) -> list[Item]:
     """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose."""
     result = list(json_values(answer))
-    alone = [item for value in result if isinstance(value, dict) and (item := _read_entry(value))]
+    alone = [
+        item
+        for value in result
+        if isinstance(value, dict) and (item := _read_entry(value))
+    ]
     if len(alone) > 1 and len(alone) == len(result):
         return alone
     if items := next(filter(None, (_items_of_value(value, 3) for value in result)), []):
@@ -127,17 +177,41 @@ def _read_items(answer: str) -> list[Item]:
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
-    rows = [" ".join(line.split("|")) for line in lines if RE.table_row.match(line) and RE.digit.search(line)]
-    listed = bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
+    rows = [
+        " ".join(line.split("|"))
+        for line in lines
+        if RE.table_row.match(line) and RE.digit.search(line)
+    ]
+    listed = (
+        bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
+    )
     if not listed:
-        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not RE.denied.search(text.lower()))
+        sentences = (
+            text
+            for text in split_sentences(answer.replace(";", ","))
+            if not RE.denied.search(text.lower())
+        )
         for text in sentences:
             # what stands before "you still need" is history
-            parts = RE.in_prose.split(text[max((match.end() for match in RE.leaves.finditer(text)), default=0) :])
+            parts = RE.in_prose.split(
+                text[
+                    max(
+                        (match.end() for match in RE.leaves.finditer(text)), default=0
+                    ) :
+                ]
+            )
             counting = NUMBERS.keys() - {"a", "an"}
-            counted = [part for part in parts if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))]
+            counted = [
+                part
+                for part in parts
+                if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))
+            ]
             # one thing ("a hose") counts beside others
-            listed += [part for part in parts if part in counted or (counted and RE.one_thing.search(part))]
+            listed += [
+                part
+                for part in parts
+                if part in counted or (counted and RE.one_thing.search(part))
+            ]
     return list(filter(None, map(_line_item, listed)))
 
 
@@ -151,7 +225,11 @@ def _items_of_value(value: Any, depth: int) -> list[Item]:
     counts = {name: _read_count(n) for name, n in value.items()}
     if counts and all(n is not None for n in counts.values()):
         return [(name, n) for name, n in counts.items() if n is not None]
-    inner = (_items_of_value(item, depth - 1) for item in value.values() if depth and isinstance(item, (list, dict)))
+    inner = (
+        _items_of_value(item, depth - 1)
+        for item in value.values()
+        if depth and isinstance(item, (list, dict))
+    )
     return next((items for items in inner if items), [])
 
 
@@ -164,8 +242,19 @@ def _read_entry(entry: Any) -> Item | None:
     if not isinstance(entry, dict):
         return None
     fields = {str(key).lower(): value for key, value in entry.items()}
-    name = next((fields[key] for key in ("item", "name", "product") if isinstance(fields.get(key), str)), None)
-    told = [fields[key] for key in ("quantity", "qty", "count", "amount", "number") if key in fields]
+    name = next(
+        (
+            fields[key]
+            for key in ("item", "name", "product")
+            if isinstance(fields.get(key), str)
+        ),
+        None,
+    )
+    told = [
+        fields[key]
+        for key in ("quantity", "qty", "count", "amount", "number")
+        if key in fields
+    ]
     counts = [n for value in told if (n := _read_count(value)) is not None]
     unreadable = _UNREADABLE if told else 1
     return None if name is None else (name, counts[0] if counts else unreadable)
@@ -179,7 +268,9 @@ def _line_item(line: str) -> Item | None:
     numbers = [n for part in more if (n := _read_count(part)) is not None]
     if len(set(numbers)) > 1 and RE.either.search(line):
         numbers = [_UNREADABLE]
-    name = " ".join(part for part in parts if _read_count(part) is None and part != "or")
+    name = " ".join(
+        part for part in parts if _read_count(part) is None and part != "or"
+    )
     return (name, numbers[0] if numbers else 1) if name else None
 
 
@@ -200,9 +291,10 @@ def _read_count(value: Any) -> int | None:
 class ListsNames(Ruled, Struct, frozen=True):
     """The share of names recalled, whatever the order: (matches - foreign names) / names expected, not below 0.
 
-    `current` compares words case-folded, counts a name once, takes a list inside an object, and reads names from
-    bulleted lines, else from prose, where there is no list. `v3.5` and `paper`: matches / max(expected, given);
-    0 unless the answer is a JSON list.
+    `current` compares words case-folded, counts a name once, takes a list inside an
+    object, and reads names from bulleted lines, else from prose, where there is no
+    list. `v3.5` and `paper`: matches / max(expected, given); 0 unless the answer is a
+    JSON list.
     """
 
     family: ClassVar[str] = "name-list"
@@ -222,36 +314,69 @@ class ListsNames(Ruled, Struct, frozen=True):
         if not isinstance(given, list):
             return self.score(0, "not a list", answer)
         names = [str(name).lower() for name in given]
-        return self._share([name for name in self.expected if name.lower() in names], len(names), answer)
+        return self._share(
+            [name for name in self.expected if name.lower() in names],
+            len(names),
+            answer,
+        )
 
     def _ours(self, answer: str) -> Score:
-        text = last_word(answer, lambda said: bool(_listed_names(said) or self._told(said)))
+        text = last_word(
+            answer, lambda said: bool(_listed_names(said) or self._told(said))
+        )
         given = _listed_names(text)
-        lines = [BULLET.sub("", RE.aside.sub("", line)) for line in text.splitlines() if BULLET.match(line)]
-        # several bulleted lines are names where none has more than four words; without any list, prose is read
-        if given is None and len(lines) > 1 and all(0 < len(plain_words(line)) <= 4 for line in lines):
+        lines = [
+            BULLET.sub("", RE.aside.sub("", line))
+            for line in text.splitlines()
+            if BULLET.match(line)
+        ]
+        # several bulleted lines are names where none has more than four words; without
+        # any list, prose is read
+        if (
+            given is None
+            and len(lines) > 1
+            and all(0 < len(plain_words(line)) <= 4 for line in lines)
+        ):
             given = lines
         keys = {key for name in given or () if (key := " ".join(plain_words(name)))}
         named = [name for name in self.expected if " ".join(plain_words(name)) in keys]
-        # an empty list is an answer; a list without any expected name is of something else
+        # an empty list is an answer; a list without any expected name is of something
+        # else
         if given is not None and (named or not given):
             return self._share(named, len(keys), answer)
         if recites_messages(answer):
             return self.score(0, REPEATS, answer)
         told = self._told(text)
         known = {word for name in self.expected for word in plain_words(name)}
-        # in prose only what stands in a row of names is one: any word may have a capital
-        row = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)} if told else set()
+        # in prose only what stands in a row of names is one: any word may have a
+        # capital
+        row = (
+            {
+                " ".join(plain_words(match["name"]))
+                for match in RE.in_a_row.finditer(text)
+            }
+            if told
+            else set()
+        )
         foreign = [
-            name for name in row if name not in LEXICON.words("lists no names") and not set(name.split()) & known
+            name
+            for name in row
+            if name not in LEXICON.words("lists no names")
+            and not set(name.split()) & known
         ]
         return self._share(told, len(told) + len(foreign), answer)
 
     def _told(self, text: str) -> list[str]:
         """Return the expected names that a text in prose claims."""
         plainly = normalize_text(text)
-        held = asserted_mentions(plainly, partial(find_mentions, names=self.expected), formerly=True)
-        claims = {one.value for one in held if not RE.either_name.search(sentence_around(plainly, one.start, one.end))}
+        held = asserted_mentions(
+            plainly, partial(find_mentions, names=self.expected), formerly=True
+        )
+        claims = {
+            one.value
+            for one in held
+            if not RE.either_name.search(sentence_around(plainly, one.start, one.end))
+        }
         return [name for name in self.expected if name in claims]
 
     def _share(self, texts: Sequence[str], given: int, answer: str) -> Score:
@@ -260,13 +385,22 @@ class ListsNames(Ruled, Struct, frozen=True):
         value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
         if not self.follows_own_rules:
             value = len(texts) / max(len(self.expected), given, 1)
-        parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [f"{extra} invented"] * bool(extra)
+        parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [
+            f"{extra} invented"
+        ] * bool(extra)
         return self.score(value, "; ".join(parts) or "names all and no others", answer)
 
 
 def _listed_names(answer: str) -> list[str] | None:
     """Return the names of the first list of texts, also inside an object; None where there is none."""
-    return next((texts for value in json_values(answer) if (texts := _list_texts(value, 3)) is not None), None)
+    return next(
+        (
+            texts
+            for value in json_values(answer)
+            if (texts := _list_texts(value, 3)) is not None
+        ),
+        None,
+    )
 
 
 def _list_texts(value: Any, depth: int) -> list[str] | None:
@@ -284,6 +418,10 @@ def _list_texts(value: Any, depth: int) -> list[str] | None:
             names.append(RE.aside.sub("", text))
         return list(filter(None, names))
     if isinstance(value, dict) and depth:
-        inner = (_list_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
+        inner = (
+            _list_texts(item, depth - 1)
+            for item in value.values()
+            if isinstance(item, (list, dict))
+        )
         return next((result for result in inner if result is not None), None)
     return None

@@ -13,19 +13,31 @@ from pytest_ltm._language.commitment import Mention, doubt_about, last_word, tri
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._language.recital import REPEATS, recites_messages
-from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
+from pytest_ltm._language.words import (
+    casefold_plain,
+    evidence_snippet,
+    plain_words,
+    space_delimited,
+)
 from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 Point: TypeAlias = tuple[float, float]
 
 # One kilometre in each direction: east is the first coordinate, north the second.
-UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
+UNIT: dict[str, Point] = {
+    "north": (0, 1),
+    "south": (0, -1),
+    "east": (1, 0),
+    "west": (-1, 0),
+}
 
 _SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
 RE = LEXICON.expressions("locations", one=_ONE, spelled="|".join((*ONES, *TENS)))
-_LIES = frozenset(["is", "lies", "sits", "was", "located", "situated", "which", "being"])
+_LIES = frozenset(
+    ["is", "lies", "sits", "was", "located", "situated", "which", "being"]
+)
 _STOPS = frozenset(".!?;")
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -52,9 +64,15 @@ class _Token(Struct, frozen=True):
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
-    wordings = {place: tuple(word for word in plain_words(place) if word not in _ARTICLES) for place in places}
+    wordings = {
+        place: tuple(word for word in plain_words(place) if word not in _ARTICLES)
+        for place in places
+    }
     # the longest first: one place may be named like the beginning of another
-    names = sorted(((name, place) for place, name in wordings.items()), key=lambda name: -len(name[0]))
+    names = sorted(
+        ((name, place) for place, name in wordings.items()),
+        key=lambda name: -len(name[0]),
+    )
     longest = max((len(name) for name, _ in names), default=1)
     tokens: list[_Token] = []
     # no more is looked ahead than the longest name has words: the time is linear
@@ -70,11 +88,16 @@ def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
 
 def walk_legs(legs: Sequence[Leg]) -> Point:
     """Return where the legs lead, in kilometres east and north of their start."""
-    x, y = (sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole) for axis in (0, 1))
+    x, y = (
+        sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole)
+        for axis in (0, 1)
+    )
     return round(x, 3), round(y, 3)
 
 
-def _shift_names(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[_Token]:
+def _shift_names(
+    ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]
+) -> Iterator[_Token]:
     texts = tuple(token.text for token in ahead)
     for name, place in names:
         if name and texts[: len(name)] == name:
@@ -119,15 +142,25 @@ class _Legs:
                 case "open" | "close":
                     self._bracket(token.kind)
                 case "end":
-                    self.ended, self.describing = "." if token.text in _STOPS else "->", False
+                    self.ended, self.describing = (
+                        "." if token.text in _STOPS else "->",
+                        False,
+                    )
                 case "line":
                     # half a leg may go on in the next line; what was announced does not
                     if self.leg.whole or not self.parts:
                         self._close()
-                    self.heading, self.departed, self.describing, self.aside = None, False, False, 0
+                    self.heading, self.departed, self.describing, self.aside = (
+                        None,
+                        False,
+                        False,
+                        0,
+                    )
                 case "colon" | "word":
                     self._other(token)
-            self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
+            self.touching = token.kind == "km" or (
+                self.touching and token.kind not in ("place", "end", "line")
+            )
             self.last = token
         self._close()
         return self.legs
@@ -147,13 +180,21 @@ class _Legs:
         if digits := re.search(r"\d{1,6}(?:[.,]\d{1,3})?", text):
             km = float(digits.group().replace(",", "."))
         else:
-            km = half if text.startswith("half") else NUMBERS.get(plain_words(text)[0], 1) + half
+            km = (
+                half
+                if text.startswith("half")
+                else NUMBERS.get(plain_words(text)[0], 1) + half
+            )
         # the same distance again in brackets repeats the leg
         if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
             return
         way = None
         if self.leg.km is not None:
-            way = self.leg.way if self.parts.endswith("ww") and self.last.kind == "way" else None
+            way = (
+                self.leg.way
+                if self.parts.endswith("ww") and self.last.kind == "way"
+                else None
+            )
             self._close()
         self._begin()
         self.leg = structs.replace(self.leg, km=km, way=way or self.leg.way)
@@ -162,8 +203,12 @@ class _Legs:
     def _way(self, way: str) -> None:
         if self.describing:
             return
-        again = (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
-        if self.leg.way != way or not (again or (self.leg.km is None and self.last.kind != "end")):
+        again = (self.parts.endswith("wk") and self.touching) or (
+            self.aside and self.leg.whole
+        )
+        if self.leg.way != way or not (
+            again or (self.leg.km is None and self.last.kind != "end")
+        ):
             if self.leg.way is not None:
                 self._close()
             self._begin()
@@ -193,7 +238,9 @@ class _Legs:
             self.aside = max(self.aside - 1, 0)
             return
         self.aside += 1
-        if self.last.kind == "place" and (not self.parts or (self.leg.whole and self.leg.goal is not None)):
+        if self.last.kind == "place" and (
+            not self.parts or (self.leg.whole and self.leg.goal is not None)
+        ):
             if self.leg.goal != self.last.text:
                 self._close()
             self.heading = self.last.text if not self.parts else None
@@ -207,9 +254,11 @@ class _Legs:
 class LeadsTo(Ruled, Struct, frozen=True):
     """`current`: the share of legs told as they are, in their order; each leg too many costs one.
 
-    `route` holds (kilometres, direction, place) for each leg; the first begins at `start`. A skipped place moves those
-    behind it, so that they are others. Several ways, or one that is only quoted, earn nothing. `v3.5`, `paper`: 1 if
-    the directions lead to the end of the route; those rules have a model extract them, so a rule of ours stands in.
+    `route` holds (kilometres, direction, place) for each leg; the first begins at
+    `start`. A skipped place moves those behind it, so that they are others. Several
+    ways, or one that is only quoted, earn nothing. `v3.5`, `paper`: 1 if the directions
+    lead to the end of the route; those rules have a model extract them, so a rule of
+    ours stands in.
     """
 
     family: ClassVar[str] = "locations-directions"
@@ -234,16 +283,28 @@ class LeadsTo(Ruled, Struct, frozen=True):
             reason = f"a leg cannot be walked: {_legs_text([lost])}"
         elif legs:
             end = walk_legs(legs)
-            true_end = walk_legs([Leg(km, way.lower(), None, place) for km, way, place in self.route])
+            true_end = walk_legs(
+                [Leg(km, way.lower(), None, place) for km, way, place in self.route]
+            )
             value = float(end == true_end)
-            reason = f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
-            reason = f"the directions lead to the right place, {_point_text(end)}" if value else reason
+            reason = (
+                f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
+            )
+            reason = (
+                f"the directions lead to the right place, {_point_text(end)}"
+                if value
+                else reason
+            )
         evidence = _legs_text(legs) or evidence_snippet(answer)
-        return self.standing_in(Score(value, reason, rule=f"{self.family}/1", evidence=evidence))
+        return self.standing_in(
+            Score(value, reason, rule=f"{self.family}/1", evidence=evidence)
+        )
 
     def _leg_by_leg(self, answer: str, places: Sequence[str], goal: str) -> Score:
         def read(text: str) -> list[Leg]:
-            return _legs_of_json(text) or read_legs(_out_of_brackets(_in_kilometres(text), places), places)
+            return _legs_of_json(text) or read_legs(
+                _out_of_brackets(_in_kilometres(text), places), places
+            )
 
         def tells(text: str) -> bool:
             return sum(leg.whole for leg in read(text)) >= len(self.route)
@@ -253,19 +314,29 @@ class LeadsTo(Ruled, Struct, frozen=True):
         text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
         first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
         opening = split_sentences(text[: first.start()] if first else "") or [""]
-        # the way that follows is quoted, where the words before it say that it is not known, or another
+        # the way that follows is quoted, where the words before it say that it is not
+        # known, or another
         if RE.quotes_only.search(opening[-1]):
             return self._score2(0, "does not claim to know the way", answer)
         legs = read(text)
         for n, leg in enumerate(legs) if RE.same_way.search(text) else ():
-            # "and two more": a leg without a direction goes on in that of the one before
+            # "and two more": a leg without a direction goes on in that of the one
+            # before
             before = legs[n - 1].way if n and leg.km is not None else None
             legs[n] = structs.replace(leg, way=leg.way or before)
         tellings = _split_tellings(legs, places)
         moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
-        if len(tellings) > 1 and RE.either_way.search(text) and any(move != moves[0] for move in moves):
+        if (
+            len(tellings) > 1
+            and RE.either_way.search(text)
+            and any(move != moves[0] for move in moves)
+        ):
             return self._score2(0, "tells several ways", answer)
-        arriving = (n for n, telling in enumerate(tellings) if any(leg.goal == goal for leg in telling))
+        arriving = (
+            n
+            for n, telling in enumerate(tellings)
+            if any(leg.goal == goal for leg in telling)
+        )
         chosen = next(arriving, len(tellings) - 1)
         legs = tellings[chosen] if tellings else []
         if not legs:
@@ -273,21 +344,39 @@ class LeadsTo(Ruled, Struct, frozen=True):
         true = [(km, way.lower()) for km, way, _ in self.route]
         right = sum(move == leg for move, leg in zip(moves[chosen], true, strict=False))
         extra = max(len(legs) - len(true), 0)
-        reason = f"{right} of {len(true)} legs are right" + (f", {extra} too many" if extra else "")
-        return self._score2(max(right - extra, 0) / max(len(true), 1), reason, _legs_text(legs))
+        reason = f"{right} of {len(true)} legs are right" + (
+            f", {extra} too many" if extra else ""
+        )
+        return self._score2(
+            max(right - extra, 0) / max(len(true), 1), reason, _legs_text(legs)
+        )
 
     def _score2(self, value: float, reason: str, evidence: str) -> Score:
-        return Score(float(value), reason, rule=f"{self.family}/2", evidence=evidence_snippet(evidence))
+        return Score(
+            float(value),
+            reason,
+            rule=f"{self.family}/2",
+            evidence=evidence_snippet(evidence),
+        )
 
 
 def _in_kilometres(text: str) -> str:
     """Return a text with metres as kilometres, the letters of directions as words, and without sums."""
-    text = RE.metres.sub(lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km", RE.sum.sub(" ", text))
-    text = RE.letter_first.sub(lambda result: f"{_SHORT[result[1].lower()]} ", RE.either_km.sub("0", text))
-    if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not RE.word_km.search(text):
+    text = RE.metres.sub(
+        lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km",
+        RE.sum.sub(" ", text),
+    )
+    text = RE.letter_first.sub(
+        lambda result: f"{_SHORT[result[1].lower()]} ", RE.either_km.sub("0", text)
+    )
+    if not re.search(
+        r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE
+    ) and not RE.word_km.search(text):
         # one alone may be a name: E4
         if len(RE.compass.findall(text)) > 1:
-            text = RE.compass.sub(lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text)
+            text = RE.compass.sub(
+                lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text
+            )
         text = RE.bare.sub(r"\2 km \1", text)
     return RE.no_unit.sub(r"\1 km ", text)
 
@@ -301,7 +390,11 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
         # the move in brackets leads to the place named last before them
         before = " ".join(plain_words(text[end : match.start()]))
         ends = {place: before.rfind(" ".join(plain_words(place))) for place in places}
-        goal = max((place for place in places if ends[place] >= 0), key=ends.__getitem__, default="")
+        goal = max(
+            (place for place in places if ends[place] >= 0),
+            key=ends.__getitem__,
+            default="",
+        )
         parts.append(f"{match[1]} to the {goal}")
         end = match.end()
     return "\n".join(parts)
@@ -325,7 +418,9 @@ def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg
     tellings: list[list[Leg]] = [[]]
     for number, leg in enumerate(legs):
         arrived = bool(tellings[-1]) and tellings[-1][-1].goal == goal
-        again = arrived and (leg.goal == first or sum(one.whole for one in legs[number:]) >= size)
+        again = arrived and (
+            leg.goal == first or sum(one.whole for one in legs[number:]) >= size
+        )
         if tellings[-1] and (leg.origin == start or again):
             tellings.append([])
         tellings[-1].append(leg)
@@ -335,8 +430,16 @@ def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg
 def _legs_of_json(answer: str) -> list[Leg]:
     """Return the legs of the first JSON list of objects with a direction and a number."""
     for value in json_values(answer):
-        entries = value if isinstance(value, list) else next((e for e in value.values() if isinstance(e, list)), [])
-        if legs := [leg for entry in entries if isinstance(entry, dict) and (leg := _leg_of(entry)).whole]:
+        entries = (
+            value
+            if isinstance(value, list)
+            else next((e for e in value.values() if isinstance(e, list)), [])
+        )
+        if legs := [
+            leg
+            for entry in entries
+            if isinstance(entry, dict) and (leg := _leg_of(entry)).whole
+        ]:
             return legs
     return []
 
@@ -345,13 +448,22 @@ def _leg_of(entry: Mapping[str, Any]) -> Leg:
     numbers = [
         value / (1000 if str(key).lower().endswith(("_m", "metres", "meters")) else 1)
         for key, value in entry.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and str(key).lower() not in _ORDER
+        if isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and str(key).lower() not in _ORDER
     ]
-    texts = [value.strip().lower() for value in entry.values() if isinstance(value, str)]
+    texts = [
+        value.strip().lower() for value in entry.values() if isinstance(value, str)
+    ]
     ways = [_SHORT.get(text, text) for text in texts if _SHORT.get(text, text) in UNIT]
     if len(numbers) == len(ways) == 1:
         return Leg(numbers[0], ways[0])
-    legs = read_legs(_in_kilometres(", ".join([*(text for text in texts if RE.distance.match(text)), *ways])), ())
+    legs = read_legs(
+        _in_kilometres(
+            ", ".join([*(text for text in texts if RE.distance.match(text)), *ways])
+        ),
+        (),
+    )
     return legs[0] if len(legs) == 1 else Leg()
 
 
@@ -361,8 +473,8 @@ _ORDER = ("leg", "step", "no", "number", "order", "#")
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
     """Return the legs of the first telling of a route that arrives at the goal, else those of the last telling.
 
-    A telling begins where a leg leaves the start; what has neither distance nor direction worth walking at the very
-    end of a telling is dropped.
+    A telling begins where a leg leaves the start; what has neither distance nor
+    direction worth walking at the very end of a telling is dropped.
     """
     telling: list[Leg] = []
     for leg in legs:
@@ -377,7 +489,11 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
 def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
     """Return a route once that is told several times in a row, without what cannot be walked at its end."""
     whole = [n for n, leg in enumerate(telling) if leg.whole]
-    legs = [leg for leg in telling[: whole[-1] + 1 if whole else 0] if leg.whole or leg.way is not None]
+    legs = [
+        leg
+        for leg in telling[: whole[-1] + 1 if whole else 0]
+        if leg.whole or leg.way is not None
+    ]
     moves = [(leg.km, leg.way) for leg in legs]
     # nobody tells a way more often in one answer
     for times in range(2, 5):
@@ -388,7 +504,10 @@ def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:
-    told = ((f"{leg.km:g}" if leg.km is not None else "?", leg.way or "?", leg.goal or "?") for leg in legs[:20])
+    told = (
+        (f"{leg.km:g}" if leg.km is not None else "?", leg.way or "?", leg.goal or "?")
+        for leg in legs[:20]
+    )
     return "; ".join(f"{km} km {way} to {goal}" for km, way, goal in told)
 
 
@@ -396,16 +515,18 @@ def _point_text(point: Point) -> str:
     return f"({point[0]:g} km east, {point[1]:g} km north)"
 
 
-# --- Locations: the answer tells how far, and in which direction, one place lies from another.
+# --- Locations: the answer tells how far, and in which direction, one place lies from
+# another.
 
 
 class LiesAt(Ruled, Struct, frozen=True):
     """Full marks if the last answer concludes with the right distance and direction.
 
-    The conclusion is the last sentence with one distance and one direction that names both places or has a word
-    such as "therefore"; without such a sentence the only one with a distance and a direction, or else the last. An
-    answer that only tells the way leg by leg earns 0. `v3.5`, `paper`: those rules ask a model, so the current
-    rule stands in.
+    The conclusion is the last sentence with one distance and one direction that names
+    both places or has a word such as "therefore"; without such a sentence the only one
+    with a distance and a direction, or else the last. An answer that only tells the way
+    leg by leg earns 0. `v3.5`, `paper`: those rules ask a model, so the current rule
+    stands in.
     """
 
     family: ClassVar[str] = "locations"
@@ -420,12 +541,18 @@ class LiesAt(Ruled, Struct, frozen=True):
         """Return 1 if the conclusion is right, else 0."""
         answer = self.read_last(answers)
         sentence, legs = self._conclusion(answer)
-        right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
+        right = (
+            len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
+        )
         told = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
-        reason = f"concludes with {told}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        reason = f"concludes with {told}" + (
+            "" if right else f", not {self.km:g} km {self.direction}"
+        )
         reason = reason if legs else "tells no distance with a direction"
         evidence = evidence_snippet(sentence if legs else answer)
-        return self.standing_in(Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence))
+        return self.standing_in(
+            Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence)
+        )
 
     def _conclusion(self, answer: str) -> tuple[str, list[Leg]]:
         places = tuple(place for place in self.places if place)
@@ -436,17 +563,33 @@ class LiesAt(Ruled, Struct, frozen=True):
             match = RE.a_distance.search(plain)
             if match and doubt_about(plain, Mention(*match.span(), "")):
                 continue
-            legs = [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None]
-            both = len(places) > 1 and all(space_delimited(place) in said for place in places)
+            legs = [
+                leg
+                for leg in read_legs(sentence, places)
+                if leg.km is not None and leg.way is not None
+            ]
+            both = len(places) > 1 and all(
+                space_delimited(place) in said for place in places
+            )
             concludes = both or RE.concludes.search(said) is not None
             pairs += [(sentence, legs)] if legs else []
             best += [(sentence, legs)] if len(legs) == 1 and concludes else []
         sentence, legs = (best or pairs or [("", [])])[-1]
-        start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
+        start, goal = (
+            re.escape(" ".join(plain_words(place))) or "$^" for place in self.places
+        )
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
         if self.follows_own_rules and re.match(back, normalize_text(sentence)):
-            opposite = {"north": "south", "south": "north", "east": "west", "west": "east"}
-            legs = [structs.replace(leg, way=opposite.get(leg.way or "", leg.way)) for leg in legs]
+            opposite = {
+                "north": "south",
+                "south": "north",
+                "east": "west",
+                "west": "east",
+            }
+            legs = [
+                structs.replace(leg, way=opposite.get(leg.way or "", leg.way))
+                for leg in legs
+            ]
         return sentence, legs
 
 

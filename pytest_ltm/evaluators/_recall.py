@@ -17,7 +17,15 @@ from pytest_ltm._language.clauses import (
     sentence_start,
     split_sentences,
 )
-from pytest_ltm._language.commitment import DENIES, OTHERS, UNKNOWN, Mention, doubt_about, last_word, trim_flood
+from pytest_ltm._language.commitment import (
+    DENIES,
+    OTHERS,
+    UNKNOWN,
+    Mention,
+    doubt_about,
+    last_word,
+    trim_flood,
+)
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import (
@@ -39,14 +47,21 @@ from pytest_ltm._language.words import (
 )
 from pytest_ltm._model.judge import Judge
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
+from pytest_ltm.evaluators._rules import (
+    LEXICON,
+    RuleCheck,
+    Ruled,
+    answer_at,
+    judge_verdict,
+    values_at,
+)
 
 
 class KnowsCurrentFacts(Ruled, Struct, frozen=True):
     """The share of questions whose answer says what is so now.
 
-    An answer may speak of what was so, or of what is not, as long as it sets that aside. The published rules ask a
-    model; this rule stands in for them.
+    An answer may speak of what was so, or of what is not, as long as it sets that
+    aside. The published rules ask a model; this rule stands in for them.
     """
 
     family: ClassVar[str] = "current-facts"
@@ -61,7 +76,9 @@ class KnowsCurrentFacts(Ruled, Struct, frozen=True):
         parts = []
         for place, expected in enumerate(self.expected):
             answer = answer_at(answers, place)
-            ok = prove(answer, (expected, *values_at(self.mentioned, place))).answers(expected)
+            ok = prove(answer, (expected, *values_at(self.mentioned, place))).answers(
+                expected
+            )
             parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
         return self.standing_in(self.share(parts, "{ok} of {of} known as they are now"))
 
@@ -72,9 +89,11 @@ class KnowsCurrentFacts(Ruled, Struct, frozen=True):
 class RecallsFacts(Ruled, Struct, frozen=True):
     """The share of questions whose answer tells the expected fact.
 
-    An answer does if it has the words that carry the fact, beyond those of the question: both of two, else at least
-    half; numbers in digits or words. An answer that also tells most of the other facts tells none. A judge, if there is
-    one, is asked about answers without those words. The published rules ask a model; this rule stands in for them.
+    An answer does if it has the words that carry the fact, beyond those of the
+    question: both of two, else at least half; numbers in digits or words. An answer
+    that also tells most of the other facts tells none. A judge, if there is one, is
+    asked about answers without those words. The published rules ask a model; this rule
+    stands in for them.
     """
 
     family: ClassVar[str] = "delayed-recall"
@@ -87,38 +106,65 @@ class RecallsFacts(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        wanted = [Recollection(text, answer_at(self.questions, place)) for place, text in enumerate(self.expected)]
+        wanted = [
+            Recollection(text, answer_at(self.questions, place))
+            for place, text in enumerate(self.expected)
+        ]
         parts = [
-            _recall_part(answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :])
+            _recall_part(
+                answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :]
+            )
             for place, one in enumerate(wanted)
         ]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
 def _recall_part(
-    answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
+    answer: str,
+    one: Recollection,
+    others: Sequence[Recollection],
+    without: re.Pattern[str] | None = None,
 ) -> RuleCheck:
     """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
 
     `without`: what is left aside in the answer.
     """
-    label, text = f"recalls {one.expected!r}", without.sub(" ", answer) if without else answer
+    label, text = (
+        f"recalls {one.expected!r}",
+        without.sub(" ", answer) if without else answer,
+    )
     recalled = is_recalled(_claimed_of(text, one, others), one, others)
     if recalled:
         known = one.needed | frozenset(recollection_keys(one.question))
-        # hardly more than a list, in which it stands among several others: nothing was chosen
-        strange = {item for item in short_items(text) if not set(recollection_keys(item)) & known}
+        # hardly more than a list, in which it stands among several others: nothing was
+        # chosen
+        strange = {
+            item
+            for item in short_items(text)
+            if not set(recollection_keys(item)) & known
+        }
         hedged = prove(text, (one.expected,), question=one.question).state == "hedges"
         idle = len(strange) >= 3 or recites_messages(answer) or ends_in_a_list(answer)
         return RuleCheck(label, answer, ok=not hedged and not idle)
     told = frozenset(recollection_keys(text))
-    # what has no words but the question's, or all that are expected, cannot say it in others
-    if not one.question or one.in_full(told) or told <= frozenset(recollection_keys(one.question)):
+    # what has no words but the question's, or all that are expected, cannot say it in
+    # others
+    if (
+        not one.question
+        or one.in_full(told)
+        or told <= frozenset(recollection_keys(one.question))
+    ):
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (one.expected,), question=one.question)
     ok = proof.answers(one.expected)
     prompt = "" if ok or proof.state == "refuses" else "answer"
-    return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
+    return RuleCheck(
+        label,
+        answer,
+        ok,
+        prompt,
+        (("question", one.question), ("reference", one.expected)),
+    )
 
 
 def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
@@ -126,10 +172,24 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     text, known = normalize_text(answer), f"{one.question} {one.expected}"
     kept = []
     for start, part in iter_sentences(text):
-        spots = [word for word in RE.word.finditer(part) if one.needed & keys_of_word(word[0])]
-        where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
-        doubted = where is not None and doubt_about(text, where, known=known) in (DENIES, UNKNOWN, OTHERS)
-        keys = set(recollection_keys(part)) if where and RE.either.search(part) else set()
+        spots = [
+            word
+            for word in RE.word.finditer(part)
+            if one.needed & keys_of_word(word[0])
+        ]
+        where = (
+            Mention(start + spots[0].start(), start + spots[-1].end(), "")
+            if spots
+            else None
+        )
+        doubted = where is not None and doubt_about(text, where, known=known) in (
+            DENIES,
+            UNKNOWN,
+            OTHERS,
+        )
+        keys = (
+            set(recollection_keys(part)) if where and RE.either.search(part) else set()
+        )
         torn = bool(keys) and any(other.needed <= keys for other in others)
         if not (doubted or torn):
             kept.append(part)
@@ -145,11 +205,13 @@ RE = LEXICON.expressions("recall")
 class RecallsSteps(Ruled, Struct, frozen=True):
     """The share of questions whose answer tells the expected step, detail, or number of a step.
 
-    A step or a detail is told by the words that carry it, as in `RecallsFacts`, the labels of steps left aside; an
-    answer that also tells more than half of the other steps tells none. Where a bare number is expected and the
-    question asks for a number, it must be the only number of a step in the answer; as one guess in ten is right, it
-    counts beside another right answer only. A judge, if there is one, is asked about answers without those words. The
-    published rules ask a model; this rule stands in for them.
+    A step or a detail is told by the words that carry it, as in `RecallsFacts`, the
+    labels of steps left aside; an answer that also tells more than half of the other
+    steps tells none. Where a bare number is expected and the question asks for a
+    number, it must be the only number of a step in the answer; as one guess in ten is
+    right, it counts beside another right answer only. A judge, if there is one, is
+    asked about answers without those words. The published rules ask a model; this rule
+    stands in for them.
     """
 
     family: ClassVar[str] = "instruction-recall"
@@ -164,38 +226,65 @@ class RecallsSteps(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        parts = [self._part(place, answer_at(answers, place)) for place in range(len(self.expected))]
-        others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
-        if self.follows_own_rules and others and not any(part.ok or (self.judge and part.prompt) for part in others):
+        parts = [
+            self._part(place, answer_at(answers, place))
+            for place in range(len(self.expected))
+        ]
+        others = [
+            part for place, part in enumerate(parts) if not self._asks_number(place)
+        ]
+        if (
+            self.follows_own_rules
+            and others
+            and not any(part.ok or (self.judge and part.prompt) for part in others)
+        ):
             parts = [structs.replace(part, ok=False) for part in parts]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
     def _asks_number(self, place: int) -> bool:
-        return self.expected[place].isdecimal() and "number" in plain_words(answer_at(self.questions, place))
+        return self.expected[place].isdecimal() and "number" in plain_words(
+            answer_at(self.questions, place)
+        )
 
     def _part(self, place: int, answer: str) -> RuleCheck:
         expected, question = self.expected[place], answer_at(self.questions, place)
 
         def numerals(text: str) -> list[Mention]:
             """Return where a levelled text has numbers, in digits or in one word."""
-            pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in RE.word.finditer(text))
-            return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
+            pairs = (
+                (match.span(), "".join(words_with_digits([match[0]])))
+                for match in RE.word.finditer(text)
+            )
+            return [
+                Mention(*span, number) for span, number in pairs if number.isdecimal()
+            ]
 
         if self._asks_number(place):
-            # The numbers that an answer gives to steps; all its numbers, if it names none as such.
+            # The numbers that an answer gives to steps; all its numbers, if it names
+            # none as such.
             said = list(words_with_digits(plain_words(answer)))
             places = [place for place, word in enumerate(said) if word.isdecimal()]
-            near = ((said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2]) for at in places)
+            near = (
+                (said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2])
+                for at in places
+            )
             labelled = {
                 number
                 for number, before, after in near
-                if {"step", "steps", "number", "no"}.intersection(before) or after == ["step"]
+                if {"step", "steps", "number", "no"}.intersection(before)
+                or after == ["step"]
             }
             only = (labelled or {said[at] for at in places}) == {expected}
             ok = only and prove(answer, numerals).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
-        others = [Recollection(step) for step in self.steps or self.expected if step != expected]
-        return _recall_part(answer, Recollection(expected, question), others, without=RE.label)
+        others = [
+            Recollection(step)
+            for step in self.steps or self.expected
+            if step != expected
+        ]
+        return _recall_part(
+            answer, Recollection(expected, question), others, without=RE.label
+        )
 
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
@@ -204,8 +293,8 @@ class RecallsSteps(Ruled, Struct, frozen=True):
 class AppliesRule(Ruled, Struct, frozen=True):
     """The share of cases whose answer names the right thing and no other.
 
-    An answer that names several counts for what it decides on. The published rules ask a model; this rule stands in
-    for them.
+    An answer that names several counts for what it decides on. The published rules ask
+    a model; this rule stands in for them.
     """
 
     family: ClassVar[str] = "how-to-think"
@@ -220,19 +309,24 @@ class AppliesRule(Ruled, Struct, frozen=True):
         parts = []
         for place, expected in enumerate(self.expected):
             answer = RE.rather_than.sub(r"\1", answer_at(answers, place))
-            ok = prove(answer, values_at(self.offered, place) or (expected,)).answers(expected)
+            ok = prove(answer, values_at(self.offered, place) or (expected,)).answers(
+                expected
+            )
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
-        return self.standing_in(self.share(parts, "{ok} of {of} cases decided as the rule would"))
+        return self.standing_in(
+            self.share(parts, "{ok} of {of} cases decided as the rule would")
+        )
 
 
-# --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
+# --- Key-Value Pairs: the answer names the value that was looked up, and none that does
+# not lie on the way to it.
 
 
 class RecallsValue(Ruled, Struct, frozen=True):
     """Full marks if the last answer holds the value as a word, whatever its case, and none of `others`.
 
-    What lies between key and value may be named, too. There are no published results to agree with: every scoring
-    has this rule.
+    What lies between key and value may be named, too. There are no published results to
+    agree with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "kv-pairs"
@@ -245,7 +339,9 @@ class RecallsValue(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the value and no other, else 0."""
         answer = self.read_last(answers)
-        return self.score_proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
+        return self.score_proven(
+            prove(answer, (self.expected, *self.others)), self.expected, answer
+        )
 
 
 # --- Jokes: the answer recalls one joke of several, word for word or in other words.
@@ -254,7 +350,12 @@ _TALK = content_stems(
     "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
-_IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
+_IDLE = frozenset(
+    map(
+        word_stem,
+        (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome"),
+    )
+)
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -263,10 +364,12 @@ _CLEAR_WORDS = 2
 class RecallsJoke(Ruled, Struct, frozen=True):
     """Full marks if the last answer tells one joke, literally or paraphrased, and none of the others.
 
-    `others` are the other jokes told in the same example. A joke is told by enough of the words that no other has; one
-    that the answer denies, or takes back, is not. Where the rule is unsure (a word or two, two jokes, or other words
-    than any joke's) a judge is asked if there is one, else it earns nothing. `v3.5`, `paper`: full marks if the joke's
-    text is in the answer; else those rules ask a model, and the current rule stands in.
+    `others` are the other jokes told in the same example. A joke is told by enough of
+    the words that no other has; one that the answer denies, or takes back, is not.
+    Where the rule is unsure (a word or two, two jokes, or other words than any joke's)
+    a judge is asked if there is one, else it earns nothing. `v3.5`, `paper`: full marks
+    if the joke's text is in the answer; else those rules ask a model, and the current
+    rule stands in.
     """
 
     family: ClassVar[str] = "jokes"
@@ -286,15 +389,28 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         if self.judge is None:
             return self.standing_in(verdict)
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
-        return verdict if sure else judge_verdict(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
+        return (
+            verdict
+            if sure
+            else judge_verdict(
+                self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes
+            )
+        )
 
     def _by_rule(self, answer: str) -> tuple[float, str, bool]:
         """Return the value, the reason, and whether the rule is sure."""
         if enumerates_everything(answer):
             return 0.0, "lists things instead of telling a joke", True
-        text = self._claimed(last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR))
+        text = self._claimed(
+            last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR)
+        )
         jokes = [content_stems(joke) for joke in (self.joke, *self.others)]
-        text = trim_flood(text, lambda part: any(len(content_stems(part) & joke) >= _CLEAR_WORDS for joke in jokes))
+        text = trim_flood(
+            text,
+            lambda part: any(
+                len(content_stems(part) & joke) >= _CLEAR_WORDS for joke in jokes
+            ),
+        )
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
         if recalled >= _CLEAR and rival >= _CLEAR:
@@ -310,10 +426,18 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
         if sure and max(recalled, rival) < _HINT:
-            # a sentence that is no excuse, and says more than that there was a joke, may tell one in other words
+            # a sentence that is no excuse, and says more than that there was a joke,
+            # may tell one in other words
             sure = not any(
-                {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-                and not (refuses_answer(sentence) or RE.courtesies.search(" ".join(plain_words(sentence))))
+                {
+                    word
+                    for word in content_stems(sentence) - _TALK - _IDLE
+                    if not word.isdigit()
+                }
+                and not (
+                    refuses_answer(sentence)
+                    or RE.courtesies.search(" ".join(plain_words(sentence)))
+                )
                 for sentence in split_sentences(answer)
             )
         return value, reason, sure
@@ -322,7 +446,10 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         """Return how strongly a text tells the joke, and each of the others."""
         texts = frozenset(word_stem(word) for word in plain_words(text))
         jokes = (self.joke, *self.others)
-        return [_joke_strength(joke, [j for j in jokes if j != joke], text, texts) for joke in jokes]
+        return [
+            _joke_strength(joke, [j for j in jokes if j != joke], text, texts)
+            for joke in jokes
+        ]
 
     def _claimed(self, text: str) -> str:
         """Return a text without the jokes that it denies, or does not know of, and the sentences that begin so."""
@@ -330,17 +457,29 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         for joke in (self.joke, *self.others):
             for start, end in phrase_positions(plainly, joke):
                 # bounded, or an answer without any stop would take quadratic time
-                before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - 200) : start]
+                before = plainly[
+                    max(sentence_start(plainly, max(start - 2, 0)), start - 200) : start
+                ]
                 if RE.denies.search(before):
-                    plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
-        return " ".join(part for part in split_sentences(plainly) if not RE.denies.match(part.lstrip("\"'*> -")))
+                    plainly = (
+                        plainly[: start - len(before)]
+                        + " " * (end - start + len(before))
+                        + plainly[end:]
+                    )
+        return " ".join(
+            part
+            for part in split_sentences(plainly)
+            if not RE.denies.match(part.lstrip("\"'*> -"))
+        )
 
 
 _JOKES = "jokes/2"
 _LITERAL = 2.0
 
 
-def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:
+def _joke_strength(
+    joke: str, others: Sequence[str], answer: str, texts: frozenset[str]
+) -> float:
     """Return 1 or more if a joke is told, 0.5 if it is hinted at, else 0.
 
     A joke's own words are those of its content that no other joke has.
@@ -359,15 +498,23 @@ def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozens
         return _HINT
     for words in map(plain_words, split_sentences(answer) if telling else ()):
         said = " ".join(words)
-        # one telling word hints at a joke where a sentence, other than an excuse, says what it was about
-        if telling.intersection(map(word_stem, words)) and RE.points.search(said) and not RE.shrugs.search(said):
+        # one telling word hints at a joke where a sentence, other than an excuse, says
+        # what it was about
+        if (
+            telling.intersection(map(word_stem, words))
+            and RE.points.search(said)
+            and not RE.shrugs.search(said)
+        ):
             return _HINT
     return 0.0
 
 
-# --- What a question expects, and whether an answer says it in any form of its words and numbers.
+# --- What a question expects, and whether an answer says it in any form of its words
+# and numbers.
 
-_STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
+_STOP = frozenset(
+    map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +529,9 @@ class Recollection:
     def __post_init__(self) -> None:
         said = frozenset(recollection_keys(self.question))
         label = RE.recollection_label.match(self.expected)
-        content = frozenset(recollection_keys(self.expected[label.end() :] if label else self.expected))
+        content = frozenset(
+            recollection_keys(self.expected[label.end() :] if label else self.expected)
+        )
         object.__setattr__(self, "needed", (content - said) or content)
 
     def share(self, told: frozenset[str]) -> float:
@@ -393,17 +542,21 @@ class Recollection:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
         # most of the words will do, but no number is nearly right
         numbers = {key for key in self.needed if key.isdecimal()}
-        joined = (self.needed.intersection(recollection_keys(part)) for part in RE.and_word.split(self.expected))
+        joined = (
+            self.needed.intersection(recollection_keys(part))
+            for part in RE.and_word.split(self.expected)
+        )
         whole = numbers <= texts and all(part & texts for part in joined if part)
-        # of two words both are needed, of more a half: people say the rest in other words
+        # of two words both are needed, of more a half: people say the rest in other
+        # words
         return whole and self.share(texts) >= (1 if len(self.needed) <= 2 else 0.5)
 
 
 def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
     """Tell whether an answer says the one thing that was asked for.
 
-    An answer that tells more than half of the others, too (at least three), picks none; neither does an
-    example from somebody who does not know.
+    An answer that tells more than half of the others, too (at least three), picks none;
+    neither does an example from somebody who does not know.
     """
     told = frozenset(recollection_keys(answer))
     if not one.in_full(told) or only_offers_example(answer):

@@ -36,7 +36,9 @@ class Ruled:
     def __post_init__(self) -> None:
         if self.scoring not in SCORINGS:
             hint = did_you_mean(self.scoring, SCORINGS)
-            raise ConfigurationError(f"scoring {self.scoring!r} is unknown; choose from {', '.join(SCORINGS)}.{hint}")
+            raise ConfigurationError(
+                f"scoring {self.scoring!r} is unknown; choose from {', '.join(SCORINGS)}.{hint}"
+            )
 
     @property
     def follows_own_rules(self) -> bool:
@@ -44,26 +46,48 @@ class Ruled:
         return self.scoring == "current"
 
     def score(
-        self, value: float, reason: str, answer: str, checks: Sequence[Check] = (), left_open: float | None = None
+        self,
+        value: float,
+        reason: str,
+        answer: str,
+        checks: Sequence[Check] = (),
+        left_open: float | None = None,
     ) -> Score:
         """Return a score by the rule set that it follows; published rules leave nothing open."""
-        rule = f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
+        rule = (
+            f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
+        )
         if not self.follows_own_rules:
             checks, left_open = [Check(check.label, check.ok) for check in checks], None
-        return Score(float(value), reason, tuple(checks), rule, evidence_snippet(answer), left_open)
+        return Score(
+            float(value),
+            reason,
+            tuple(checks),
+            rule,
+            evidence_snippet(answer),
+            left_open,
+        )
 
     def share(self, parts: Sequence[RuleCheck], reason: str) -> Score:
         """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
-        ok, left_open = sum(part.ok is True for part in parts), sum(part.ok is None for part in parts)
+        ok, left_open = (
+            sum(part.ok is True for part in parts),
+            sum(part.ok is None for part in parts),
+        )
         told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
-        told += f", {left_open} neither proven nor refuted" * bool(left_open and self.follows_own_rules)
+        told += f", {left_open} neither proven nor refuted" * bool(
+            left_open and self.follows_own_rules
+        )
         checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
         score = self.score(ok / max(len(parts), 1), told, missed, checks)
-        # parts are decided by our own rule also where a published one is followed: `standing_in` says so
+        # parts are decided by our own rule also where a published one is followed:
+        # `standing_in` says so
         return replace(score, rule=f"{self.family}/{self.version}")
 
-    def judged_share(self, parts: Sequence[RuleCheck], judge: Judge | None, reason: str) -> Score | Unscored:
+    def judged_share(
+        self, parts: Sequence[RuleCheck], judge: Judge | None, reason: str
+    ) -> Score | Unscored:
         """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one.
 
         Says if it stands in for a published rule.
@@ -74,18 +98,31 @@ class Ruled:
             decided.append(part)
             if judge and part.prompt:
                 prompt = PROMPTS[part.prompt]
-                # each prompt once: the rule of a verdict names whoever decided a part of it
-                rule = "+judge/".join(dict.fromkeys((*rule.split("+judge/"), prompt.id)))
+                # each prompt once: the rule of a verdict names whoever decided a part
+                # of it
+                rule = "+judge/".join(
+                    dict.fromkeys((*rule.split("+judge/"), prompt.id))
+                )
                 said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
                 if isinstance(said, Unscored):
-                    return self.standing_in(replace(said, rule=rule, evidence=evidence_snippet(part.answer)), judge)
+                    return self.standing_in(
+                        replace(
+                            said, rule=rule, evidence=evidence_snippet(part.answer)
+                        ),
+                        judge,
+                    )
                 decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
         return self.standing_in(replace(self.share(decided, reason), rule=rule), judge)
 
-    def score_product(self, names: Sequence[str], rows: Iterable[tuple[str, RuleCheck]]) -> Score:
+    def score_product(
+        self, names: Sequence[str], rows: Iterable[tuple[str, RuleCheck]]
+    ) -> Score:
         """Return the product of the shares of those parts, named in their order, that have checks among the rows."""
         named_rows = list(rows)
-        parts = [(name, [row.as_check for of, row in named_rows if of == name]) for name in names]
+        parts = [
+            (name, [row.as_check for of, row in named_rows if of == name])
+            for name in names
+        ]
         value, upper, shares = 1.0, 1.0, []
         for name, checks in parts:
             if checks:
@@ -94,7 +131,9 @@ class Ruled:
                 upper *= sum(check.ok or check.open for check in checks) / len(checks)
                 shares.append(f"{passed} of {len(checks)} {name}")
         every = [check for _, checks in parts for check in checks]
-        missed = next((row.answer for _, row in named_rows if row.answer and not row.ok), "")
+        missed = next(
+            (row.answer for _, row in named_rows if row.answer and not row.ok), ""
+        )
         return self.score(value, ", ".join(shares), missed, every, upper - value)
 
     def read(self, answers: Sequence[str]) -> Sequence[str]:
@@ -104,11 +143,19 @@ class Ruled:
         whole = map(speech, answers)
         # an answer stands at the beginning or the end of a long reply, not within
         spoken = (
-            text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}" for text in whole
+            text
+            if len(text) <= _LONGEST
+            else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
+            for text in whole
         )
         texts = spoken if self.reads_speech else map(normalize, spoken)
-        # what was told goes with each reply: whether one recites shows only beside the messages
-        return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
+        # what was told goes with each reply: whether one recites shows only beside the
+        # messages
+        return (
+            [ToldReply(text, answers.told) for text in texts]
+            if isinstance(answers, Replies)
+            else list(texts)
+        )
 
     def read_last(self, answers: Sequence[str]) -> str:
         """Return the last answer as `read` does, "" if there is none."""
@@ -118,8 +165,14 @@ class Ruled:
     def score_proven(self, proof: Proof, expected: str, answer: str) -> Score:
         """Return the score of an answer of which it is proven what it says, or which is open."""
         ok = proof.answers(expected)
-        reason = {True: proof.reason, False: f"{proof.reason}, not {expected!r}", None: f"open: {proof.reason}"}[ok]
-        return self.score(ok is True, reason, answer, left_open=1.0 if ok is None else None)
+        reason = {
+            True: proof.reason,
+            False: f"{proof.reason}, not {expected!r}",
+            None: f"open: {proof.reason}",
+        }[ok]
+        return self.score(
+            ok is True, reason, answer, left_open=1.0 if ok is None else None
+        )
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
         """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""
@@ -128,7 +181,11 @@ class Ruled:
         if isinstance(verdict, Score):
             closed = tuple(Check(check.label, check.ok) for check in verdict.checks)
             verdict = replace(verdict, checks=closed, left_open=None)
-        note = "" if judge else f" (the rule of {self.scoring} asks a model; the current rule stands in)"
+        note = (
+            ""
+            if judge
+            else f" (the rule of {self.scoring} asks a model; the current rule stands in)"
+        )
         rule = f"{self.family}/{self.scoring}+{verdict.rule}"
         return replace(verdict, reason=verdict.reason + note, rule=rule)
 
@@ -158,7 +215,12 @@ def judge_verdict(
     rule = f"{rule}+judge/{PROMPTS[prompt].id}"
     if isinstance(said, Unscored):
         return replace(said, rule=rule, evidence=evidence_snippet(answer))
-    return Score(float(said.grade == "yes"), f"{asked}{said}", rule=rule, evidence=evidence_snippet(answer))
+    return Score(
+        float(said.grade == "yes"),
+        f"{asked}{said}",
+        rule=rule,
+        evidence=evidence_snippet(answer),
+    )
 
 
 class RuleCheck(Struct, frozen=True):

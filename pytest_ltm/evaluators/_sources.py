@@ -11,7 +11,13 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
-from pytest_ltm._language.commitment import Mention, asserted_mentions, committed_values, find_mentions, last_word
+from pytest_ltm._language.commitment import (
+    Mention,
+    asserted_mentions,
+    committed_values,
+    find_mentions,
+    last_word,
+)
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites_messages, tells_nothing
 from pytest_ltm._language.words import plain_words
@@ -23,7 +29,12 @@ PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
 USER, AGENT = "user", "agent"
 CERTAIN, GUESS, TAKEN_BACK = "certain", "guess", "taken back"
 
-_GROUPS = {"who said it": (WHO,), "how sure it is": (SURE,), "when it was said": (WHEN, NEXT), "own words": (OWN,)}
+_GROUPS = {
+    "who said it": (WHO,),
+    "how sure it is": (SURE,),
+    "when it was said": (WHEN, NEXT),
+    "own words": (OWN,),
+}
 RE = LEXICON.expressions("sources")
 
 # --- Whose words they were.
@@ -36,10 +47,12 @@ _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
 class KnowsSources(Ruled, Struct, frozen=True):
     """The mean of four parts: who said something, how sure it is, when it was said, and what the agent said itself.
 
-    Of questions that name all possible answers, as many are taken off as always the same answer gets right: with each
-    possible answer right once in three, one right earns nothing, two earn half. A question about what the agent itself
-    said is answered by what it picked when it was asked to; if it picked nothing, all questions about that are missed.
-    There are no published results to agree with: every scoring has this rule.
+    Of questions that name all possible answers, as many are taken off as always the
+    same answer gets right: with each possible answer right once in three, one right
+    earns nothing, two earn half. A question about what the agent itself said is
+    answered by what it picked when it was asked to; if it picked nothing, all questions
+    about that are missed. There are no published results to agree with: every scoring
+    has this rule.
     """
 
     family: ClassVar[str] = "knows-sources"
@@ -68,43 +81,93 @@ class KnowsSources(Ruled, Struct, frozen=True):
             if places:
                 earned.append(self._earned(places, proven))
                 upper.append(self._earned(places, possible))
-                told.append(f"{what}: {sum(proven[place] for place in places)} of {len(places)}")
+                told.append(
+                    f"{what}: {sum(proven[place] for place in places)} of {len(places)}"
+                )
                 checks += [
-                    Check(f"{what}: {self.expected[place] or 'the own pick'}", proven[place], right[place] is None)
+                    Check(
+                        f"{what}: {self.expected[place] or 'the own pick'}",
+                        proven[place],
+                        right[place] is None,
+                    )
                     for place in places
                 ]
-        missed = next((answer_at(answers, n) for n, ok in enumerate(right) if not ok and self.asked[n] != PICK), "")
+        missed = next(
+            (
+                answer_at(answers, n)
+                for n, ok in enumerate(right)
+                if not ok and self.asked[n] != PICK
+            ),
+            "",
+        )
         number = max(len(earned), 1)
         left_open = (sum(upper) - sum(earned)) / number
-        return self.score(sum(earned) / number, ", ".join(told), missed, checks, left_open)
+        return self.score(
+            sum(earned) / number, ", ".join(told), missed, checks, left_open
+        )
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
-        asked = Counter(self.expected[place] for place in places if self.asked[place] in (WHO, SURE))
-        # these name what may be chosen: who always answers alike is right as often as that answer is
+        asked = Counter(
+            self.expected[place] for place in places if self.asked[place] in (WHO, SURE)
+        )
+        # these name what may be chosen: who always answers alike is right as often as
+        # that answer is
         free = max(asked.values()) if len(asked) > 1 else 0
-        return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
+        return max(sum(right[place] for place in places) - free, 0) / (
+            len(places) - free
+        )
 
     def _right(self, place: int, answers: Sequence[str]) -> bool | None:
-        kind, expected, others = self.asked[place], self.expected[place], values_at(self.others, place)
+        kind, expected, others = (
+            self.asked[place],
+            self.expected[place],
+            values_at(self.others, place),
+        )
         about = self.picks[place] if place < len(self.picks) else -1
-        picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
+        picked = (
+            _chosen_option(answer_at(answers, about), self.others[about])
+            if about >= 0
+            else ""
+        )
         if kind == PICK or (about >= 0 and not picked):
             return False
         # what an agent asks back is no answer
-        answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
-        own = {" ".join(plain_words(part)) for part in split_sentences(RE.quoted.sub(" ", answer))}
-        told = {" ".join(plain_words(part)) for text in self.told for part in split_sentences(text)}
-        # to say a message again, but in quotation marks, is to say nothing of it: nobody has five words by chance
-        if recites_messages(answer) or any(len(part.split()) >= 5 for part in own & told):
+        answer = "".join(
+            one
+            for one in split_sentences(answer_at(answers, place))
+            if not one.rstrip().endswith("?")
+        )
+        own = {
+            " ".join(plain_words(part))
+            for part in split_sentences(RE.quoted.sub(" ", answer))
+        }
+        told = {
+            " ".join(plain_words(part))
+            for text in self.told
+            for part in split_sentences(text)
+        }
+        # to say a message again, but in quotation marks, is to say nothing of it:
+        # nobody has five words by chance
+        if recites_messages(answer) or any(
+            len(part.split()) >= 5 for part in own & told
+        ):
             return False
         if kind == WHEN:
-            return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
+            return prove(answer, day_mentions).answers(
+                {day.value for day in day_mentions(normalize_text(expected))}
+            )
         if kind == OWN:
-            taken = _chosen_option(_blank_out(normalize_text(answer), [RE.prompts]), self.others[about])
+            taken = _chosen_option(
+                _blank_out(normalize_text(answer), [RE.prompts]), self.others[about]
+            )
             return ("" if _named_persons(answer) == {USER} else taken) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
-        return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
+        return (
+            _how_sure(answer)
+            if kind == SURE
+            else _named_speaker(answer, (expected, *others))
+        ) == expected
 
 
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
@@ -117,7 +180,9 @@ def _chosen_option(reply: str, options: Sequence[str]) -> str:
 def _named_speaker(answer: str, names: Sequence[str]) -> str:
     """Return whose words an answer says they were: one of the names, USER or AGENT; "" if it does not settle."""
     quoted = [name for name in names if name not in (USER, AGENT)]
-    answer = RE.not_involved.sub(" ", RE.possessive.sub(r"\1", answer)).replace(" - ", ", ")
+    answer = RE.not_involved.sub(" ", RE.possessive.sub(r"\1", answer)).replace(
+        " - ", ", "
+    )
     sources = committed_values(answer, partial(find_mentions, names=quoted))
     if sources and RE.joined.search(normalize_text(answer)):
         return ""
@@ -133,14 +198,18 @@ def _named_persons(answer: str) -> set[str]:
         return {alone}
     if RE.somebody.search(text) or RE.cannot_say.search(text):
         return set()
-    return {one.value for one in asserted_mentions(text, _said_by_mentions, formerly=True)}
+    return {
+        one.value for one in asserted_mentions(text, _said_by_mentions, formerly=True)
+    }
 
 
 def _said_by_mentions(text: str) -> list[Mention]:
     return _kind_mentions(text, ((AGENT, RE.by_agent), (USER, RE.by_user)))
 
 
-def _kind_mentions(text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]) -> list[Mention]:
+def _kind_mentions(
+    text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]
+) -> list[Mention]:
     """Return where a levelled text has one of some kinds of words; none inside those of an earlier kind."""
     mentions: list[Mention] = []
     for value, pattern in kinds:
@@ -161,12 +230,18 @@ def _how_sure(answer: str) -> str:
     text = _blank_out(normalize_text(answer), [RE.of_itself])
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
     # "I never said I was sure": what denies it stands shortly before it
-    said = [one for one in _kind_mentions(text, kinds) if not RE.never.search(text[max(0, one.start - 50) : one.start])]
+    said = [
+        one
+        for one in _kind_mentions(text, kinds)
+        if not RE.never.search(text[max(0, one.start - 50) : one.start])
+    ]
     levels = {one.value for one in said}
     rest = _blank_out(text, [pattern for _, pattern in kinds])
     shrugs = tells_nothing(rest) or RE.shrugs.match(" ".join(plain_words(text)))
     if not said or shrugs or (len(levels) > 1 and RE.or_word.search(text)):
         return ""
-    if said[-1].value == TAKEN_BACK or (said[0].value == TAKEN_BACK and RE.at_first.search(text, said[0].end)):
+    if said[-1].value == TAKEN_BACK or (
+        said[0].value == TAKEN_BACK and RE.at_first.search(text, said[0].end)
+    ):
         return TAKEN_BACK
     return levels.pop() if len(levels) == 1 else ""

@@ -10,7 +10,14 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
-from pytest_ltm._language.commitment import Mention, is_alternative, is_misspelt, is_retracted, last_word, trim_flood
+from pytest_ltm._language.commitment import (
+    Mention,
+    is_alternative,
+    is_misspelt,
+    is_retracted,
+    last_word,
+    trim_flood,
+)
 from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.numbers import DAYS
 from pytest_ltm._language.recital import enumerates_everything
@@ -22,9 +29,11 @@ from pytest_ltm.evaluators._rules import LEXICON, Ruled
 class DecodesMessages(Ruled, Struct, frozen=True):
     """The share of messages decoded: by a keyword, or by another way to say it.
 
-    `current`: a keyword that is denied, taken back, or one of two does not count, and each message of others beyond the
-    number asked for costs one; dates, times of day and spellings in any usual form. `v3.5` and `paper`: (keyword groups
-    found - 1 if a keyword of another message appears) / groups, not below 0, whole words with their case.
+    `current`: a keyword that is denied, taken back, or one of two does not count, and
+    each message of others beyond the number asked for costs one; dates, times of day
+    and spellings in any usual form. `v3.5` and `paper`: (keyword groups found - 1 if a
+    keyword of another message appears) / groups, not below 0, whole words with their
+    case.
     """
 
     family: ClassVar[str] = "spy-meeting"
@@ -40,8 +49,13 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         answer = self.read_last(answers)
         ours = {keyword for group in self.expected for keyword in group}
         if not self.follows_own_rules:
-            decoded = [any(_has_exactly(answer, word) for word in group) for group in self.expected]
-            others = (word for group in self.others for word in group if word not in ours)
+            decoded = [
+                any(_has_exactly(answer, word) for word in group)
+                for group in self.expected
+            ]
+            others = (
+                word for group in self.others for word in group if word not in ours
+            )
             strange = [word for word in others if _has_exactly(answer, word)]
             return self._decoded(answer, decoded, strange, min(len(strange), 1))
         if enumerates_everything(answer):
@@ -49,27 +63,42 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         known = (*self.expected, *self.others)
 
         def tells(text: str) -> bool:
-            return len(self._claimed(_uniform_dates(normalize_text(text)), known)) >= len(self.expected)
+            return len(
+                self._claimed(_uniform_dates(normalize_text(text)), known)
+            ) >= len(self.expected)
 
         text = _uniform_dates(normalize_text(last_word(answer, tells)))
-        text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
+        text = trim_flood(
+            text,
+            lambda part: any(_keyword_mentions(part, group) for group in known),
+            head=0,
+        )
         claimed = self._claimed(text, self.expected)
         decoded = [group[0] in claimed for group in self.expected]
         # what another message shares with one that was sent is no sign of it
         foreign = [group for group in self.others if not ours & set(group)]
         strange = list(filter(None, self._claimed(text, foreign)))
-        return self._decoded(answer, decoded, strange, max(sum(decoded) + len(strange) - len(decoded), 0))
+        return self._decoded(
+            answer, decoded, strange, max(sum(decoded) + len(strange) - len(decoded), 0)
+        )
 
-    def _decoded(self, answer: str, decoded: Sequence[bool], strange: Sequence[str], excess: int) -> Score:
+    def _decoded(
+        self, answer: str, decoded: Sequence[bool], strange: Sequence[str], excess: int
+    ) -> Score:
         labels = [f"decodes {' / '.join(group)}" for group in self.expected]
         checks = [Check(label, ok) for label, ok in zip(labels, decoded, strict=True)]
         reason = f"{sum(decoded)} of {len(decoded)} messages decoded"
         reason += f", and {strange[0]!r} of another message" if strange else ""
-        return self.score(max(sum(decoded) - excess, 0) / max(len(decoded), 1), reason, answer, checks)
+        return self.score(
+            max(sum(decoded) - excess, 0) / max(len(decoded), 1), reason, answer, checks
+        )
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return which of some groups a text claims, by their first keywords."""
-        by_group = {group: _keyword_mentions(text, group) for group in (*self.expected, *self.others)}
+        by_group = {
+            group: _keyword_mentions(text, group)
+            for group in (*self.expected, *self.others)
+        }
         known = [spot for group in self.expected for spot in by_group[group]]
         rivals = [*known, *(spot for group in self.others for spot in by_group[group])]
         claimed: dict[str, None] = {}
@@ -77,19 +106,36 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         def gaps(one: Mention, others: Iterable[Mention]) -> list[str]:
             """Return what stands between a keyword and others so near that one sentence may hold both."""
             near = (other for other in others if abs(one.start - other.start) < 120)
-            return [text[min(one.end, other.end) : max(one.start, other.start)] for other in near]
+            return [
+                text[min(one.end, other.end) : max(one.start, other.start)]
+                for other in near
+            ]
 
         for group in groups:
             for one in by_group[group]:
                 before, _ = clause_around(text, one.start, one.end)
-                denied = RE.not_word.search(before) or RE.untold.search(before) or is_retracted(text, one)
-                # a keyword of no message beside one that was sent is a detail of that: "at dawn, by boat"
-                detail = group not in self.expected and any(RE.beside.fullmatch(f"{gap} ") for gap in gaps(one, known))
-                # of two answers neither counts; other words for the same are no second one: "a pick or a skeleton key"
+                denied = (
+                    RE.not_word.search(before)
+                    or RE.untold.search(before)
+                    or is_retracted(text, one)
+                )
+                # a keyword of no message beside one that was sent is a detail of that:
+                # "at dawn, by boat"
+                detail = group not in self.expected and any(
+                    RE.beside.fullmatch(f"{gap} ") for gap in gaps(one, known)
+                )
+                # of two answers neither counts; other words for the same are no second
+                # one, as in "a pick or a skeleton key"
                 torn = is_alternative(text, one) and (
                     RE.torn.search(sentence_around(text, one.start, one.end))
                     or any(
-                        map(RE.or_word.fullmatch, gaps(one, (other for other in rivals if other.value != one.value)))
+                        map(
+                            RE.or_word.fullmatch,
+                            gaps(
+                                one,
+                                (other for other in rivals if other.value != one.value),
+                            ),
+                        )
                     )
                 )
                 if not (denied or detail or torn):
@@ -119,8 +165,17 @@ def _uniform_dates(text: str) -> str:
 
     def numbered(match: re.Match[str]) -> str:
         one, other = int(match[1]), int(match[2])
-        pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= 12 and day]
-        return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or match[0]
+        pairs = [
+            (day, month)
+            for day, month in ((one, other), (other, one))
+            if 1 <= month <= 12 and day
+        ]
+        return (
+            " ".join(
+                f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)
+            )
+            or match[0]
+        )
 
     text = RE.day_in_words.sub(in_digits, text)
     text = RE.half_day.sub(lambda match: f"{match[1]}m", text)
@@ -132,12 +187,25 @@ def _uniform_dates(text: str) -> str:
 def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
     forms, single = _keyword_forms(group)
-    # a search for the first three letters is much faster than one for a hundred alternatives
+    # a search for the first three letters is much faster than one for a hundred
+    # alternatives
     told = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
-    mentions = [Mention(*one.span(), group[0]) for one in _forms_pattern(told).finditer(text)] if told else []
-    wrong = (one for keyword in single for one in _long_words(text).get(keyword[0], ()) if is_misspelt(one[0], keyword))
+    mentions = (
+        [Mention(*one.span(), group[0]) for one in _forms_pattern(told).finditer(text)]
+        if told
+        else []
+    )
+    wrong = (
+        one
+        for keyword in single
+        for one in _long_words(text).get(keyword[0], ())
+        if is_misspelt(one[0], keyword)
+    )
     # the last ones settle it: each is compared with the rivals near it
-    return sorted({*mentions, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-40:]
+    return sorted(
+        {*mentions, *(Mention(*one.span(), group[0]) for one in wrong)},
+        key=lambda one: one.start,
+    )[-40:]
 
 
 @lru_cache(maxsize=2)
@@ -159,14 +227,25 @@ def _forms_pattern(forms: tuple[str, ...]) -> re.Pattern[str]:
 def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the forms in which the keywords of a group are found, the longest first, and what may be misspelt."""
     also = [way for keyword in group for way in _ALSO.get(keyword, ())]
-    names = [" ".join(plain_words(_uniform_dates(normalize_text(keyword)))) for keyword in (*group, *also)]
+    names = [
+        " ".join(plain_words(_uniform_dates(normalize_text(keyword))))
+        for keyword in (*group, *also)
+    ]
     forms = set(filter(None, names))
     for name in list(forms):
-        # digits have no plural; a word of eight letters or more may be written as two: "light house"
+        # digits have no plural; a word of eight letters or more may be written as two:
+        # "light house"
         parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= 8 else ()
         if not name[-1:].isdigit():
-            forms |= {f"{name}s", f"{name}es", f"{name[:-1]}ies", *(f"{name[:at]} {name[at:]}" for at in parts)}
-    return tuple(sorted(forms, key=len, reverse=True)), tuple(name for name in names if name.isalpha())
+            forms |= {
+                f"{name}s",
+                f"{name}es",
+                f"{name[:-1]}ies",
+                *(f"{name[:at]} {name[at:]}" for at in parts),
+            }
+    return tuple(sorted(forms, key=len, reverse=True)), tuple(
+        name for name in names if name.isalpha()
+    )
 
 
 def _has_exactly(answer: str, keyword: str) -> bool:

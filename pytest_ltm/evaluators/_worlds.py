@@ -40,10 +40,11 @@ _INSIDE, _OUTSIDE = "right of invented worlds", "right of the real world"
 class KeepsWorldsApart(Ruled, Struct, frozen=True):
     """The share of right answers about invented worlds, times the share of right answers about the real one.
 
-    An answer has to settle on one value for the world it was asked about. What it says of another world ("real cats
-    meow", "in the play they hoot") counts neither for nor against it; what names no world is said of the one asked for.
-    So who answers everything from one world earns nothing. There are no published results to agree with: every scoring
-    has this rule.
+    An answer has to settle on one value for the world it was asked about. What it says
+    of another world ("real cats meow", "in the play they hoot") counts neither for nor
+    against it; what names no world is said of the one asked for. So who answers
+    everything from one world earns nothing. There are no published results to agree
+    with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "worlds"
@@ -62,33 +63,58 @@ class KeepsWorldsApart(Ruled, Struct, frozen=True):
         return self.score_product((_INSIDE, _OUTSIDE), self._rows(self.read(answers)))
 
     def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
-        for place, (expected, others, realm) in enumerate(zip(self.expected, self.others, self.realms, strict=True)):
+        for place, (expected, others, realm) in enumerate(
+            zip(self.expected, self.others, self.realms, strict=True)
+        ):
             answer = answer_at(answers, place)
             label = f"{expected.partition('|')[0]!r} in {realm.partition('|')[0] or 'the real world'}"
             ok = _says_of_world(answer, expected, others, realm, self.frames)
             yield _INSIDE if realm else _OUTSIDE, RuleCheck(label, answer, ok)
 
 
-def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool | None:
+def _says_of_world(
+    answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]
+) -> bool | None:
     if recites_messages(answer):
         return False
     number, _, counted = expected.partition(" ")
     if number.isdecimal():
         expected, find = number, partial(_counted_numbers, counted=counted)
     else:
-        find = partial(_value_mentions, patterns={value: _any_spelling(value) for value in (expected, *others)})
+        find = partial(
+            _value_mentions,
+            patterns={value: _any_spelling(value) for value in (expected, *others)},
+        )
     named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
     rest = [pattern for frame, pattern in named.items() if frame != realm]
-    this, other = (f"{named[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
+    this, other = (
+        (f"{named[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
+    )
     marks = partial(_world_marks, this=this, other="|".join([other, *rest]))
     # what an answer settles on stands at its end: a longer one takes no longer
     said = answer[-20_000:].replace("_", " ")
-    text = write_digits(normalize_text(RE.item.sub("", said) if len(RE.item.findall(said)) > 1 else said))
-    for pattern, instead in ((RE.the_animals, "they"), (RE.from_to, "to"), (RE.first, "formerly"), (RE.asks_back, " ")):
+    text = write_digits(
+        normalize_text(
+            RE.item.sub("", said) if len(RE.item.findall(said)) > 1 else said
+        )
+    )
+    for pattern, instead in (
+        (RE.the_animals, "they"),
+        (RE.from_to, "to"),
+        (RE.first, "formerly"),
+        (RE.asks_back, " "),
+    ):
         text = pattern.sub(instead, text)
     same = _any_spelling(expected)
-    text = re.sub(rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text)  # two words for the same
-    text = RE.tag.sub(lambda result: result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} ", text)
+    text = re.sub(
+        rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text
+    )  # two words for the same
+    text = RE.tag.sub(
+        lambda result: (
+            result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} "
+        ),
+        text,
+    )
     # blanks keep the places of all else
     for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
@@ -114,10 +140,21 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
     unit = next((one.unit for one in read_quantities(f"2 {counted}")), "")
     mentions: list[Mention] = []
     for one in read_quantities(text):
-        before, after = text[max(0, one.start - _NEAR) : one.start], text[one.end : one.end + _NEAR]
+        before, after = (
+            text[max(0, one.start - _NEAR) : one.start],
+            text[one.end : one.end + _NEAR],
+        )
         # "at least seven" is not seven
-        bound = "more or less " if RE.bound_before.search(before) or RE.bound_after.match(after) else ""
-        if one.value != 1 and one.unit not in (*CLOCKS, "date", "minutes") and (not unit or one.unit in ("", unit)):
+        bound = (
+            "more or less "
+            if RE.bound_before.search(before) or RE.bound_after.match(after)
+            else ""
+        )
+        if (
+            one.value != 1
+            and one.unit not in (*CLOCKS, "date", "minutes")
+            and (not unit or one.unit in ("", unit))
+        ):
             mentions.append(Mention(one.start, one.end, f"{bound}{one.value:g}"))
     return mentions
 
@@ -136,15 +173,21 @@ def _world_marks(text: str, this: str, other: str) -> list[Mark]:
         for spot in re.finditer(pattern, text):
             before = text[max(0, spot.start() - _NEAR) : spot.start()]
             # "outside your novel"
-            if RE.like.search(before) or any(start < spot.start() < end for start, end in away):
+            if RE.like.search(before) or any(
+                start < spot.start() < end for start, end in away
+            ):
                 continue
             turned = RE.not_word.search(before)
             told = RE.where.match(text[spot.end() : spot.end() + _NEAR])
-            match.append((spot.start(), here is not (turned is not None and told is None)))
+            match.append(
+                (spot.start(), here is not (turned is not None and told is None))
+            )
     return sorted(match)
 
 
-def _other_world_mentions(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Iterator[Mention]:
+def _other_world_mentions(
+    text: str, mentions: Sequence[Mention], marks: Sequence[Mark]
+) -> Iterator[Mention]:
     heading = True
     for start, sentence in iter_sentences(text):
         span = start, start + len(sentence)
@@ -153,17 +196,31 @@ def _other_world_mentions(text: str, mentions: Sequence[Mention], marks: Sequenc
             yield from _in_sentence(text, span, inside, marks, default=heading)
         else:
             named = _marks_within(marks, *span)
-            # a brief sentence that names a world, and nothing that is so there, is a heading: the next one is about it
+            # a brief sentence that names a world, and nothing that is so there, is a
+            # heading: the next one is about it
             heading = named[-1] if named and len(plain_words(sentence)) <= 5 else True
 
 
 def _in_sentence(
-    text: str, span: tuple[int, int], mentions: Sequence[Mention], marks: Sequence[Mark], *, default: bool
+    text: str,
+    span: tuple[int, int],
+    mentions: Sequence[Mention],
+    marks: Sequence[Mark],
+    *,
+    default: bool,
 ) -> Iterator[Mention]:
     """Yield the mentions of a sentence that are about another world."""
     start, end = span
-    cuts = [start, *(start + cut.end() for cut in RE.segment.finditer(text[start:end])), end]
-    here, last, concedes = default, start, RE.concedes.match(text[start:end]) is not None
+    cuts = [
+        start,
+        *(start + cut.end() for cut in RE.segment.finditer(text[start:end])),
+        end,
+    ]
+    here, last, concedes = (
+        default,
+        start,
+        RE.concedes.match(text[start:end]) is not None,
+    )
     lead: bool | None = None  # of what stands before, and says nothing but where
     for begin, stop in itertools.pairwise(cuts):
         own = _marks_within(marks, begin, stop)
@@ -193,17 +250,19 @@ def _marks_within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
 
 # --- Invented languages: one word that nobody told, made of parts that were.
 
-# A word that has so many letters in a row of the expected one is another form of it, or of a part of it.
+# A word that has so many letters in a row of the expected one is another form of it, or
+# of a part of it.
 _ALIKE = 5
 
 
 class SpeaksLanguage(Ruled, Struct, frozen=True):
     """The share of the expected forms that answers settle on, written in one word or with hyphens between their parts.
 
-    What was told, or is a part of the form, may be named on the way to it; any other form beside it is a second answer,
-    and to name several is to choose none. Where questions expect no form, it is times the share of these that are left
-    without an answer, so that nothing is earned by always answering, nor by never. There are no published results to
-    agree with: every scoring has this rule.
+    What was told, or is a part of the form, may be named on the way to it; any other
+    form beside it is a second answer, and to name several is to choose none. Where
+    questions expect no form, it is times the share of these that are left without an
+    answer, so that nothing is earned by always answering, nor by never. There are no
+    published results to agree with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "speaks-language"
@@ -217,22 +276,36 @@ class SpeaksLanguage(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share, or the product of both; a missing answer counts as wrong."""
-        return self.score_product(("forms are right", "rightly left open"), self._rows(self.read(answers)))
+        return self.score_product(
+            ("forms are right", "rightly left open"), self._rows(self.read(answers))
+        )
 
     def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
         for place, form in enumerate(self.expected):
             answer = answer_at(answers, place)
             if form:
-                yield "forms are right", RuleCheck(f"says {form!r}", answer, self.settles_on(answer, form))
+                yield (
+                    "forms are right",
+                    RuleCheck(f"says {form!r}", answer, self.settles_on(answer, form)),
+                )
             else:
                 label = f"has nothing to say in answer {place + 1}"
                 text = normalize_text(_join_parts(answer))
-                tells = _form_mentions(text, form=self.forms[place].casefold(), told=self.told)
-                yield "rightly left open", RuleCheck(label, answer, False if tells else tells_nothing_new(text))
+                tells = _form_mentions(
+                    text, form=self.forms[place].casefold(), told=self.told
+                )
+                yield (
+                    "rightly left open",
+                    RuleCheck(
+                        label, answer, False if tells else tells_nothing_new(text)
+                    ),
+                )
 
     def settles_on(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
-        find = partial(_form_mentions, form=form.casefold(), told=(*self.told, *self.expected))
+        find = partial(
+            _form_mentions, form=form.casefold(), told=(*self.told, *self.expected)
+        )
         return prove(_join_parts(answer), find).answers(form.casefold())
 
 
@@ -246,9 +319,15 @@ def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention
     mentions: list[Mention] = []
     for match in RE.word.finditer(text):
         one, word = Mention(*match.span(), match[0].casefold()), match[0].casefold()
-        shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
-        # on the way to the form is what was told, and the form without some of its parts
+        shorter = any(
+            form.startswith(word[:cut]) and form.endswith(word[cut:])
+            for cut in range(len(word) + 1)
+        )
+        # on the way to the form is what was told, and the form without some of its
+        # parts
         leads = word != form and (word in told or (shorter and len(word) < len(form)))
-        if any(part in word for part in parts) and (not leads or is_alternative(text, one)):
+        if any(part in word for part in parts) and (
+            not leads or is_alternative(text, one)
+        ):
             mentions.append(one)
     return mentions

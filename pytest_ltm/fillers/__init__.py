@@ -1,11 +1,24 @@
 """Fillers: what keeps the agent busy between the scenarios."""
 
 from pytest_ltm._model.filler import Filler, FillerExchange
-from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, QuizFact, answers_of, reply_of
+from pytest_ltm.fillers._quiz import (
+    CLOSING,
+    INSTRUCTION,
+    QuizFact,
+    answers_of,
+    reply_of,
+)
 from pytest_ltm.fillers._spec import filler_from_spec
 from pytest_ltm.fillers._trivia import TriviaFiller
 
 __all__ = [
-    "CLOSING", "INSTRUCTION", "Filler", "FillerExchange", "QuizFact", "TriviaFiller", "answers_of", "filler_from_spec",
+    "CLOSING",
+    "INSTRUCTION",
+    "Filler",
+    "FillerExchange",
+    "QuizFact",
+    "TriviaFiller",
+    "answers_of",
+    "filler_from_spec",
     "reply_of",
-]  # fmt: skip
+]

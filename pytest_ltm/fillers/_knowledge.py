@@ -28,21 +28,36 @@ _ALSO_COLOURS = {"silver", "gold", "copper"}
 
 def _shape_facts() -> Iterator[tuple[str, object]]:
     for n in range(5, 105):
-        yield f"How many diagonals has a convex polygon with {n} sides?", n * (n - 3) // 2
-        yield f"How many degrees do the interior angles of a convex polygon with {n} sides sum up to?", (n - 2) * 180
+        yield (
+            f"How many diagonals has a convex polygon with {n} sides?",
+            n * (n - 3) // 2,
+        )
+        yield (
+            f"How many degrees do the interior angles of a convex polygon with {n} sides sum up to?",
+            (n - 2) * 180,
+        )
     for n in range(3, 90):
         yield f"Which angle in degrees is complementary to {n} degrees?", 90 - n
         yield f"Which angle in degrees is supplementary to {n + 90} degrees?", 90 - n
     for n in range(9, 70):
         yield f"How many small squares make up a board of {n} by {n} squares?", n * n
-        yield f"What is the perimeter of a square whose sides are {n} metres long, in metres?", 4 * n
+        yield (
+            f"What is the perimeter of a square whose sides are {n} metres long, in metres?",
+            4 * n,
+        )
     for a in range(4, 30, 2):
         for b in range(a + 1, 40, 5):
-            yield f"What is the area in square metres of a rectangle of {a} by {b} metres?", a * b
+            yield (
+                f"What is the area in square metres of a rectangle of {a} by {b} metres?",
+                a * b,
+            )
     for k in range(1, 30):
         for a, b, c in ((3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25)):
             sides = f"{k * a} and {k * b}"
-            yield f"How long is the longest side of a right triangle whose other sides measure {sides}?", k * c
+            yield (
+                f"How long is the longest side of a right triangle whose other sides measure {sides}?",
+                k * c,
+            )
 
 
 def _named_shapes() -> Iterator[tuple[str, object]]:
@@ -55,15 +70,29 @@ def _named_shapes() -> Iterator[tuple[str, object]]:
             yield f"How many {part} has the solid called {name}?", count
         yield f"Which polygons are the faces of a regular {name}?", kind
     for semitones, name in enumerate(_DATA["intervals"], start=1):
-        yield f"How many semitones make up the musical interval called {name}?", semitones
+        yield (
+            f"How many semitones make up the musical interval called {name}?",
+            semitones,
+        )
 
 
 # --- Facts about whole numbers: numerals, powers, divisors, sequences.
 
 _ROMAN = (
-    (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
-    (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"),
-)  # fmt: skip
+    (1000, "M"),
+    (900, "CM"),
+    (500, "D"),
+    (400, "CD"),
+    (100, "C"),
+    (90, "XC"),
+    (50, "L"),
+    (40, "XL"),
+    (10, "X"),
+    (9, "IX"),
+    (5, "V"),
+    (4, "IV"),
+    (1, "I"),
+)
 
 
 def roman_numeral(number: int) -> str:
@@ -79,7 +108,11 @@ def number_in_words(number: int) -> str:
     """Return a number below 1,000 in English words."""
     hundreds, rest = divmod(number, 100)
     tens, ones = divmod(rest, 10)
-    small = ONES[rest] if rest < len(ONES) else TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
+    small = (
+        ONES[rest]
+        if rest < len(ONES)
+        else TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
+    )
     if not hundreds:
         return small
     return f"{ONES[hundreds]} hundred" + (f" {small}" if rest else "")
@@ -98,7 +131,10 @@ def _smallest_factor(n: int) -> int:
 def _numeral_facts() -> Iterator[tuple[str, object]]:
     for n in range(4, 400):
         yield f"How is the number {n} written in Roman numerals?", roman_numeral(n)
-        yield f"Which number do the Roman numerals {roman_numeral(n + 396)} stand for?", n + 396
+        yield (
+            f"Which number do the Roman numerals {roman_numeral(n + 396)} stand for?",
+            n + 396,
+        )
     for n in range(16, 256):
         yield f"How is the decimal number {n} written in hexadecimal?", f"{n:X}"
         yield f"What is the hexadecimal number {n + 240:X} in decimal?", n + 240
@@ -110,7 +146,10 @@ def _numeral_facts() -> Iterator[tuple[str, object]]:
     for n in range(22, 1000, 4):
         yield f"Which number is written as {number_in_words(n)}?", n
     for n in range(1, 150):
-        yield f"What is the short form of the ordinal number that belongs to {n}?", ordinal_number(n)
+        yield (
+            f"What is the short form of the ordinal number that belongs to {n}?",
+            ordinal_number(n),
+        )
 
 
 def _power_facts() -> Iterator[tuple[str, object]]:
@@ -136,7 +175,10 @@ def _divisor_facts() -> Iterator[tuple[str, object]]:
         if _smallest_factor(n) != n:
             yield f"What is the smallest prime factor of {n}?", _smallest_factor(n)
     for n in range(12, 260):
-        yield f"How many positive divisors has {n}?", sum(n % d == 0 for d in range(1, n + 1))
+        yield (
+            f"How many positive divisors has {n}?",
+            sum(n % d == 0 for d in range(1, n + 1)),
+        )
     for a in range(12, 100, 4):
         for b in range(a + 3, 120, 9):
             yield f"What is the greatest common divisor of {a} and {b}?", gcd(a, b)
@@ -146,21 +188,29 @@ def _divisor_facts() -> Iterator[tuple[str, object]]:
 
 
 def _sequence_facts() -> Iterator[tuple[str, object]]:
-    for i, prime in enumerate((n for n in range(2, 1000) if _smallest_factor(n) == n), start=1):
+    for i, prime in enumerate(
+        (n for n in range(2, 1000) if _smallest_factor(n) == n), start=1
+    ):
         yield f"What is the {ordinal_number(i)} prime number?", prime
     for n in range(5, 155):
         yield f"What is the sum of all whole numbers from 1 to {n}?", n * (n + 1) // 2
     before, number = 1, 1
     for i in range(3, 50):
         before, number = number, before + number
-        yield f"If the Fibonacci sequence begins with 1 and 1, what is its {ordinal_number(i)} number?", number
+        yield (
+            f"If the Fibonacci sequence begins with 1 and 1, what is its {ordinal_number(i)} number?",
+            number,
+        )
     product = 6
     for n in range(4, 16):
         product *= n
         yield f"What is the factorial of {n}?", product
     for n in range(120, 900, 7):
         yield f"What is the sum of the digits of {n}?", sum(map(int, str(n)))
-        yield f"Which number results when the digits of {n + 1} are read backwards?", int(str(n + 1)[::-1])
+        yield (
+            f"Which number results when the digits of {n + 1} are read backwards?",
+            int(str(n + 1)[::-1]),
+        )
 
 
 def _share_facts() -> Iterator[tuple[str, object]]:
@@ -185,41 +235,80 @@ def _letter_facts() -> Iterator[tuple[str, object]]:
     for i, word in enumerate(_WORDS):
         yield f"How many letters has the word '{word}'?", len(word)
         yield f"How is the word '{word}' spelled backwards?", word[::-1]
-        yield f"How many of the letters of '{word}' are a, e, i, o or u?", sum(letter in "aeiou" for letter in word)
+        yield (
+            f"How many of the letters of '{word}' are a, e, i, o or u?",
+            sum(letter in "aeiou" for letter in word),
+        )
         place = i % (len(word) - 1) + 1
-        yield f"What is the {ordinal_number(place)} letter of the word '{word}'?", word[place - 1].upper()
+        yield (
+            f"What is the {ordinal_number(place)} letter of the word '{word}'?",
+            word[place - 1].upper(),
+        )
         other = _WORDS[(i * 7 + 3) % len(_WORDS)]
         if other != word:
-            yield f"Which word comes first in a dictionary, '{word}' or '{other}'?", min(word, other)
+            yield (
+                f"Which word comes first in a dictionary, '{word}' or '{other}'?",
+                min(word, other),
+            )
     for i, letter in enumerate(ascii_uppercase):
         yield f"Which place has the letter {letter} in the English alphabet?", i + 1
-        yield f"What is the {ordinal_number(i + 1)} letter of the English alphabet?", letter
+        yield (
+            f"What is the {ordinal_number(i + 1)} letter of the English alphabet?",
+            letter,
+        )
         for step in (1, 2, 3):
             for side, at in (("after", i + step), ("before", i - step)):
                 if 0 <= at < len(ascii_uppercase):
-                    yield f"Which letter stands {step} {side} {letter} in the English alphabet?", ascii_uppercase[at]
+                    yield (
+                        f"Which letter stands {step} {side} {letter} in the English alphabet?",
+                        ascii_uppercase[at],
+                    )
     for i, letter in enumerate(_GREEK):
         yield f"Which place has {letter} in the Greek alphabet?", i + 1
-        yield f"What is the {ordinal_number(i + 1)} letter of the Greek alphabet?", letter
+        yield (
+            f"What is the {ordinal_number(i + 1)} letter of the Greek alphabet?",
+            letter,
+        )
         if i:
-            yield f"Which letter of the Greek alphabet comes directly after {_GREEK[i - 1]}?", letter
+            yield (
+                f"Which letter of the Greek alphabet comes directly after {_GREEK[i - 1]}?",
+                letter,
+            )
 
 
 def _code_facts() -> Iterator[tuple[str, object]]:
     for word in _NATO:
-        yield f"Which word stands for the letter {word[0]} in the NATO phonetic alphabet?", word
-        yield f"Which letter does {word} stand for in the NATO phonetic alphabet?", word[0]
+        yield (
+            f"Which word stands for the letter {word[0]} in the NATO phonetic alphabet?",
+            word,
+        )
+        yield (
+            f"Which letter does {word} stand for in the NATO phonetic alphabet?",
+            word[0],
+        )
     for sign in ascii_uppercase + digits:
         yield f"What is the Morse code of {sign}?", morse_code(sign)
         yield f"What does {morse_code(sign)} stand for in Morse code?", sign
     for sign in ascii_uppercase + ascii_lowercase + digits:
-        kind = "digit" if sign in digits else "capital letter" if sign.isupper() else "small letter"
+        kind = (
+            "digit"
+            if sign in digits
+            else "capital letter"
+            if sign.isupper()
+            else "small letter"
+        )
         yield f"What is the decimal ASCII code of the {kind} {sign}?", ord(sign)
         yield f"Which {kind} has the decimal ASCII code {ord(sign)}?", sign
     for row in _DATA["qwerty"]:
         for left, right in pairwise(row):
-            yield f"Which letter lies to the right of {left} on a QWERTY keyboard?", right
-            yield f"Which letter lies to the left of {right} on a QWERTY keyboard?", left
+            yield (
+                f"Which letter lies to the right of {left} on a QWERTY keyboard?",
+                right,
+            )
+            yield (
+                f"Which letter lies to the left of {right} on a QWERTY keyboard?",
+                left,
+            )
     for digit, letters in _DATA["keypad"].items():
         yield f"Which letters are on the key {digit} of a telephone?", letters
         for letter in letters:
@@ -240,16 +329,31 @@ def _calendar_facts() -> Iterator[tuple[str, object]]:
         yield f"What is the {ordinal_number(i + 1)} month of the year?", month
     for i, day in enumerate(DAYS):
         for later in range(8, 48):
-            yield f"Which day of the week is it {later} days after a {day}?", DAYS[(i + later) % 7]
+            yield (
+                f"Which day of the week is it {later} days after a {day}?",
+                DAYS[(i + later) % 7],
+            )
     for year in range(1801, 2101):
-        yield f"Is {year} a leap year in the Gregorian calendar?", "yes" if isleap(year) else "no"
+        yield (
+            f"Is {year} a leap year in the Gregorian calendar?",
+            "yes" if isleap(year) else "no",
+        )
     for nth in range(1, 366, 2):
         when = _COMMON + timedelta(days=nth - 1)
-        yield f"Which date is the {ordinal_number(nth)} day of a common year?", _short_date(when)
-        yield f"Which day of a common year, counted from 1, is {_short_date(when + timedelta(days=1))}?", nth + 1
+        yield (
+            f"Which date is the {ordinal_number(nth)} day of a common year?",
+            _short_date(when),
+        )
+        yield (
+            f"Which day of a common year, counted from 1, is {_short_date(when + timedelta(days=1))}?",
+            nth + 1,
+        )
     for number in range(date(1901, 1, 5).toordinal(), date(2100, 1, 1).toordinal(), 97):
         when = date.fromordinal(number)
-        yield f"On which day of the week falls {_short_date(when)} {when.year}?", DAYS[when.weekday()]
+        yield (
+            f"On which day of the week falls {_short_date(when)} {when.year}?",
+            DAYS[when.weekday()],
+        )
 
 
 def _short_date(day: date) -> str:
@@ -261,7 +365,9 @@ def _short_date(day: date) -> str:
 
 def _element_facts() -> Iterator[tuple[str, object]]:
     names = _ELEMENTS[1::2]
-    for number, (symbol, name) in enumerate(zip(_ELEMENTS[::2], names, strict=True), start=1):
+    for number, (symbol, name) in enumerate(
+        zip(_ELEMENTS[::2], names, strict=True), start=1
+    ):
         if name in _ALSO_COLOURS:
             continue
         yield f"Which chemical element has the atomic number {number}?", name
@@ -276,9 +382,15 @@ def _element_facts() -> Iterator[tuple[str, object]]:
         yield f"Which compound has the chemical formula {formula}?", name
     for i, (planet, nth) in enumerate(zip(_PLANETS, ORDINALS, strict=False)):
         yield f"Which planet of the solar system is the {nth} from the Sun?", planet
-        yield f"Which place has {planet} among the planets, counted from the Sun?", i + 1
+        yield (
+            f"Which place has {planet} among the planets, counted from the Sun?",
+            i + 1,
+        )
         if i:
-            yield f"Which planet's orbit is the next one outside that of {_PLANETS[i - 1]}?", planet
+            yield (
+                f"Which planet's orbit is the next one outside that of {_PLANETS[i - 1]}?",
+                planet,
+            )
 
 
 # --- Facts about units of measurement.
@@ -301,7 +413,10 @@ def _measure_facts() -> Iterator[tuple[str, object]]:
         yield f"How many degrees Fahrenheit are {celsius} degrees Celsius?", fahrenheit
     for offset in range(1, 13):
         for hour in range(offset % 3, 24, 3):
-            for zone, shown, minutes in ((f"+{offset}", hour + offset, "00"), (f"-{offset}", hour - offset, "30")):
+            for zone, shown, minutes in (
+                (f"+{offset}", hour + offset, "00"),
+                (f"-{offset}", hour - offset, "30"),
+            ):
                 asked = f"What does a clock set to UTC{zone} show when it is {hour:02d}:{minutes} UTC?"
                 yield asked, f"{shown % 24:02d}:{minutes}"
 
@@ -320,7 +435,8 @@ def _country_facts() -> Iterator[tuple[str, object]]:
         yield f"Which country has the three-letter ISO 3166 code {three}?", country
 
 
-# Each yields questions with their answers; their order decides which facts a seed draws.
+# Each yields questions with their answers; their order decides which facts a seed
+# draws.
 _FIELDS = (
     _numeral_facts,
     _power_facts,
@@ -344,7 +460,8 @@ def known_facts() -> Iterator[QuizFact]:
         yield QuizFact(question, str(answer))
 
 
-# --- Arithmetic without end: when the facts of a pool are used up, no conversation runs out of new questions.
+# --- Arithmetic without end: when the facts of a pool are used up, no conversation runs
+# out of new questions.
 
 _Numbers: TypeAlias = tuple[int, int, int]
 _CostOf: TypeAlias = "Callable[[int, _Numbers, int, QuizFact], FactTokens]"
@@ -360,27 +477,44 @@ class _Form(NamedTuple):
 _LOW, _HIGH = 10, 310
 _FORMS = (
     _Form("What is{} +{} +{}?", lambda a, b, c: a + b + c),
-    _Form("Add{} and{}, then double{} and add that, too. What is the sum modulo 1000?",
-          lambda a, b, c: (a + b + 2 * c) % 1000),
-    _Form("What remains when the sum of{} and{} is divided by{}?", lambda a, b, c: (a + b) % c),
-    _Form("What is the product of{} and{}, plus{}, modulo 997?", lambda a, b, c: (a * b + c) % 997),
-    _Form("What is the difference between the largest and the smallest of{},{} and{}?",
-          lambda a, b, c: max(a, b, c) - min(a, b, c)),
-    _Form("Which of{},{} and{} comes second in ascending order?", lambda a, b, c: sorted((a, b, c))[1]),
+    _Form(
+        "Add{} and{}, then double{} and add that, too. What is the sum modulo 1000?",
+        lambda a, b, c: (a + b + 2 * c) % 1000,
+    ),
+    _Form(
+        "What remains when the sum of{} and{} is divided by{}?",
+        lambda a, b, c: (a + b) % c,
+    ),
+    _Form(
+        "What is the product of{} and{}, plus{}, modulo 997?",
+        lambda a, b, c: (a * b + c) % 997,
+    ),
+    _Form(
+        "What is the difference between the largest and the smallest of{},{} and{}?",
+        lambda a, b, c: max(a, b, c) - min(a, b, c),
+    ),
+    _Form(
+        "Which of{},{} and{} comes second in ascending order?",
+        lambda a, b, c: sorted((a, b, c))[1],
+    ),
     _Form("How far is{} +{} from{}?", lambda a, b, c: abs(a + b - c)),
-)  # fmt: skip
+)
 _EACH = _HIGH - _LOW
 # Distinct questions: 189 millions.
 _SIZE = len(_FORMS) * _EACH**3
 
 
-def arithmetic_facts(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizFact, FactTokens]]:
+def arithmetic_facts(
+    rng: Random, counter: TokenCounter
+) -> Iterator[tuple[QuizFact, FactTokens]]:
     """Yield facts with their costs, never one twice before all have come, in constant memory."""
     step = rng.randrange(_SIZE // 3, _SIZE // 2)
     while gcd(step, _SIZE) != 1:
         step += 1
     cost: _CostOf = (
-        _adding_cost(counter) if counter.additive else lambda _form, _numbers, _answer, fact: cost_of(fact, counter)
+        _adding_cost(counter)
+        if counter.additive
+        else lambda _form, _numbers, _answer, fact: cost_of(fact, counter)
     )
     at = rng.randrange(_SIZE)
     while True:
@@ -396,14 +530,17 @@ def arithmetic_facts(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizF
 
 def _arithmetic_fact(form: int, numbers: _Numbers, answer: int) -> QuizFact:
     a, b, c = numbers
-    return QuizFact(_FORMS[form].question.format(f" {a}", f" {b}", f" {c}"), str(answer))
+    return QuizFact(
+        _FORMS[form].question.format(f" {a}", f" {b}", f" {c}"), str(answer)
+    )
 
 
 @cache
 def _adding_cost(counter: TokenCounter) -> _CostOf:
     """Return a cost that counts each form and each number once, and then only adds.
 
-    Encodings cut a text wherever digits begin (with the space before them) and end, so it is exact for them.
+    Encodings cut a text wherever digits begin (with the space before them) and end, so
+    it is exact for them.
     """
 
     @cache

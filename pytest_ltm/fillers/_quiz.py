@@ -15,7 +15,8 @@ INSTRUCTION = (
     "Here is a quiz in which every question already has its answer. "
     "Please return the answers, in the order of the questions, as one JSON list of strings."
 )
-# The last line of every trivia message: it leaves no line break at the end that somebody may strip.
+# The last line of every trivia message: it leaves no line break at the end that
+# somebody may strip.
 CLOSING = "That was the last question."
 
 
@@ -50,7 +51,9 @@ def answer_item(answer: str) -> str:
     return f" {json.dumps(answer, ensure_ascii=False)},"
 
 
-def message_of(facts: Iterable[QuizFact], instruction: str = INSTRUCTION, closing: str = CLOSING) -> str:
+def message_of(
+    facts: Iterable[QuizFact], instruction: str = INSTRUCTION, closing: str = CLOSING
+) -> str:
     """Return the message that asks for the answers."""
     return f"{instruction}\n{''.join(map(fact_line, facts))}{closing}"
 
@@ -63,7 +66,9 @@ def reply_of(answers: Sequence[str]) -> str:
 def answers_of(message: str) -> list[str] | None:
     """Return the answers that a trivia message asks for, in order, in any language; None for any other message."""
     first, *lines = message.strip().split("\n")
-    if first != INSTRUCTION and not (lines and lines[0].startswith("Q: ") and first in _foreign_first_lines()):
+    if first != INSTRUCTION and not (
+        lines and lines[0].startswith("Q: ") and first in _foreign_first_lines()
+    ):
         return None
     return [text.rpartition(" A: ")[2] for text in lines if text.startswith("Q: ")]
 
@@ -71,4 +76,8 @@ def answers_of(message: str) -> list[str] | None:
 @cache
 def _foreign_first_lines() -> frozenset[str]:
     """Return the first lines of quizzes in other languages."""
-    return frozenset(first for code in CODES for first in load_language(code).filler.get("instructions", ()))
+    return frozenset(
+        first
+        for code in CODES
+        for first in load_language(code).filler.get("instructions", ())
+    )

@@ -30,10 +30,12 @@ from pytest_ltm.fillers._trivia import (
 )
 from pytest_ltm.locales import ENGLISH, Language
 
-# Of sentences, shares and lengths; another number for every change, because it is part of the plan's fingerprint.
+# Of sentences, shares and lengths; another number for every change, because it is part
+# of the plan's fingerprint.
 VERSION = 4
-# What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as long as scenarios' messages, so
-# many that an agent which skips long ones still hears far more talk than scenarios; pages are most of the tokens.
+# What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as
+# long as scenarios' messages, so many that an agent which skips long ones still hears
+# far more talk than scenarios; pages are most of the tokens.
 BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
@@ -47,7 +49,9 @@ def _sentence(rng: Random, template: str, **slots: str) -> str:
     """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
     words = read_templates()["slots"]
     chosen = _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), template)
-    filled = _SLOT.sub(lambda result: slots.get(result[1]) or rng.choice(words[result[1]]), chosen)
+    filled = _SLOT.sub(
+        lambda result: slots.get(result[1]) or rng.choice(words[result[1]]), chosen
+    )
     start = 1 + filled.startswith('"')
     return filled[:start].upper() + filled[start:]
 
@@ -58,7 +62,9 @@ class TalkFiller:
     `letters`: as long as the gap and the agent allow.
     """
 
-    def __init__(self, rng: Random, counter: TokenCounter, *, letters: bool = False) -> None:
+    def __init__(
+        self, rng: Random, counter: TokenCounter, *, letters: bool = False
+    ) -> None:
         self._rng, self._counter = rng, counter
         self._name = "letters" if letters else "varied"
         self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
@@ -67,20 +73,28 @@ class TalkFiller:
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
 
-        The message keeps within `max_message_tokens`; FillerError if one sentence alone does not.
+        The message keeps within `max_message_tokens`; FillerError if one sentence alone
+        does not.
         """
-        [(_, least, most)] = self._rng.choices(self._bands, [share for share, *_ in self._bands])
+        [(_, least, most)] = self._rng.choices(
+            self._bands, [share for share, *_ in self._bands]
+        )
         size = round(exp(self._rng.uniform(log(least), log(most))))
         # too few would be left for another exchange: this one takes them all
         if size > tokens - 14:
             size = tokens
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
-        sentences, _ = self._deck.take_facts(Room(size, max_message_tokens).reduce_by(FactTokens(0, cost)))
+        sentences, _ = self._deck.take_facts(
+            Room(size, max_message_tokens).reduce_by(FactTokens(0, cost))
+        )
         while sentences:
             length = sum(map(len, sentences))
-            # what is as long as a page has paragraphs, by its length: chance is drawn for its sentences alone
-            message = (_JOINS[length % len(_JOINS)] if length >= 220 else " ").join(sentences)
+            # what is as long as a page has paragraphs, by its length: chance is drawn
+            # for its sentences alone
+            message = (_JOINS[length % len(_JOINS)] if length >= 220 else " ").join(
+                sentences
+            )
             size = self._counter.count(message)
             if size <= max_message_tokens:
                 break
@@ -90,7 +104,11 @@ class TalkFiller:
                 f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        reply = self._rng.choice(read_templates()["questions"]) if message[-1] == "?" else reply
+        reply = (
+            self._rng.choice(read_templates()["questions"])
+            if message[-1] == "?"
+            else reply
+        )
         return FillerExchange(message, reply, size)
 
     def configuration(self) -> object:
@@ -98,16 +116,25 @@ class TalkFiller:
         return {"filler": self._name, "facts": built_in_identity(), "version": VERSION}
 
     def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
-        # one order after another, without end; a fact is drawn only when a sentence wants it
-        orders = (shuffled_range(len(built_in().facts), self._rng) for _ in repeat(None))
+        # one order after another, without end; a fact is drawn only when a sentence
+        # wants it
+        orders = (
+            shuffled_range(len(built_in().facts), self._rng) for _ in repeat(None)
+        )
         facts = (
-            f"{fact.question} {fact.answer}." for order in orders for fact in map(built_in().facts.__getitem__, order)
+            f"{fact.question} {fact.answer}."
+            for order in orders
+            for fact in map(built_in().facts.__getitem__, order)
         )
         while True:
             # in talk a fact is rare: one sentence in sixteen
             trivia = self._rng.random() < 0.06
-            template = self._rng.choice(read_templates()["trivia" if trivia else "sentences"])
-            sentence = _sentence(self._rng, template, **({"fact": next(facts)} if trivia else {}))
+            template = self._rng.choice(
+                read_templates()["trivia" if trivia else "sentences"]
+            )
+            sentence = _sentence(
+                self._rng, template, **({"fact": next(facts)} if trivia else {})
+            )
             cost = max(1, self._counter.count(f" {sentence}"))
             yield sentence, FactTokens(cost, cost)
 
@@ -124,21 +151,38 @@ class QuizFiller(TriviaFiller):
     """Quizzes in one language, each introduced in one of its ways."""
 
     def __init__(self, rng: Random, counter: TokenCounter, language: Language) -> None:
-        super().__init__(rng, counter, _language_pool(language), closing=language.filler["closing"])
+        super().__init__(
+            rng, counter, _language_pool(language), closing=language.filler["closing"]
+        )
         self._rng, self._instructions = rng, language.filler["instructions"]
 
-    def make(self, tokens: int, max_message_tokens: int, instruction: str = "") -> FillerExchange:
+    def make(
+        self, tokens: int, max_message_tokens: int, instruction: str = ""
+    ) -> FillerExchange:
         """Return a quiz and its list of answers that just reach `tokens` tokens; see TriviaFiller."""
-        return super().make(tokens, max_message_tokens, instruction or self._rng.choice(self._instructions))
+        return super().make(
+            tokens,
+            max_message_tokens,
+            instruction or self._rng.choice(self._instructions),
+        )
 
 
 @cache
 def _language_pool(language: Language) -> Pool:
-    facts = [QuizFact(question, answer) for question, answer in language.filler["facts"].items()]
+    facts = [
+        QuizFact(question, answer)
+        for question, answer in language.filler["facts"].items()
+    ]
     for kind, forms in language.filler["computed"].items():
-        # of two different numbers of three digits: with the same twice, differences and remainders would all be 0
-        pairs = ((form, a, b) for form in forms for a, b in permutations(range(111, 171), 2))
-        facts += (QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b))) for form, a, b in pairs)
+        # of two different numbers of three digits: with the same twice, differences and
+        # remainders would all be 0
+        pairs = (
+            (form, a, b) for form in forms for a, b in permutations(range(111, 171), 2)
+        )
+        facts += (
+            QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))
+            for form, a, b in pairs
+        )
     return Pool(facts, f"{language.code} {language.filler['version']}")
 
 
@@ -149,23 +193,30 @@ _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
 }
 
 
-def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH) -> Filler:
+def filler_from_spec(
+    spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH
+) -> Filler:
     """Return a new filler for one conversation.
 
-    `spec`: `varied`, `letters`, `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`. A factory is called
-    as `factory(rng, counter)`. Of texts of our own, those in the `language` are taken: other ones than English are
-    quizzes, whatever the kind. Raises FillerError.
+    `spec`: `varied`, `letters`, `trivia`, `trivia:PATH`, `mixed` or
+    `package.module:factory`. A factory is called as `factory(rng, counter)`. Of texts
+    of our own, those in the `language` are taken: other ones than English are quizzes,
+    whatever the kind. Raises FillerError.
     """
     kind, colon, rest = spec.partition(":")
     if language is not ENGLISH and not colon and kind in {"trivia", *_OWN}:
         return QuizFiller(rng, counter, language)
     if kind == "trivia":
         if colon and not rest:
-            raise FillerError("filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'")
+            raise FillerError(
+                "filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'"
+            )
         return TriviaFiller(rng, counter, pool_of_file(rest) if rest else None)
     if kind in _OWN:
         if colon:
-            raise FillerError(f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}")
+            raise FillerError(
+                f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}"
+            )
         return _OWN[kind](rng, counter)
     if not colon:
         raise FillerError(
@@ -174,12 +225,22 @@ def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: La
         )
     factory = DottedPath(spec, what="filler", error=FillerError).resolve()
     if not callable(factory):
-        raise FillerError(f"filler {spec!r} must be a factory that takes (rng, counter), not {factory!r}")
+        raise FillerError(
+            f"filler {spec!r} must be a factory that takes (rng, counter), not {factory!r}"
+        )
     try:
         made = factory(rng, counter)
     except Exception as exc:
-        raise FillerError(f"filler {spec!r} could not be made: {describe_error(exc)}") from exc
-    missing = [name for name in ("make", "configuration") if not callable(getattr(made, name, None))]
+        raise FillerError(
+            f"filler {spec!r} could not be made: {describe_error(exc)}"
+        ) from exc
+    missing = [
+        name
+        for name in ("make", "configuration")
+        if not callable(getattr(made, name, None))
+    ]
     if missing:
-        raise FillerError(f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}")
+        raise FillerError(
+            f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}"
+        )
     return cast("Filler", made)

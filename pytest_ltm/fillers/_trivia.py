@@ -56,7 +56,8 @@ class Deck(Generic[T]):
     def take_facts(self, room: Room) -> tuple[list[T], Room]:
         """Take facts that just reach what is wanted, as a rule exactly, and return what is left of the room.
 
-        One at least, unless none is allowed; less than is wanted where more is not allowed.
+        One at least, unless none is allowed; less than is wanted where more is not
+        allowed.
         """
         self._look_ahead()
         facts, room = self._drawn(room)
@@ -93,13 +94,16 @@ class Deck(Generic[T]):
             self._ahead.append(next(self._facts))
 
     def _look_ahead(self) -> None:
-        # so many wait to be chosen from that a message's last ones can be those that just fit
+        # so many wait to be chosen from that a message's last ones can be those that
+        # just fit
         while len(self._ahead) < 64:
             self._ahead.append(next(self._facts))
         self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
 
 
-def _closing_facts(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tuple[int, ...]:
+def _closing_facts(
+    costs: Sequence[FactTokens], room: Room, most: int = 2
+) -> tuple[int, ...]:
     """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
 
     None are returned only if not one is allowed.
@@ -129,7 +133,8 @@ def _closing_facts(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tu
 
 # --- Pool: facts whose cost in tokens is counted once in a process, when first needed.
 
-# Of the built-in facts; another number for every change, because it is part of the plan's fingerprint.
+# Of the built-in facts; another number for every change, because it is part of the
+# plan's fingerprint.
 VERSION = 1
 
 
@@ -166,32 +171,45 @@ def built_in() -> Pool:
 class TriviaFiller:
     """Asks for the answers of facts in an order of its own, none twice until all were asked.
 
-    After the last fact of the built-in pool comes arithmetic without end; a pool given begins again.
+    After the last fact of the built-in pool comes arithmetic without end; a pool given
+    begins again.
     """
 
-    def __init__(self, rng: Random, counter: TokenCounter, pool: Pool | None = None, closing: str = CLOSING) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        counter: TokenCounter,
+        pool: Pool | None = None,
+        closing: str = CLOSING,
+    ) -> None:
         self._counter = counter
         self._closing = closing
         self._pool = pool
         self._deck = Deck(_iter_pool_facts(rng, counter, pool))
         self._reply = counter.count(reply_of(["x"])) - counter.count(answer_item("x"))
 
-    def make(self, tokens: int, max_message_tokens: int, instruction: str = INSTRUCTION) -> FillerExchange:
+    def make(
+        self, tokens: int, max_message_tokens: int, instruction: str = INSTRUCTION
+    ) -> FillerExchange:
         """Return a quiz and its list of answers that just reach `tokens` tokens: as a rule exactly.
 
-        The message begins with the `instruction` and keeps within `max_message_tokens`, even if the target is then
-        not reached; FillerError if one question alone does not.
+        The message begins with the `instruction` and keeps within `max_message_tokens`,
+        even if the target is then not reached; FillerError if one question alone does
+        not.
         """
         frame = self._counter.count(f"{instruction}\n{self._closing}")
-        room = Room(tokens, max_message_tokens).reduce_by(FactTokens(frame, frame + self._reply))
+        room = Room(tokens, max_message_tokens).reduce_by(
+            FactTokens(frame, frame + self._reply)
+        )
         facts, room = self._deck.take_facts(room)
         if not facts:
             raise FillerError(
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        # Let the list of answers begin and end with a letter or digit where it can. Other signs
-        # may melt with a bracket into one token, and then counts do not add up.
+        # Let the list of answers begin and end with a letter or digit where it can.
+        # Other signs may melt with a bracket into one token, and then counts do not add
+        # up.
         for end in (0, -1):
             for i in range(len(facts)):
                 place = i if end == 0 else -1 - i
@@ -215,13 +233,21 @@ class TriviaFiller:
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts."""
-        return {"filler": "trivia", "facts": self._pool.identity if self._pool else built_in_identity()}
+        return {
+            "filler": "trivia",
+            "facts": self._pool.identity if self._pool else built_in_identity(),
+        }
 
     def _exchange(
-        self, facts: Sequence[QuizFact], instruction: str, message_tokens: int | None = None
+        self,
+        facts: Sequence[QuizFact],
+        instruction: str,
+        message_tokens: int | None = None,
     ) -> FillerExchange:
         message = message_of(facts, instruction, self._closing)
-        return FillerExchange(message, reply_of([fact.answer for fact in facts]), message_tokens)
+        return FillerExchange(
+            message, reply_of([fact.answer for fact in facts]), message_tokens
+        )
 
 
 def shuffled_range(n: int, rng: Random) -> Iterator[int]:
@@ -233,7 +259,9 @@ def shuffled_range(n: int, rng: Random) -> Iterator[int]:
         moved[i] = moved.pop(last, last)
 
 
-def _iter_pool_facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[tuple[QuizFact, FactTokens]]:
+def _iter_pool_facts(
+    rng: Random, counter: TokenCounter, given: Pool | None
+) -> Iterator[tuple[QuizFact, FactTokens]]:
     pool = given or built_in()
     while True:
         for i in shuffled_range(len(pool.facts), rng):
@@ -248,14 +276,16 @@ def _iter_pool_facts(rng: Random, counter: TokenCounter, given: Pool | None) -> 
 def pool_of_file(path: str) -> Pool:
     """Return the facts of a file `{"Data": [{"Question": ..., "AnswerValue": ...}, ...]}`.
 
-    `"Answer": {"Value": ...}`, as in TriviaQA's own files, will do as well. Read again only if it changed.
-    Raises FillerError, which names the file and the field.
+    `"Answer": {"Value": ...}`, as in TriviaQA's own files, will do as well. Read again
+    only if it changed. Raises FillerError, which names the file and the field.
     """
     file = Path(path).expanduser()
     try:
         status = file.stat()
     except OSError as exc:
-        raise FillerError(f"filler file {path!r} cannot be read ({exc.strerror})") from exc
+        raise FillerError(
+            f"filler file {path!r} cannot be read ({exc.strerror})"
+        ) from exc
     return _read_pool(file.resolve(), status.st_mtime_ns, status.st_size)
 
 
@@ -265,24 +295,38 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
         content = file.read_bytes()
         data = json.loads(content)
     except (OSError, ValueError) as exc:
-        raise FillerError(f"filler file '{file}' cannot be read as JSON ({exc})") from exc
+        raise FillerError(
+            f"filler file '{file}' cannot be read as JSON ({exc})"
+        ) from exc
     records = data.get("Data") if isinstance(data, dict) else None
     if not isinstance(records, list) or not records:
-        raise FillerError(f"filler file '{file}': field 'Data' must be a list of questions that is not empty")
+        raise FillerError(
+            f"filler file '{file}': field 'Data' must be a list of questions that is not empty"
+        )
     facts: list[QuizFact] = []
     for i, record in enumerate(records):
         where = f"filler file '{file}', Data[{i}]"
         if not isinstance(record, dict):
-            raise FillerError(f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}")
+            raise FillerError(
+                f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}"
+            )
         nested = record.get("Answer")
         # TriviaQA's own files have the answer inside another mapping
-        value = {"AnswerValue": nested["Value"]} if isinstance(nested, dict) and "Value" in nested else {}
+        value = (
+            {"AnswerValue": nested["Value"]}
+            if isinstance(nested, dict) and "Value" in nested
+            else {}
+        )
         question = _field_text(where, record, "Question")
-        facts.append(QuizFact(question, _field_text(where, value | record, "AnswerValue")))
+        facts.append(
+            QuizFact(question, _field_text(where, value | record, "AnswerValue"))
+        )
     # Only where the answer stands last after " A: " can a reader find it.
     facts = [fact for fact in facts if " A: " not in f" {fact.answer}"]
     if not facts:
-        raise FillerError(f"filler file '{file}': no question left, for every answer contains 'A: '")
+        raise FillerError(
+            f"filler file '{file}': no question left, for every answer contains 'A: '"
+        )
     return Pool(dict.fromkeys(facts), f"sha256 {hashlib.sha256(content).hexdigest()}")
 
 
@@ -290,18 +334,24 @@ def _field_text(where: str, record: dict[str, Any], field: str) -> str:
     """Return a field as one line of text that can be written as UTF-8."""
     if field not in record:
         also = " (nor 'Answer' with 'Value')" if field == "AnswerValue" else ""
-        raise FillerError(f"{where}: no field {field!r}{also}; its fields: {', '.join(map(repr, record))}")
+        raise FillerError(
+            f"{where}: no field {field!r}{also}; its fields: {', '.join(map(repr, record))}"
+        )
     value = record[field]
     if not isinstance(value, str) or not value.strip():
-        raise FillerError(f"{where}: field {field!r} must be a non-empty text, not {value!r:.60}")
+        raise FillerError(
+            f"{where}: field {field!r} must be a non-empty text, not {value!r:.60}"
+        )
     return " ".join(value.split()).encode(errors="replace").decode()
 
 
-# --- MixedFiller: questions and remarks about a quiz, with lengths like those of what scenarios say.
+# --- MixedFiller: questions and remarks about a quiz, with lengths like those of what
+# scenarios say.
 
 """Of wordings and lengths; another number for every change, because it is part of the plan's fingerprint."""
-# What is aimed at: share of the messages, fewest and most tokens. Many short ones and some pages, as scenarios have
-# them, and more short ones than there, because an agent that keeps the shortest messages keeps very many of them.
+# What is aimed at: share of the messages, fewest and most tokens. Many short ones and
+# some pages, as scenarios have them, and more short ones than there, because an agent
+# that keeps the shortest messages keeps very many of them.
 BANDS = ((0.40, 7, 12), (0.50, 13, 32), (0.06, 33, 220), (0.04, 300, 1000))
 REPLIES = ("Noted.", "I see.", "All right.", "Thank you.", "Good to know.")
 # Up to the first number of tokens a message is a question, from the second on never.
@@ -332,17 +382,25 @@ class MixedFiller:
         known = built_in().facts
         facts = chain((known[i] for i in shuffled_range(len(known), rng)), sums)
         asked = ((fact, max(1, counter.count(fact.question))) for fact in facts)
-        # questions and remarks take from one iterator: no fact comes twice in a conversation
-        self._questions = Deck((one, FactTokens(cost, cost + counter.count(one.answer))) for one, cost in asked)
+        # questions and remarks take from one iterator: no fact comes twice in a
+        # conversation
+        self._questions = Deck(
+            (one, FactTokens(cost, cost + counter.count(one.answer)))
+            for one, cost in asked
+        )
         self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
         self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
         self._reply = max(counter.count(reply) for reply in REPLIES)
-        self._frames = {frame: sum(counter.count(part.strip()) for part in frame) for frame in FRAMES}
+        self._frames = {
+            frame: sum(counter.count(part.strip()) for part in frame)
+            for frame in FRAMES
+        }
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
 
-        The message keeps within `max_message_tokens`; FillerError if one question alone does not.
+        The message keeps within `max_message_tokens`; FillerError if one question alone
+        does not.
         """
         [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
         # within a band short ones are as likely as ones twice as long
@@ -352,8 +410,14 @@ class MixedFiller:
         # too few would be left for another exchange: this one takes them all
         if size > tokens - 12:
             size = tokens
-        made = self.make_remark(size, max_message_tokens) if size > short + _ANSWER else None
-        fact = None if made else self._questions.take_fact(Room(size, max_message_tokens))
+        made = (
+            self.make_remark(size, max_message_tokens)
+            if size > short + _ANSWER
+            else None
+        )
+        fact = (
+            None if made else self._questions.take_fact(Room(size, max_message_tokens))
+        )
         made = FillerExchange(fact.question, fact.answer) if fact else made
         if made is None:
             raise FillerError(
@@ -369,15 +433,23 @@ class MixedFiller:
     def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
         """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
         # beside the frame and the reply there has to be room for a fact
-        fitting = [frame for frame, cost in self._frames.items() if cost + self._reply + 16 <= size]
+        fitting = [
+            frame
+            for frame, cost in self._frames.items()
+            if cost + self._reply + 16 <= size
+        ]
         if not fitting:
             return None
         frame = self._rng.choice(fitting)
         cost, reply = self._frames[frame], self._rng.choice(REPLIES)
-        room = Room(size, allowed).reduce_by(FactTokens(cost, cost + self._counter.count(reply)))
+        room = Room(size, allowed).reduce_by(
+            FactTokens(cost, cost + self._counter.count(reply))
+        )
         # pages are made of sums, so that the facts, which are fewer, last longer
         facts, _ = (self._pages if size > 100 else self._remarks).take_facts(room)
-        while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:  # where counts do not add up
+        while (
+            facts and self._counter.count(_compose_remark(frame, facts)) > allowed
+        ):  # where counts do not add up
             facts.pop()
         return FillerExchange(_compose_remark(frame, facts), reply) if facts else None
 

@@ -29,18 +29,37 @@ class RulesJudge:
             case "answer":
                 passes = _grade_answer(parts)
             case "jokes":
-                others = tuple(joke for joke in _listed_lines(parts["jokes"]) if joke != parts["joke"])
-                passes = getattr(RecallsJoke(parts["joke"], others)([parts["answer"]]), "value", 0.0) == 1.0
+                others = tuple(
+                    joke
+                    for joke in _listed_lines(parts["jokes"])
+                    if joke != parts["joke"]
+                )
+                passes = (
+                    getattr(
+                        RecallsJoke(parts["joke"], others)([parts["answer"]]),
+                        "value",
+                        0.0,
+                    )
+                    == 1.0
+                )
             case "restaurant-drink":
-                menu = Menu(_listed_lines(parts["dishes"]), _listed_lines(parts["drinks"]))
+                menu = Menu(
+                    _listed_lines(parts["dishes"]), _listed_lines(parts["drinks"])
+                )
                 passes = bool(orders_drink(parts["answer"], menu).ok)
-            # a preference, or whether a fact supports another, no comparison of words can decide
-            case _ if prompt == "statement" or prompt.startswith(("longmemeval-", "locomo-events-")):
+            # a preference, or whether a fact supports another, no comparison of words
+            # can decide
+            case _ if prompt == "statement" or prompt.startswith(
+                ("longmemeval-", "locomo-events-")
+            ):
                 return "Words alone do not tell. GRADE: unknown"
             case _ if prompt.startswith("locomo-"):
                 reference, answer = parts.get("reference", ""), parts["answer"]
                 ruling = strict_verdict(
-                    category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer
+                    category=int(parts["category"]),
+                    question=parts["question"],
+                    answer=reference,
+                    prediction=answer,
                 )
                 return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
             case _:
@@ -49,13 +68,20 @@ class RulesJudge:
 
 
 def _grade_answer(parts: Mapping[str, str]) -> bool:
-    reference, answer = _content_stems(parts["reference"]), _content_stems(parts["answer"])
-    # what the question says already proves nothing, unless the right answer says nothing else
+    reference, answer = (
+        _content_stems(parts["reference"]),
+        _content_stems(parts["answer"]),
+    )
+    # what the question says already proves nothing, unless the right answer says
+    # nothing else
     own = (reference - _content_stems(parts["question"])) or reference
     declines = RE.declines.search(" ".join(plain_words(parts["answer"]))) is not None
     if RE.declines.search(" ".join(plain_words(parts["reference"]))):
         return declines
-    denials = {part: len(RE.denies.findall(" ".join(plain_words(parts[part])))) for part in ("answer", "reference")}
+    denials = {
+        part: len(RE.denies.findall(" ".join(plain_words(parts[part]))))
+        for part in ("answer", "reference")
+    }
     # a wrong number is a wrong answer, however many words are right
     numbers = {word for word in own if word.isdigit()}
     names_it = numbers <= answer and len(own & answer) >= len(own) * _ENOUGH

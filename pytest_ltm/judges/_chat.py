@@ -21,8 +21,16 @@ from pytest_ltm.agents._unbuilt import ENCODING
 
 # Status codes of a server that does not take what it was given.
 _REFUSED = (400, 404, 422)
-# What a server speaks of that fails over the form of a reply (500, as some do) instead of refusing it.
-_GRAMMAR = ("grammar", "response_format", "json_schema", "json schema", "guided", "structured")
+# What a server speaks of that fails over the form of a reply (500, as some do) instead
+# of refusing it.
+_GRAMMAR = (
+    "grammar",
+    "response_format",
+    "json_schema",
+    "json schema",
+    "guided",
+    "structured",
+)
 
 
 def make_client(spec: str, role: str) -> JudgeModelClient:
@@ -30,7 +38,9 @@ def make_client(spec: str, role: str) -> JudgeModelClient:
 
     `role`: what it is asked as, for errors: `judge`.
     """
-    return JudgeModelClient(read_model(spec, role=role, error=ConfigurationError, ready=True)[0])
+    return JudgeModelClient(
+        read_model(spec, role=role, error=ConfigurationError, ready=True)[0]
+    )
 
 
 class JudgeModelClient:
@@ -46,20 +56,31 @@ class JudgeModelClient:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its replies depend on; no key."""
-        return {"judge": self._model.provider, "temperature": 0, **self._model.configuration()}
+        return {
+            "judge": self._model.provider,
+            "temperature": 0,
+            **self._model.configuration(),
+        }
 
     def assess(self, question: JudgeRequest, /) -> Reply:
         """Return the model's whole reply; raises what the client raises."""
-        if self._completions is None:  # only now, because where limits are shared is known once the run has begun
+        if (
+            self._completions is None
+        ):  # only now, because where limits are shared is known once the run has begun
             self._completions = open_model(self._model)
         while True:
             try:
                 given = {
                     "response_format": _grade_schema(*question.form),
-                    "seed": (self._model.seed or 0) + question.draw,  # each vote is drawn anew, and as in the last run
+                    "seed": (self._model.seed or 0)
+                    + question.draw,  # each vote is drawn anew, and as in the last run
                 }
                 extras: dict[str, Any] = {extra: given[extra] for extra in self._extras}
-                text = f"{question.text}\n\n{question.as_json}" if "response_format" in extras else question.text
+                text = (
+                    f"{question.text}\n\n{question.as_json}"
+                    if "response_format" in extras
+                    else question.text
+                )
                 messages = [{"role": "user", "content": text.rstrip()}]
                 answer = self._completions.complete(messages, **extras)
                 # a cut reply may lack its grade: who reads it should know why
@@ -87,7 +108,9 @@ class JudgeModelClient:
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
         status, words = getattr(error, "status_code", None), text_of(error).lower()
-        failed = status == HTTPStatus.INTERNAL_SERVER_ERROR and any(word in words for word in _GRAMMAR)
+        failed = status == HTTPStatus.INTERNAL_SERVER_ERROR and any(
+            word in words for word in _GRAMMAR
+        )
         if not self._extras or not (status in _REFUSED or failed):
             return False
         named = [extra for extra in self._extras if extra in text_of(error)]
@@ -105,5 +128,13 @@ def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
 
 def _grade_schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     # strict schemas want every field named as required, and no other allowed
-    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+    schema = {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": name, "strict": True, "schema": schema},
+    }

@@ -32,24 +32,32 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-# Returns the event of that kind in which an example's question was answered before, None if it was not.
+# Returns the event of that kind in which an example's question was answered before,
+# None if it was not.
 Recalled: TypeAlias = "Callable[[type[Any], str, Inquiry], Any]"
 
 
 def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) -> str:
     """Return the SHA-256 of all that a reply may depend on: who is asked, the whole question, vote and trial."""
     content = {
-        "format": FORMAT, "judge": configuration, "prompt": inquiry.prompt, "version": inquiry.version,
-        "text": inquiry.text, "grades": inquiry.grades, "vote": inquiry.vote, "trial": trial,
-    }  # fmt: skip
+        "format": FORMAT,
+        "judge": configuration,
+        "prompt": inquiry.prompt,
+        "version": inquiry.version,
+        "text": inquiry.text,
+        "grades": inquiry.grades,
+        "vote": inquiry.vote,
+        "trial": trial,
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 class JudgeCache:
     """A folder of small JSON files; any number of processes may read and write it at once.
 
-    A file holds the reply with its usage and cost, never the question: that is only in its name, as a hash. Files
-    are replaced whole; one that cannot be read counts as not there. The folder may be deleted at any time.
+    A file holds the reply with its usage and cost, never the question: that is only in
+    its name, as a hash. Files are replaced whole; one that cannot be read counts as not
+    there. The folder may be deleted at any time.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,17 +72,33 @@ class JudgeCache:
         if not isinstance(data, dict) or not isinstance(data.get("reply"), str):
             return None
         usage = data.get("usage")
-        return Reply(data["reply"], None if usage is None else Usage(**usage), data.get("cost_usd"))
+        return Reply(
+            data["reply"],
+            None if usage is None else Usage(**usage),
+            data.get("cost_usd"),
+        )
 
     def store_reply(self, key: str, reply: Reply, **about: object) -> None:
         """Remember a reply; a full disk or a folder that cannot be written costs the memory, not the run."""
-        fields = {"reply": reply.text, "usage": to_builtins(reply.usage), "cost_usd": reply.cost_usd}
-        record = {**about, **{name: value for name, value in fields.items() if value is not None}}
+        fields = {
+            "reply": reply.text,
+            "usage": to_builtins(reply.usage),
+            "cost_usd": reply.cost_usd,
+        }
+        record = {
+            **about,
+            **{name: value for name, value in fields.items() if value is not None},
+        }
         path = self._path(key)
         try:
             make_private(path.parent, exist_ok=True)
             with tempfile.NamedTemporaryFile(
-                "w", encoding="utf-8", errors="backslashreplace", dir=path.parent, suffix=".new", delete=False
+                "w",
+                encoding="utf-8",
+                errors="backslashreplace",
+                dir=path.parent,
+                suffix=".new",
+                delete=False,
             ) as file:
                 file.write(json_text(record))
             Path(file.name).replace(path)
@@ -89,11 +113,13 @@ class JudgeCache:
 class JudgeConnection:
     """Asks the judge for the examples of one conversation.
 
-    A reply comes from the journal if the conversation is being replayed or from `recalled` (what another record holds
-    of that very question), else from the cache if the same was asked before in the same trial, else from `call`.
-    `configuration` is what the judge's replies depend on; None: nothing is looked up or kept. `tariff` and `account`:
-    what its tokens cost where it does not say, and the budget. `checks`: known answers that it is asked about in
-    between; `asks_anew`: also those that are not on record.
+    A reply comes from the journal if the conversation is being replayed or from
+    `recalled` (what another record holds of that very question), else from the cache if
+    the same was asked before in the same trial, else from `call`. `configuration` is
+    what the judge's replies depend on; None: nothing is looked up or kept. `tariff` and
+    `account`: what its tokens cost where it does not say, and the budget. `checks`:
+    known answers that it is asked about in between; `asks_anew`: also those that are
+    not on record.
     """
 
     call: Callable[[Inquiry], Reply] = field(kw_only=False)
@@ -113,7 +139,9 @@ class JudgeConnection:
     _buy: BudgetedCaller = field(init=False)
 
     def __post_init__(self) -> None:
-        self._buy = BudgetedCaller(self.call, "judge", self.journal, tariff=self.tariff, account=self.account)
+        self._buy = BudgetedCaller(
+            self.call, "judge", self.journal, tariff=self.tariff, account=self.account
+        )
 
     def handle(self, example: str) -> LtmJudge:
         """Return the judge as one example sees it."""
@@ -130,41 +158,68 @@ class JudgeConnection:
     def check(self, known: KnownAnswer) -> None:
         """Ask the judge about a known answer, unless a recorded conversation goes on without; faults count nothing."""
         inquiry = known.inquiry
-        recorded = self.journal.upcoming(events.JudgeChecked) or self.recalled(events.JudgeChecked, "", inquiry)
+        recorded = self.journal.upcoming(events.JudgeChecked) or self.recalled(
+            events.JudgeChecked, "", inquiry
+        )
         if recorded is None and (self.journal.replaying or not self.asks_anew):
             return
         with suppress(JudgeError):
             on_record(
-                events.JudgeChecked, inquiry, partial(self._asked, "", inquiry), journal=self.journal,
-                recorded=recorded, error=JudgeError, **to_builtins(known),
-            )  # fmt: skip
+                events.JudgeChecked,
+                inquiry,
+                partial(self._asked, "", inquiry),
+                journal=self.journal,
+                recorded=recorded,
+                error=JudgeError,
+                **to_builtins(known),
+            )
 
     def _ask(self, example: str, inquiry: Inquiry) -> str:
         if self.checks is not None and inquiry.vote == 0:
             for known in self.checks.before(inquiry):
                 self.check(known)
         reply = on_record(
-            events.JudgeAsked, inquiry, partial(self._asked, example, inquiry), example=example, journal=self.journal,
-            recorded=self.journal.upcoming(events.JudgeAsked) or self.recalled(events.JudgeAsked, example, inquiry),
+            events.JudgeAsked,
+            inquiry,
+            partial(self._asked, example, inquiry),
+            example=example,
+            journal=self.journal,
+            recorded=self.journal.upcoming(events.JudgeAsked)
+            or self.recalled(events.JudgeAsked, example, inquiry),
             error=JudgeError,
-        )  # fmt: skip
-        self.spent.setdefault(example, ModelUse()).add(reply, self._buy.tariff.cost(reply))
+        )
+        self.spent.setdefault(example, ModelUse()).add(
+            reply, self._buy.tariff.cost(reply)
+        )
         return reply.text
 
     def _asked(self, example: str, inquiry: Inquiry) -> Reply:
-        key = "" if self.configuration is None else content_key(self.configuration, inquiry, self.trial)
+        key = (
+            ""
+            if self.configuration is None
+            else content_key(self.configuration, inquiry, self.trial)
+        )
         cache = self.cache if key else None
         kept = cache.find(key) if cache is not None else None
         began = stopwatch_seconds()
         reply = self._buy(inquiry) if kept is None else kept
         self.timings.write(
             JudgeTime(
-                example=example, vote=inquiry.vote, remembered=kept is not None,
-                seconds=round(stopwatch_seconds() - began, 6), usage=reply.usage, cost_usd=reply.cost_usd,
+                example=example,
+                vote=inquiry.vote,
+                remembered=kept is not None,
+                seconds=round(stopwatch_seconds() - began, 6),
+                usage=reply.usage,
+                cost_usd=reply.cost_usd,
                 lost=None if kept is not None else self._buy.lost,
             )
-        )  # fmt: skip
+        )
         readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
         if cache is not None and kept is None and readable:  # a hiccup must not last
-            cache.store_reply(key, reply, prompt=f"{inquiry.prompt}/{inquiry.version}", judge=self.configuration)
+            cache.store_reply(
+                key,
+                reply,
+                prompt=f"{inquiry.prompt}/{inquiry.version}",
+                judge=self.configuration,
+            )
         return reply

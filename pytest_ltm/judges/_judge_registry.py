@@ -17,7 +17,13 @@ from pytest_ltm._calls.retry import Retries
 from pytest_ltm._model.agent import Configured
 from pytest_ltm._model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, describe_error, did_you_mean
+from pytest_ltm._storage.errors import (
+    ConfigurationError,
+    JudgeError,
+    LtmError,
+    describe_error,
+    did_you_mean,
+)
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.agents._capabilities import accepts_arguments
 from pytest_ltm.judges._chat import make_client
@@ -31,7 +37,9 @@ class Always(Struct, frozen=True):
 
     def assess(self, inquiry: Inquiry, /) -> str:
         """Return the first grade that passes, or the one that fails."""
-        passing = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
+        passing = next(
+            (grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail
+        )
         return f"GRADE: {passing if self.yes else inquiry.fail}"
 
 
@@ -44,7 +52,9 @@ JUDGE_NAME = "the judge"
 # Judges that need no model: what a judge must beat.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
     # imported then: it brings evaluators, and the rulings of data sets
-    "rules": lambda: cast("Judge", import_module("pytest_ltm.judges._by_rules").RulesJudge()),
+    "rules": lambda: cast(
+        "Judge", import_module("pytest_ltm.judges._by_rules").RulesJudge()
+    ),
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }
@@ -91,7 +101,9 @@ def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
         raise ConfigurationError(
             f"unknown judge {spec!r}.{hint} There are {', '.join(names)}; any other is a dotted path, as mypkg:Judge"
         )
-    result = DottedPath(spec, what="judge", error=ConfigurationError, hint=hint).resolve(base)
+    result = DottedPath(
+        spec, what="judge", error=ConfigurationError, hint=hint
+    ).resolve(base)
     return _name_judge(spec, adapt_judge(result, f"judge {spec!r}"))
 
 
@@ -105,7 +117,11 @@ def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[Answe
     if named is None:
         raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
     call = ModelCaller(
-        named.judge, who=JUDGE_NAME, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random())
+        named.judge,
+        who=JUDGE_NAME,
+        error=JudgeError,
+        timeout=timeout,
+        retries=Retries(most=_RETRIES, rng=Random()),
     )
     try:
         yield lambda inquiry: call(inquiry).text
@@ -114,7 +130,9 @@ def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[Answe
 
 
 def _name_judge(spec: str, judge: Judge) -> NamedJudge:
-    return NamedJudge(spec, judge, judge.configuration() if isinstance(judge, Configured) else None)
+    return NamedJudge(
+        spec, judge, judge.configuration() if isinstance(judge, Configured) else None
+    )
 
 
 def adapt_judge(judge: Any, what: str) -> Judge:
@@ -122,13 +140,17 @@ def adapt_judge(judge: Any, what: str) -> Judge:
 
     `what`: how errors call it. ConfigurationError if it cannot be asked.
     """
-    if inspect.isclass(judge) or (not isinstance(judge, Judge) and accepts_arguments(judge, 0)):
+    if inspect.isclass(judge) or (
+        not isinstance(judge, Judge) and accepts_arguments(judge, 0)
+    ):
         try:
             judge = judge()
         except LtmError:
             raise
         except Exception as error:
-            raise ConfigurationError(f"{what} cannot be made: {describe_error(error)}") from error
+            raise ConfigurationError(
+                f"{what} cannot be made: {describe_error(error)}"
+            ) from error
     if isinstance(judge, Judge):
         return judge
     if accepts_arguments(judge, 1):

@@ -43,8 +43,8 @@ class QuestionModel(Protocol[Q_contra]):
 class ModelCaller:
     """Calls a model, which may be `async`; close it at the end.
 
-    `who` and `error`: what its faults are called, and what they are. `timeout`, `fatal`, `retries` and `retried` are
-    those of a `ForeignCaller`.
+    `who` and `error`: what its faults are called, and what they are. `timeout`,
+    `fatal`, `retries` and `retried` are those of a `ForeignCaller`.
     """
 
     def __init__(
@@ -59,11 +59,22 @@ class ModelCaller:
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
         # connections of a client belong to the event loop of their thread
-        self._model = asked.own_client() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
+        self._model = (
+            asked.own_client()
+            if isinstance(asked, JudgeModelClient) and own_thread() is not None
+            else asked
+        )
         self._door = ForeignCaller(
-            who, error=error, callee=self._model, timeout=timeout, fatal=(*fatal, GeneratorExit), retries=retries,
-            retried=retried, count=token_counter(ENCODING).count, failing="failed",
-        )  # fmt: skip
+            who,
+            error=error,
+            callee=self._model,
+            timeout=timeout,
+            fatal=(*fatal, GeneratorExit),
+            retries=retries,
+            retried=retried,
+            count=token_counter(ENCODING).count,
+            failing="failed",
+        )
 
     @property
     def lost(self) -> Usage | None:
@@ -74,7 +85,9 @@ class ModelCaller:
         """Return the reply, secrets taken out; the error if there is none."""
         try:
             with unlimited():
-                return self._door.persist(partial(self._assess, question), sent=question.text)
+                return self._door.persist(
+                    partial(self._assess, question), sent=question.text
+                )
         except Unmeasured as error:
             error.usage = self.lost
             raise
@@ -86,7 +99,9 @@ class ModelCaller:
 
     def close(self) -> None:
         """Close the connections of a chat model of ours, and what an `async` one left running."""
-        if isinstance(self._model, JudgeModelClient):  # one of the user's may serve other conversations, too
+        if isinstance(
+            self._model, JudgeModelClient
+        ):  # one of the user's may serve other conversations, too
             self._door.call("failed", self._model.close)
         self._door.close()
 
@@ -97,8 +112,8 @@ class ModelCaller:
 class BudgetedCaller:
     """Asks within the budget, and charges what that took.
 
-    `side`: under which name; `tariff` and `account`: what its tokens cost where it does not say, and the budget.
-    `refused`: why nothing may be bought, or "".
+    `side`: under which name; `tariff` and `account`: what its tokens cost where it does
+    not say, and the budget. `refused`: why nothing may be bought, or "".
     """
 
     def __init__(
@@ -143,7 +158,11 @@ class BudgetedCaller:
         self._lose(getattr(self._call, "lost", None))
         if reply.usage is None and reply.cost_usd is None and not self.tariff.free:
             count = token_counter(ENCODING).count
-            usage = Usage(input_tokens=count(question.text), output_tokens=count(reply.text), estimated=True)
+            usage = Usage(
+                input_tokens=count(question.text),
+                output_tokens=count(reply.text),
+                estimated=True,
+            )
             reply = replace(reply, usage=usage)
         usd, tokens = self.tariff.charged_amounts(reply)
         self._account.add(self._side, usd=usd, tokens=tokens)
@@ -159,7 +178,9 @@ class BudgetedCaller:
         """Charge what came to nothing."""
         self.lost = usage
         if usage is not None and self._account is not None:
-            self._account.charge_wasted(usd=self.tariff.dollars_for(usage), tokens=usage.total)
+            self._account.charge_wasted(
+                usd=self.tariff.dollars_for(usage), tokens=usage.total
+            )
 
 
 class ModelUse(Struct):
@@ -184,7 +205,11 @@ class ModelUse(Struct):
 
     def told_of(self, side: str) -> dict[str, Any]:
         """Return what an example's result says of it."""
-        fields = {f"{side}_calls": self.calls, f"{side}_tokens": self.tokens, f"{side}_cost_usd": self.cost_usd}
+        fields = {
+            f"{side}_calls": self.calls,
+            f"{side}_tokens": self.tokens,
+            f"{side}_cost_usd": self.cost_usd,
+        }
         return {**fields, f"{side}_estimated": True} if self.estimated else fields
 
 
@@ -204,15 +229,23 @@ def on_record(
 ) -> Reply:
     """Return what is recorded, else what `ask` returns; either is written down as an event of that kind.
 
-    A fault is written down, too, and is raised as this `error`. `more`: other fields of the event.
+    A fault is written down, too, and is raised as this `error`. `more`: other fields of
+    the event.
     """
     about = partial(
-        kind, name=question.prompt, version=question.version, prompt=question.digest, vote=question.vote, **more
+        kind,
+        name=question.prompt,
+        version=question.version,
+        prompt=question.digest,
+        vote=question.vote,
+        **more,
     )
     try:
         if recorded is None:
             reply = ask()
-        elif recorded.reply is None:  # what failed in the record fails here, too, and costs the same
+        elif (
+            recorded.reply is None
+        ):  # what failed in the record fails here, too, and costs the same
             lost = error(str(recorded.fault))
             lost.usage = recorded.usage
             raise lost

@@ -36,7 +36,9 @@ class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
         try:
             return self.forms[name]
         except KeyError:
-            raise AttributeError(f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}") from None
+            raise AttributeError(
+                f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}"
+            ) from None
 
 
 def make_word(forms: Mapping[str, str]) -> Word:
@@ -48,7 +50,10 @@ def make_word(forms: Mapping[str, str]) -> Word:
 
 T = TypeVar("T")
 # The languages that there are.
-CODES = ("en", *sorted(path.parent.name for path in Path(__file__).parent.glob("*/texts.yml")))
+CODES = (
+    "en",
+    *sorted(path.parent.name for path in Path(__file__).parent.glob("*/texts.yml")),
+)
 
 
 class Language:
@@ -121,7 +126,8 @@ class PackagedLanguage(Language):
         result: Any = self.find_text(part, english)
         forms = result if isinstance(result, dict) else {"said": result}
         forms = {name: text.format(**slots) for name, text in forms.items()}
-        # words are drawn together as they are written, such as `d'` for `de` before a vowel: only once filled in
+        # words are drawn together as they are written, such as `d'` for `de` before a
+        # vowel: only once filled in
         for pattern, said in self._meanings.get("joined", ()):
             forms = {name: re.sub(pattern, said, text) for name, text in forms.items()}
         return make_word(forms)
@@ -153,32 +159,57 @@ class PackagedLanguage(Language):
     @cached_property
     def _words(self) -> Mapping[str, Word]:
         """Return by English word how it is said: of a form with several ways to say it, the first."""
-        pairs = [pair for words in self._meanings["words"].values() for pair in words.items()]
-        named = {english: forms if isinstance(forms, dict) else {"said": forms} for english, forms in pairs}
+        pairs = [
+            pair for words in self._meanings["words"].values() for pair in words.items()
+        ]
+        named = {
+            english: forms if isinstance(forms, dict) else {"said": forms}
+            for english, forms in pairs
+        }
         return {
-            english: make_word({name: _split_ways(said)[0] for name, said in forms.items()})
+            english: make_word(
+                {name: _split_ways(said)[0] for name, said in forms.items()}
+            )
             for english, forms in named.items()
         }
 
     @cached_property
     def _gloss(self) -> Gloss:
         kinds = self._meanings["words"]
-        words = {english: english for words in kinds.values() for english in words}  # who answers in English is heard
-        words |= dict(pair for words in kinds.values() for one in words.items() for pair in _word_meanings(*one))
-        spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
+        words = {
+            english: english for words in kinds.values() for english in words
+        }  # who answers in English is heard
+        words |= dict(
+            pair
+            for words in kinds.values()
+            for one in words.items()
+            for pair in _word_meanings(*one)
+        )
+        spelling = [
+            (pattern, whole) for pattern, whole in self._meanings.get("spelling", ())
+        ]
         spelled = Gloss({}, {}, (), spelling=spelling).spell_out
         parts: dict[str, str] = {}
         for kind, forms in kinds.items():
             ways = {way for word in forms.items() for way, _ in _word_meanings(*word)}
-            # the longest first: an alternative that begins another one would end the match too early
-            parts[kind] = spelled("|".join(sorted(map(re.escape, ways), key=len, reverse=True)))
+            # the longest first: an alternative that begins another one would end the
+            # match too early
+            parts[kind] = spelled(
+                "|".join(sorted(map(re.escape, ways), key=len, reverse=True))
+            )
         parts |= self._meanings.get("parts", {})
         named = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
         rules = [
             (named.sub(lambda match: parts[match[0][1:-1]], pattern), english)
             for pattern, english in self._meanings["rules"]
         ]
-        return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
+        return Gloss(
+            words,
+            self._meanings["phrases"],
+            rules,
+            self._meanings.get("endings", "").split(),
+            spelling,
+        )
 
 
 def _read_texts(path: Path) -> Mapping[str, Any]:
@@ -229,21 +260,34 @@ class Spoken(NamedTuple):
             text = one.meaning(text, known)
         return text
 
-    def judged(self, evaluator: Evaluator, answers: Sequence[str], known: Sequence[str] = ()) -> Score | Unscored:
+    def judged(
+        self, evaluator: Evaluator, answers: Sequence[str], known: Sequence[str] = ()
+    ) -> Score | Unscored:
         """Return an evaluator's verdict on what the answers mean, with the last answer itself as the evidence.
 
         `known`: names and the like, which mean nothing else.
         """
         told = answers.told if isinstance(answers, Replies) else ()
-        verdict = evaluator(Replies((self.meaning(answer, known) for answer in answers), map(self.meaning, told)))
-        return verdict if self == (ENGLISH, ENGLISH) else replace(verdict, evidence=evidence_snippet(answers[-1]))
+        verdict = evaluator(
+            Replies(
+                (self.meaning(answer, known) for answer in answers),
+                map(self.meaning, told),
+            )
+        )
+        return (
+            verdict
+            if self == (ENGLISH, ENGLISH)
+            else replace(verdict, evidence=evidence_snippet(answers[-1]))
+        )
 
 
 def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
     """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
     choice = parameters.get("language", ENGLISH.code)
     if not isinstance(choice, str):
-        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {choice!r}")
+        raise ConfigurationError(
+            f"language is a code such as 'de', or two as in 'en:de', not {choice!r}"
+        )
     spoken, _, asked = choice.partition(":")
     return Spoken(load_language(spoken), load_language(asked or spoken))
 
@@ -266,24 +310,33 @@ _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 def _frequent_words() -> Mapping[str, frozenset[str]]:
     """Return for each language words that are frequent in it, and not in the others."""
     here = Path(__file__).parent
-    return {code: frozenset((here / code / "marks.txt").read_text("utf-8").split()) for code in CODES}
+    return {
+        code: frozenset((here / code / "marks.txt").read_text("utf-8").split())
+        for code in CODES
+    }
 
 
 def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
     # the beginning is enough, and a page takes no longer
     text = message[:400].lower()
-    said, characters = set(_WORD.findall(text)), "" if text.isascii() else _CJK.findall(text)
+    said, characters = (
+        set(_WORD.findall(text)),
+        "" if text.isascii() else _CJK.findall(text),
+    )
     hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
     if characters:
         hits["zh"] += len(characters)  # it is the only language here that is written so
     best = max(hits, key=lambda code: hits[code])
     most = hits.pop(best)
     others = max(hits.values(), default=0)
-    return load_language(best) if most > others and (most >= 2 or not others) else before
+    return (
+        load_language(best) if most > others and (most >= 2 or not others) else before
+    )
 
 
-# --- Gloss: a text of another language in English words, as far as the rules of evaluators and of the reader know them.
+# --- Gloss: a text of another language in English words, as far as the rules of
+# evaluators and of the reader know them.
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Stand around what is English already; private characters, which no message has."""
@@ -294,15 +347,25 @@ _SPACES = re.compile(r" +(?=[ ,.!?;:])")
 _BETWEEN = re.compile(r",?\s+")
 _CJK_RUN = lazy_pattern(r"[\u3400-\u9fff]+")
 _PUNCTUATION = str.maketrans(
-    {"。": ". ", "，": ", ", "、": ", ", "？": "? ", "！": "! ", "：": ": ", "；": "; ", "¿": " ", "¡": " "}
+    {
+        "。": ". ",
+        "，": ", ",
+        "、": ", ",
+        "？": "? ",
+        "！": "! ",
+        "：": ": ",
+        "；": "; ",
+        "¿": " ",
+        "¡": " ",
+    }
 )
 
 
 class Gloss:
     """Puts English words for those of one language; what it does not know stays as it is.
 
-    A longer phrase goes before a shorter one. Texts of characters are read from the left, the longest phrase first.
-    Takes time linear in the text.
+    A longer phrase goes before a shorter one. Texts of characters are read from the
+    left, the longest phrase first. Takes time linear in the text.
     """
 
     def __init__(
@@ -313,10 +376,19 @@ class Gloss:
         endings: Sequence[str] = (),
         spelling: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self._spelling = [(re.compile(pattern, re.IGNORECASE), whole) for pattern, whole in spelling]
-        self._words = {self.spell_out(word).casefold(): english for word, english in words.items()}
-        self._phrases = self._words | {self.spell_out(said).casefold(): english for said, english in phrases.items()}
-        self._rules = [(re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules]
+        self._spelling = [
+            (re.compile(pattern, re.IGNORECASE), whole) for pattern, whole in spelling
+        ]
+        self._words = {
+            self.spell_out(word).casefold(): english for word, english in words.items()
+        }
+        self._phrases = self._words | {
+            self.spell_out(said).casefold(): english
+            for said, english in phrases.items()
+        }
+        self._rules = [
+            (re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules
+        ]
         self._endings = tuple(sorted(endings, key=len, reverse=True))
         self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
 
@@ -326,8 +398,16 @@ class Gloss:
         for one in sorted(filter(None, known), key=len, reverse=True):
             apart = " " if _CJK_RUN.search(one) else ""
             result = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
-            text = re.sub(f"{result}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
-        return _SPACES.sub("", self._meant(text)).strip(" ") if self._of_characters else self._meant(text)
+            text = re.sub(
+                f"{result}(?![^{_OPEN}]*{_CLOSE})",
+                f"{apart}{_OPEN}{one}{_CLOSE}{apart}",
+                text,
+            )
+        return (
+            _SPACES.sub("", self._meant(text)).strip(" ")
+            if self._of_characters
+            else self._meant(text)
+        )
 
     def spell_out(self, text: str) -> str:
         """Return the text with what is drawn together written out, such as `de le` for `du`."""
@@ -346,7 +426,9 @@ class Gloss:
 
     def _said(self, english: str, match: re.Match[str]) -> str:
         r"""Return a rule's English: `<1>` is what a group means, `\1` what it says."""
-        said = _MEANT.sub(lambda number: self._meant(match[int(number[1])] or ""), english)
+        said = _MEANT.sub(
+            lambda number: self._meant(match[int(number[1])] or ""), english
+        )
         kept = _KEPT.sub(r"\1", match.expand(said))
         return f"{_OPEN}{kept}{_CLOSE}"
 
@@ -355,7 +437,9 @@ class Gloss:
 
             def read(match: re.Match[str]) -> str:
                 # what is known stands between what is not
-                known = (self._phrases.get(part, part) for part in characters.split(match[0]))
+                known = (
+                    self._phrases.get(part, part) for part in characters.split(match[0])
+                )
                 return f" {' '.join(filter(None, known))} "
 
             text = _CJK_RUN.sub(read, text)
@@ -364,15 +448,23 @@ class Gloss:
         parts, end, place = [], 0, 0
         while place < len(spots):
             for count in range(min(self._most, len(spots) - place), 0, -1):
-                phrase = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
+                phrase = _BETWEEN.sub(
+                    " ", text[spots[place][0] : spots[place + count - 1][1]].casefold()
+                )
                 # in, not get: some words mean nothing in English, "ne" and "吧"
                 if phrase in self._phrases:
                     english: str | None = self._phrases[phrase]
                     break
             else:
                 # a single word may be a form of one that is known
-                stems = (phrase.removesuffix(ending) for ending in self._endings if phrase.endswith(ending))
-                english = next((self._words[stem] for stem in stems if stem in self._words), None)
+                stems = (
+                    phrase.removesuffix(ending)
+                    for ending in self._endings
+                    if phrase.endswith(ending)
+                )
+                english = next(
+                    (self._words[stem] for stem in stems if stem in self._words), None
+                )
             start = spots[place][0]
             parts.append(text[end:start])
             end = spots[place + count - 1][1]
@@ -384,5 +476,7 @@ class Gloss:
     @cached_property
     def _of_characters(self) -> re.Pattern[str] | None:
         """Any phrase of characters, the longest first; None where there is none."""
-        phrases = sorted(filter(_CJK_RUN.fullmatch, self._phrases), key=len, reverse=True)
+        phrases = sorted(
+            filter(_CJK_RUN.fullmatch, self._phrases), key=len, reverse=True
+        )
         return re.compile(f"({'|'.join(phrases)})") if phrases else None

@@ -1,7 +1,8 @@
 """The pytest plugin `ltm`: options, fixtures and markers always; the rest only in an LTM run.
 
-An installed plugin costs next to nothing until it is used: what is imported here imports only pytest and light modules,
-which make no dataclass, since that takes as long as importing another module.
+An installed plugin costs next to nothing until it is used: what is imported here
+imports only pytest and light modules, which make no dataclass, since that takes as long
+as importing another module.
 """
 
 # ruff: noqa: E402 - what is imported below is found by _Ordinary
@@ -26,14 +27,19 @@ if TYPE_CHECKING:
 class _Ordinary:
     """Loads this package's modules from Python's own bytecode.
 
-    pytest rewrites the assertions of a plugin's whole distribution, with bytecode of its own. Where none may be written
-    each run would compile all our modules, none of which needs that: scenarios score, and do not assert.
+    pytest rewrites the assertions of a plugin's whole distribution, with bytecode of
+    its own. Where none may be written each run would compile all our modules, none of
+    which needs that: scenarios score, and do not assert.
     """
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, *_: object) -> ModuleSpec | None:
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, *_: object
+    ) -> ModuleSpec | None:
         """Return where a module of ours is; None for all others."""
-        return PathFinder.find_spec(name, path) if name.startswith("pytest_ltm.") else None
+        return (
+            PathFinder.find_spec(name, path) if name.startswith("pytest_ltm.") else None
+        )
 
 
 sys.meta_path.insert(0, _Ordinary)
@@ -52,12 +58,24 @@ from pytest_ltm.plugin.fixtures import (
 from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, why_not_a_scenario
 from pytest_ltm.plugin.state import RUN
 
-__all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge", "ltm_scheduler"]
+__all__ = [
+    "_ltm_place",
+    "ltm",
+    "ltm_agent",
+    "ltm_clock",
+    "ltm_conversation",
+    "ltm_judge",
+    "ltm_scheduler",
+]
 
-SKIP_REASON = "a long-term memory scenario: run it with --ltm-agent=SPEC (try --ltm-agent=full)"
+SKIP_REASON = (
+    "a long-term memory scenario: run it with --ltm-agent=SPEC (try --ltm-agent=full)"
+)
 
 
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+def pytest_addoption(
+    parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
+) -> None:
     """Declare the options, and have data sets declare theirs."""
     options.add_options(parser, pluginmanager)
 
@@ -77,7 +95,9 @@ def pytest_load_initial_conftests(
     fields = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
     runs = {flag: run for flag, run in fields.items() if run is not None}
     if len(runs) > 1:
-        raise pytest.UsageError("--ltm-rescore: a run cannot be resumed and scored again at the same time")
+        raise pytest.UsageError(
+            "--ltm-rescore: a run cannot be resumed and scored again at the same time"
+        )
     for flag, run in runs.items():
         from pytest_ltm.plugin.resume_command_line import take_over
 
@@ -107,7 +127,9 @@ def pytest_configure(config: pytest.Config) -> None:
         options.refuse_idle(config)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> pytest.Collector | None:
     """Collect `*.ltm.yml` scenarios; no other YAML file is ever touched."""
     if not file_path.name.endswith(".ltm.yml"):
         return None
@@ -133,14 +155,24 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Refuse what cannot be a scenario where it is collected, so that only its own file or class is in error."""
     report = yield
-    reasons = [why_not_a_scenario(node) for node in report.result or () if isinstance(node, pytest.Item)]
+    reasons = [
+        why_not_a_scenario(node)
+        for node in report.result or ()
+        if isinstance(node, pytest.Item)
+    ]
     reason = next(filter(None, reasons), None)
     if reason is not None:
-        report.outcome, report.longrepr, report.result = "failed", f"{collector.nodeid}: {reason}", []
+        report.outcome, report.longrepr, report.result = (
+            "failed",
+            f"{collector.nodeid}: {reason}",
+            [],
+        )
     return report
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Skip LTM items outside an LTM run, saying how to run them."""
     if RUN in config.stash:
         return

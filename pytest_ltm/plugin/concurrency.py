@@ -1,7 +1,8 @@
 """AtOnce: plays several conversations of a run at once in this process (`--ltm-concurrency`).
 
-Bodies, fixtures and hooks run on the main thread, one at a time, so pytest's state is never shared; only what takes its
-time elsewhere overlaps. Items are reported as they end.
+Bodies, fixtures and hooks run on the main thread, one at a time, so pytest's state is
+never shared; only what takes its time elsewhere overlaps. Items are reported as they
+end.
 """
 
 from __future__ import annotations
@@ -35,18 +36,23 @@ if TYPE_CHECKING:
 AUTO: Final = 64
 # Seconds that agents may compute before anybody is told.
 MUCH: Final = 2.0
-# Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over.
+# Files that a conversation has open, about: its journal, timings and lock, and what its
+# agent talks over.
 FILES_PER_CONVERSATION = 8
-# Kinds of agents whose replies come from elsewhere, and of models that a memory system asks.
+# Kinds of agents whose replies come from elsewhere, and of models that a memory system
+# asks.
 _REMOTE = frozenset({*KINDS, "http", "cmd"})
 
 
 def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int:
     """Return how many conversations of an agent may be played at once; 0: it is played with nobody else.
 
-    `wanted`: as many as the option says; None: what suits the agent. `jumps`: the process's clock shows the time.
+    `wanted`: as many as the option says; None: what suits the agent. `jumps`: the
+    process's clock shows the time.
     """
-    if getattr(source.given, "main_thread", False) is True or (jumps and not source.apart):
+    if getattr(source.given, "main_thread", False) is True or (
+        jumps and not source.apart
+    ):
         return 0
     if source.unlimited:
         return 1  # a person
@@ -56,15 +62,25 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     if wanted is not None:
         return wanted
     reply: Any = getattr(source.given, "reply", source.given)
-    inner = spec_within(source).split(":")[1:2] if source.kind else []  # what ts:, memory: and others ask
-    waits = source.apart or _REMOTE & {source.kind, *inner} or inspect.iscoroutinefunction(reply)
+    inner = (
+        spec_within(source).split(":")[1:2] if source.kind else []
+    )  # what ts:, memory: and others ask
+    waits = (
+        source.apart
+        or _REMOTE & {source.kind, *inner}
+        or inspect.iscoroutinefunction(reply)
+    )
     return AUTO if waits or safe else 1
 
 
-def limit_conversations(sources: Mapping[str, AgentSource], settings: RunSettings) -> tuple[int, dict[str, int]]:
+def limit_conversations(
+    sources: Mapping[str, AgentSource], settings: RunSettings
+) -> tuple[int, dict[str, int]]:
     """Return how many conversations may be played at once in all, and of each agent, by label; {}: one at a time."""
     wanted, jumps = settings.concurrency, settings.time == "jump"
-    by_label = {label: most_at_once(one, wanted, jumps=jumps) for label, one in sources.items()}
+    by_label = {
+        label: most_at_once(one, wanted, jumps=jumps) for label, one in sources.items()
+    }
     for label, source in sources.items():
         source.at_once = by_label[label] > 1
     if any(most > 1 for most in by_label.values()):
@@ -167,7 +183,11 @@ class ConcurrentRunner:
                 if not (reported() or self._run.is_stopping):
                     self._step()
             # After the last item pytest asks for nothing more.
-            while self._names and not self._run.to_come and all(one.all_are_reported for one in self.playing):
+            while (
+                self._names
+                and not self._run.to_come
+                and all(one.all_are_reported for one in self.playing)
+            ):
                 self._step()
 
     def finish(self) -> None:

@@ -1,6 +1,7 @@
 """How one conversation of the run is opened: what it is made from, its folder, who answers in it, what becomes of it.
 
-A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is scored again, `Rehearsed` in a dry run.
+A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is scored again,
+`Rehearsed` in a dry run.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._hidden_checks import HiddenChecks
 
-# Returns questions of a conversation that were asked until then, each with a right answer.
+# Returns questions of a conversation that were asked until then, each with a right
+# answer.
 KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
 
 
@@ -132,7 +134,10 @@ class ConversationMode:
             if isinstance(error, _errors.DiskFault):
                 raise
             return self.refuse(
-                site, str(error) if isinstance(error, _errors.LtmError) else _errors.describe_error(error)
+                site,
+                str(error)
+                if isinstance(error, _errors.LtmError)
+                else _errors.describe_error(error),
             )
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
@@ -150,7 +155,9 @@ class ConversationMode:
         finally:
             self._lock.release()
 
-    def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeConnection | None:
+    def judge(
+        self, opened: OpenConversation, known: KnownAnswers
+    ) -> JudgeConnection | None:
         """Return where its examples ask the judge, None where there is none."""
         return judge_for(self.given, opened, known)
 
@@ -158,7 +165,9 @@ class ConversationMode:
         """Return where its examples ask the models of their simulated users."""
         return users_for(self.given, opened)
 
-    def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+    def end_example(
+        self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult
+    ) -> ScenarioResult:
         """An example has ended; return the row that counts."""
         return row
 
@@ -166,10 +175,18 @@ class ConversationMode:
         """Return the notices about the conversation beyond its own."""
         return []
 
-    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+    def keep_result(
+        self,
+        talk: Conversation,
+        result: ConversationResult,
+        *,
+        stopped: bool,
+        replaying: bool,
+    ) -> None:
         """The conversation is over: keep its results.
 
-        `stopped`: by the pytest session; `replaying`: what is recorded of it was not said to its end. Never both.
+        `stopped`: by the pytest session; `replaying`: what is recorded of it was not
+        said to its end. Never both.
         """
         raise NotImplementedError
 
@@ -178,10 +195,21 @@ class AgentFactory:
     """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
 
     def __init__(
-        self, source: AgentSource, settings: RunSettings, folder: Path, *,
-        label: str, trial: int, retried: Callable[[Failed], object] = lambda _: None,
-    ) -> None:  # fmt: skip
-        self._source, self._settings, self._folder, self._label = source, settings, folder, label
+        self,
+        source: AgentSource,
+        settings: RunSettings,
+        folder: Path,
+        *,
+        label: str,
+        trial: int,
+        retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:
+        self._source, self._settings, self._folder, self._label = (
+            source,
+            settings,
+            folder,
+            label,
+        )
         self._limit = None if source.unlimited else settings.reply_timeout
         """For a reply, and for making an agent."""
         self._rng = definition_rng(settings.seed.value, trial, "retries", label)
@@ -191,36 +219,67 @@ class AgentFactory:
 
     def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
-        return self._spoken_to(self._source.make(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit))
+        return self._spoken_to(
+            self._source.make(
+                fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit
+            )
+        )
 
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
         speaker = AgentCaller(
-            agent, timeout=self._limit, fatal=fatal_exceptions(), name=self._label,
-            owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
-            retried=self._retried, count=token_counter(settings.tokenizer).count,
-        )  # fmt: skip
+            agent,
+            timeout=self._limit,
+            fatal=fatal_exceptions(),
+            name=self._label,
+            owned=source.owned,
+            retries=Retries(most=settings.retries, rng=self._rng)
+            if settings.retries
+            else None,
+            retried=self._retried,
+            count=token_counter(settings.tokenizer).count,
+        )
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
         configuration = source.configuration(agent, fatal=fatal_exceptions())
-        self.record = self._describe(configuration, sorted(speaker.capabilities), speaker.max_message_tokens)
+        self.record = self._describe(
+            configuration, sorted(speaker.capabilities), speaker.max_message_tokens
+        )
         return speaker
 
-    def _describe(self, configuration: Any, capabilities: Iterable[str], most: int) -> _recording.AgentRecord:
+    def _describe(
+        self, configuration: Any, capabilities: Iterable[str], most: int
+    ) -> _recording.AgentRecord:
         """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
-        spec, shown = self._source.spec, None if configuration is None else redacted_data(configuration, is_secret_name)
-        facts = AgentFacts(
-            spec=redact_secrets(spec), configuration=shown, capabilities=tuple(capabilities), max_message_tokens=most
+        spec, shown = (
+            self._source.spec,
+            None
+            if configuration is None
+            else redacted_data(configuration, is_secret_name),
         )
-        return _recording.AgentRecord(fingerprint=agent_fingerprint(spec, configuration), facts=facts)
+        facts = AgentFacts(
+            spec=redact_secrets(spec),
+            configuration=shown,
+            capabilities=tuple(capabilities),
+            max_message_tokens=most,
+        )
+        return _recording.AgentRecord(
+            fingerprint=agent_fingerprint(spec, configuration), facts=facts
+        )
 
     def differences(self, recordings: Iterable[_recording.Recording]) -> list[str]:
         """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
 
         AgentError if it cannot be made.
         """
-        self._spoken_to(self._source.sample(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit)).close()
-        differences = (_recording.agent_differences(each, self.record) for each in recordings)
+        self._spoken_to(
+            self._source.sample(
+                fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit
+            )
+        ).close()
+        differences = (
+            _recording.agent_differences(each, self.record) for each in recordings
+        )
         return list(dict.fromkeys(chain.from_iterable(differences)))
 
 
@@ -231,9 +290,15 @@ class LiveMode(ConversationMode):
         super().__init__(given)
         self._untouched, place = False, given.place
         self._supply = AgentFactory(
-            given.source, given.settings, given.folder, label=place.agent, trial=place.trial,
-            retried=lambda failed: self._live.note_retry(failed.attempt, failed.wait, failed.error),
-        )  # fmt: skip
+            given.source,
+            given.settings,
+            given.folder,
+            label=place.agent,
+            trial=place.trial,
+            retried=lambda failed: self._live.note_retry(
+                failed.attempt, failed.wait, failed.error
+            ),
+        )
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
@@ -248,16 +313,30 @@ class LiveMode(ConversationMode):
         self._untouched, timings = True, Timings()
         port = self._answering(self._supply.make, site, timings)
         return OpenConversation(
-            script=site.agenda(), port=port, journal=Journal(), timings=timings, gone=gone,
+            script=site.agenda(),
+            port=port,
+            journal=Journal(),
+            timings=timings,
+            gone=gone,
             agent_fingerprint=self._supply.record.fingerprint,
-        )  # fmt: skip
+        )
 
-    def _begin(self, site: ConversationFactory, script: ConversationScript) -> OpenConversation:
-        folder, supply, plan, gone, raised = self.given.folder, self._supply, site.plan, "", ""
+    def _begin(
+        self, site: ConversationFactory, script: ConversationScript
+    ) -> OpenConversation:
+        folder, supply, plan, gone, raised = (
+            self.given.folder,
+            self._supply,
+            site.plan,
+            "",
+            "",
+        )
         _recording.cut_back(folder, None)
         write_plan(folder, plan)
         timings = Timings.resuming(folder / _recording.TIMINGS)
-        live = self._answering(supply.make, site, timings, checkpoints=checkpoints_of(folder))
+        live = self._answering(
+            supply.make, site, timings, checkpoints=checkpoints_of(folder)
+        )
         if plan.sessions and not self.given.source.serves_many:
             gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
         else:
@@ -268,23 +347,36 @@ class LiveMode(ConversationMode):
         journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
         journal.write(
             Header(
-                plan=plan.to_json(), plan_fingerprint=plan.fingerprint, agent_fingerprint=made.fingerprint,
-                now=site.clock.now, agent=made.facts,
+                plan=plan.to_json(),
+                plan_fingerprint=plan.fingerprint,
+                agent_fingerprint=made.fingerprint,
+                now=site.clock.now,
+                agent=made.facts,
             )
-        )  # fmt: skip
+        )
         return OpenConversation(
-            script=script, port=live, journal=journal, timings=timings, agent_fingerprint=made.fingerprint, gone=gone,
+            script=script,
+            port=live,
+            journal=journal,
+            timings=timings,
+            agent_fingerprint=made.fingerprint,
+            gone=gone,
             traceback=raised,
-        )  # fmt: skip
+        )
 
     def _resume(
-        self, site: ConversationFactory, script: ConversationScript, recording: _recording.Recording
+        self,
+        site: ConversationFactory,
+        script: ConversationScript,
+        recording: _recording.Recording,
     ) -> OpenConversation:
         folder, checkpoints = self.given.folder, checkpoints_of(self.given.folder)
         problems = _recording.recording_differences(recording, site.plan)
         stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
-            raise _errors.ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
+            raise _errors.ConversationOver(
+                f"the recorded conversation cannot be resumed: {' '.join(problems)}"
+            )
         _recording.cut_back(folder, recording)
         journal = Journal.resuming(folder / _recording.JOURNAL)
         journal.write(recording.header)
@@ -297,26 +389,47 @@ class LiveMode(ConversationMode):
             speaker = self._supply.make()
             if texts := _recording.agent_differences(recording, self._supply.record):
                 speaker.close()
-                raise _errors.ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
+                raise _errors.ConversationOver(
+                    f"the agent is not the recorded one. {' '.join(texts)}"
+                )
             return speaker
 
-        timings = Timings() if recording.complete else Timings.resuming(folder / _recording.TIMINGS)
+        timings = (
+            Timings()
+            if recording.complete
+            else Timings.resuming(folder / _recording.TIMINGS)
+        )
         known = _recording.recorded_agent(recording)
-        live = self._answering(make, site, timings, known=known, checkpoints=checkpoints)
+        live = self._answering(
+            make, site, timings, known=known, checkpoints=checkpoints
+        )
         return OpenConversation(
-            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings,
+            script=script,
+            port=site.recorded_port(journal, live),
+            journal=journal,
+            timings=timings,
             agent_fingerprint=recording.header.agent_fingerprint,
-        )  # fmt: skip
+        )
 
     def _answering(
-        self, make: Callable[[], AgentCaller], site: ConversationFactory, timings: Timings, **options: Any
+        self,
+        make: Callable[[], AgentCaller],
+        site: ConversationFactory,
+        timings: Timings,
+        **options: Any,
     ) -> LivePort:
         given = self.given
-        # Kept for what the factory, which was made before it, tells of attempts: they are noted in its timings.
+        # Kept for what the factory, which was made before it, tells of attempts: they
+        # are noted in its timings.
         self._live = site.live_port(
-            make, timings, tariff=given.tariff, account=given.account, watch=own_time,
-            traces=given.config.stash.get(TRACES, None), **options,
-        )  # fmt: skip
+            make,
+            timings,
+            tariff=given.tariff,
+            account=given.account,
+            watch=own_time,
+            traces=given.config.stash.get(TRACES, None),
+            **options,
+        )
         return self._live
 
     def users(self, opened: OpenConversation) -> UserConnection:
@@ -326,27 +439,52 @@ class LiveMode(ConversationMode):
             return super().users(opened)
         from pytest_ltm.agents._replay import RecordedUsers
 
-        recalled = RecordedUsers(source.spec.removeprefix("replay:"), self.given.folder, self.given.settings.ltm_dir)
+        recalled = RecordedUsers(
+            source.spec.removeprefix("replay:"),
+            self.given.folder,
+            self.given.settings.ltm_dir,
+        )
         return users_for(self.given, opened, recalled=recalled)
 
     def notices(self, talk: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
-        wanted = {capability for example in talk.plan.examples for capability in example.requires}
+        wanted = {
+            capability
+            for example in talk.plan.examples
+            for capability in example.requires
+        }
         if talk.gone or wanted <= talk.channel.capabilities:
             return []
         return [*near_misses(self._live.agent, wanted).values()]
 
-    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+    def keep_result(
+        self,
+        talk: Conversation,
+        result: ConversationResult,
+        *,
+        stopped: bool,
+        replaying: bool,
+    ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
-        there = recorded_result(self.given.folder) if self._untouched or replaying else None
+        there = (
+            recorded_result(self.given.folder) if self._untouched or replaying else None
+        )
         if there is not None:  # what is recorded is not repeated: it gets what it lacks
             scored = {row.id: row for row in there.scenarios if row.scored}
             rows = tuple(scored.get(row.id, row) for row in result.scenarios)
             notices = (*there.notices, *result.notices)
-            result = replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+            result = replace(
+                there,
+                scenarios=rows,
+                notices=notices,
+                ended=result.ended,
+                gone=result.gone,
+            )
         write_results(self.given.folder / _recording.RESULTS, result)
         if not stopped and talk.gone is None:
-            shutil.rmtree(self.given.folder / _recording.CHECKPOINTS, ignore_errors=True)
+            shutil.rmtree(
+                self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
+            )
 
 
 def checkpoints_of(folder: Path) -> Checkpoints:
@@ -359,7 +497,11 @@ def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
     recording = None
     try:
         recording = _recording.read_recording(folder / _recording.JOURNAL)
-        stuck = "" if recording is None else _recording.cannot_go_on(recording, checkpoints_of(folder))
+        stuck = (
+            ""
+            if recording is None
+            else _recording.cannot_go_on(recording, checkpoints_of(folder))
+        )
     except _errors.LtmError as error:
         stuck = str(error)
     return recording, stuck
@@ -374,57 +516,112 @@ def write_plan(folder: Path, plan: Plan) -> None:
         if example.definition is not None:
             path = definitions / example.scenario / f"{example.example}.def.json"
             if not Path(os.path.normpath(path)).is_relative_to(definitions):
-                raise _errors.DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
+                raise _errors.DefinitionError(
+                    f"the scenario {example.scenario!r} cannot be the name of a folder"
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _scenario.format_json(written["definition"]).encode())
-    if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
+    if (
+        plan.span is not None and definitions.is_dir()
+    ):  # played again, they have their span by default
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
 
-def hidden_checks(given: ConversationInputs, known: KnownAnswers) -> HiddenChecks | None:
+def hidden_checks(
+    given: ConversationInputs, known: KnownAnswers
+) -> HiddenChecks | None:
     """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
     if option_value(given.config, "ltm_judge_canaries") == "off":
         return None
     from pytest_ltm.judges._hidden_checks import HiddenChecks, share_of_checks
 
-    rng = definition_rng(given.settings.seed.value, given.place.trial, "judge checks", given.place.conversation.folder)
+    rng = definition_rng(
+        given.settings.seed.value,
+        given.place.trial,
+        "judge checks",
+        given.place.conversation.folder,
+    )
     return HiddenChecks(known, rng, share_of_checks(given.conversations))
 
 
 def judge_for(
-    given: ConversationInputs, opened: OpenConversation, known: KnownAnswers, **options: Any
+    given: ConversationInputs,
+    opened: OpenConversation,
+    known: KnownAnswers,
+    **options: Any,
 ) -> JudgeConnection | None:
     """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
     judge = run_judge(given.config)
     if judge is None:
         return None
     return connection_of(
-        judge, given.settings, opened.journal, opened.timings, of=given.place.agent, trial=given.place.trial,
-        tariff=given.costs.judge.tariff, account=given.account, checks=hidden_checks(given, known), **options,
-    )  # fmt: skip
+        judge,
+        given.settings,
+        opened.journal,
+        opened.timings,
+        of=given.place.agent,
+        trial=given.place.trial,
+        tariff=given.costs.judge.tariff,
+        account=given.account,
+        checks=hidden_checks(given, known),
+        **options,
+    )
 
 
-def users_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> UserConnection:
+def users_for(
+    given: ConversationInputs, opened: OpenConversation, **options: Any
+) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
     from pytest_ltm.judges._model_calls import BudgetedCaller
-    from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
+    from pytest_ltm.users._user_connection import (
+        USER_MODEL_NAME,
+        UserConnection,
+        find_user_model,
+    )
 
     settings, place, timings = given.settings, given.place, opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
-        rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
-        result, known = find_user_model(model, base=given.config.rootpath), given.costs.user(name)
-        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=_errors.UserError)
-        account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
-        return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
+        rng = definition_rng(
+            settings.seed.value, place.trial, "user retries", place.agent
+        )
+        result, known = (
+            find_user_model(model, base=given.config.rootpath),
+            given.costs.user(name),
+        )
+        call = call_of(
+            result,
+            settings,
+            timings,
+            rng=rng,
+            note=UserRetry,
+            who=USER_MODEL_NAME,
+            error=_errors.UserError,
+        )
+        account = (
+            None if name == SCRIPTED else given.account
+        )  # a list of messages spends nothing
+        return BudgetedCaller(
+            call,
+            "user",
+            opened.journal,
+            tariff=known.tariff,
+            account=account,
+            refused=known.refused,
+        )
 
     return UserConnection(
         **{
-            "open": opening, "journal": opened.journal, "timings": timings,
-            "seed_of": lambda example: user_seed(settings.seed.value, place.trial, example),
-            "tariff_of": lambda name: given.costs.user(name).tariff, **options,
+            "open": opening,
+            "journal": opened.journal,
+            "timings": timings,
+            "seed_of": lambda example: user_seed(
+                settings.seed.value, place.trial, example
+            ),
+            "tariff_of": lambda name: given.costs.user(name).tariff,
+            **options,
         }
-    )  # fmt: skip
+    )
 
 
 def connection_of(
@@ -442,38 +639,71 @@ def connection_of(
     from pytest_ltm.judges._judge_registry import JUDGE_NAME
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
-    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=_errors.JudgeError)
-    cache = JudgeCache(settings.ltm_dir / "judge-cache") if settings.judge_cache else None
+    call = call_of(
+        judge.judge,
+        settings,
+        timings,
+        rng=rng,
+        note=JudgeRetry,
+        who=JUDGE_NAME,
+        error=_errors.JudgeError,
+    )
+    cache = (
+        JudgeCache(settings.ltm_dir / "judge-cache") if settings.judge_cache else None
+    )
     return JudgeConnection(
-        call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
+        call,
+        configuration=judge.configuration,
+        cache=cache,
+        journal=journal,
+        timings=timings,
+        trial=str(trial),
         **{"votes": settings.judge_votes, **options},
-    )  # fmt: skip
+    )
 
 
 def fatal_exceptions() -> tuple[type[BaseException], ...]:
     """Return what ends the pytest session when it is raised in a call."""
-    # A worker that leaves the session breaks xdist, which waits for it: there `pytest.exit` is a fault like any other.
+    # A worker that leaves the session breaks xdist, which waits for it: there
+    # `pytest.exit` is a fault like any other.
     in_worker = "PYTEST_XDIST_WORKER" in os.environ
-    return (KeyboardInterrupt,) if in_worker else (KeyboardInterrupt, pytest.exit.Exception)
+    return (
+        (KeyboardInterrupt,)
+        if in_worker
+        else (KeyboardInterrupt, pytest.exit.Exception)
+    )
 
 
 def call_of(
-    asked: Any, settings: RunSettings, timings: Timings, *, rng: Random, note: type[JudgeRetry], **named: Any
+    asked: Any,
+    settings: RunSettings,
+    timings: Timings,
+    *,
+    rng: Random,
+    note: type[JudgeRetry],
+    **named: Any,
 ) -> ModelCaller:
     """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
 
-    `rng`: the chance of waits between attempts. `named`: what its faults are called, and what they are.
+    `rng`: the chance of waits between attempts. `named`: what its faults are called,
+    and what they are.
     """
     from pytest_ltm.judges._model_calls import ModelCaller
 
     def retried(failed: Failed) -> None:
         error = redact_secrets(_errors.describe_error(failed.error))
-        timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
+        timings.write(
+            note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error)
+        )
 
     return ModelCaller(
-        asked, timeout=settings.reply_timeout, fatal=fatal_exceptions(), retried=retried,
-        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
-    )  # fmt: skip
+        asked,
+        timeout=settings.reply_timeout,
+        fatal=fatal_exceptions(),
+        retried=retried,
+        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
+        **named,
+    )
 
 
 # --- The judge of a run: found once, before anything runs.
@@ -489,7 +719,9 @@ def judge_of_run(config: pytest.Config) -> str:
         return spec
     from pytest_ltm.judges._judge_registry import find_judge
 
-    config.stash[_JUDGE] = read_option(config, "--ltm-judge", lambda: find_judge(spec, base=config.rootpath))
+    config.stash[_JUDGE] = read_option(
+        config, "--ltm-judge", lambda: find_judge(spec, base=config.rootpath)
+    )
     return spec
 
 

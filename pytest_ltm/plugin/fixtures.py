@@ -45,12 +45,18 @@ class LtmScheduler:
     @property
     def spans(self) -> Mapping[str, int | None]:
         """The memory spans: label -> tokens; None where examples are isolated."""
-        return MappingProxyType({} if self._run is None else dict(self._run.settings.spans))
+        return MappingProxyType(
+            {} if self._run is None else dict(self._run.settings.spans)
+        )
 
     @property
     def planned(self) -> tuple[str, ...]:
         """The conversations of the run, as in node ids: `bot-32k-0`."""
-        return () if self._run is None else tuple(sorted(map(str, self._run.conversations())))
+        return (
+            ()
+            if self._run is None
+            else tuple(sorted(map(str, self._run.conversations())))
+        )
 
     @property
     def in_progress(self) -> tuple[Conversation, ...]:
@@ -77,7 +83,8 @@ def ltm_scheduler(request: pytest.FixtureRequest) -> LtmScheduler:
 @own_fixture
 def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
     """Where the item is played."""
-    # All fixtures below take this one: pytest parametrizes only what is in an item's closure.
+    # All fixtures below take this one: pytest parametrizes only what is in an item's
+    # closure.
     place: ItemPlace | None = getattr(request, "param", None)
     return place
 
@@ -103,7 +110,9 @@ def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> A
 
 
 @own_fixture
-def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Conversation:
+def ltm_conversation(
+    request: pytest.FixtureRequest, _ltm_place: ItemPlace | None
+) -> Conversation:
     """The conversation that this scenario takes part in: its plan and its transcript so far."""
     return lane_of(request).conversation
 

@@ -1,6 +1,7 @@
 """The hooks that pytest-ltm calls. Implement them with `@pytest.hookimpl(optionalhook=True)`.
 
-Without `optionalhook` pytest refuses to start where this plugin is absent or switched off.
+Without `optionalhook` pytest refuses to start where this plugin is absent or switched
+off.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     """Register data sets: call `register` with each `pytest_ltm.datasets.Dataset`, whose name `--ltm-suite` then takes.
 
-    Called when pytest loads plugins, in every session: import nothing heavy. Options must be known before conftest
-    files are read, so this is for plugins, not for a conftest.
+    Called when pytest loads plugins, in every session: import nothing heavy. Options
+    must be known before conftest files are read, so this is for plugins, not for a
+    conftest.
     """
 
 
@@ -33,19 +35,23 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
 def pytest_ltm_make_agent(config: pytest.Config, spec: str) -> object | None:
     """Return the agent for a spec of `--ltm-agent`, or None if it is not yours.
 
-    Called once for each spec in every process, before anything runs. The first result that is not None counts.
+    Called once for each spec in every process, before anything runs. The first result
+    that is not None counts.
 
     Args:
         config: The session's configuration.
         spec: The spec without its label.
 
     Returns:
-        Anything a dotted path may name: a class or a factory without arguments (called once for each conversation),
-        an instance with `reply(message) -> str`, or a function `str -> str`; also async.
+        Anything a dotted path may name: a class or a factory without arguments (called
+        once for each conversation), an instance with `reply(message) -> str`, or a
+        function `str -> str`; also async.
     """
 
 
-def pytest_ltm_time_jumped(config: pytest.Config, spec: str, agent: object, before: datetime, now: datetime) -> None:
+def pytest_ltm_time_jumped(
+    config: pytest.Config, spec: str, agent: object, before: datetime, now: datetime
+) -> None:
     """The conversation's time has jumped; called before the next message is sent, with `--ltm-time=signal` only.
 
     For agents that keep time outside this process: set their clocks here.
@@ -75,11 +81,13 @@ def pytest_ltm_make_filler(
     """
 
 
-def pytest_ltm_exchange(config: pytest.Config, conversation: str, exchange: Exchange) -> None:
+def pytest_ltm_exchange(
+    config: pytest.Config, conversation: str, exchange: Exchange
+) -> None:
     """An exchange has been written to the journal: any message and its reply, also filler that was only told.
 
-    For exporters and monitors. Called under pytest-xdist in the worker that plays the conversation; a resumed run does
-    not call it for recorded exchanges.
+    For exporters and monitors. Called under pytest-xdist in the worker that plays the
+    conversation; a resumed run does not call it for recorded exchanges.
 
     Args:
         config: The session's configuration.
@@ -88,7 +96,9 @@ def pytest_ltm_exchange(config: pytest.Config, conversation: str, exchange: Exch
     """
 
 
-def pytest_ltm_verdict(config: pytest.Config, nodeid: str, verdict: Score | Unscored) -> None:
+def pytest_ltm_verdict(
+    config: pytest.Config, nodeid: str, verdict: Score | Unscored
+) -> None:
     """An example has a verdict; called before pytest reports the item, under pytest-xdist in the worker.
 
     Examples that ended in an error, were skipped or were not reached have none.

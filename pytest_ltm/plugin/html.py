@@ -23,7 +23,12 @@ from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting.failure import shown_state
 from pytest_ltm.reporting.html.charts import score_by_span
-from pytest_ltm.reporting.html.headline import agent_sentences, gate_answers, leading_metric_answers, trust_line
+from pytest_ltm.reporting.html.headline import (
+    agent_sentences,
+    gate_answers,
+    leading_metric_answers,
+    trust_line,
+)
 from pytest_ltm.reporting.html.page import read_assets, template_environment
 from pytest_ltm.reporting.html.report_data import report_material
 from pytest_ltm.reporting.html.score_tables import breaking_points
@@ -39,7 +44,9 @@ _CHARTS = re.compile(
 )
 
 
-def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, report: str = "") -> str:
+def embedded_summary(
+    run: RunResult, gate: Mapping[str, Any] | None = None, report: str = ""
+) -> str:
     """Return what stands above pytest-html's rows: the first screen of our own page, totals, and where agents break.
 
     Args:
@@ -47,7 +54,8 @@ def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, repo
         gate: Gate and comparison as `summary.json` has them.
         report: The address of our own page, if there is one.
     """
-    # The script unpacks a fragment when it is opened: what it unpacks was escaped before it was packed.
+    # The script unpacks a fragment when it is opened: what it unpacks was escaped
+    # before it was packed.
     head = f"<style>\n{read_assets(('embedded.css',))}</style><script>\n{read_assets(('embedded.js',))}</script>"
     if not run.conversations:
         return head
@@ -63,8 +71,14 @@ def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, repo
         report=report,
     )
     # The rules of our own page for the charts alone, in its colours on a light ground.
-    colours, _, rules = read_assets(("page.css", "tables.css", "breaks.css")).removeprefix(":root {").partition("}")
-    style = "\n".join([".ltm-charts {", colours, *filter(_CHARTS.match, rules.splitlines()), "}"])
+    colours, _, rules = (
+        read_assets(("page.css", "tables.css", "breaks.css"))
+        .removeprefix(":root {")
+        .partition("}")
+    )
+    style = "\n".join(
+        [".ltm-charts {", colours, *filter(_CHARTS.match, rules.splitlines()), "}"]
+    )
     return f"{head}<style>{style}</style>{text}"
 
 
@@ -74,25 +88,38 @@ def packed_element(title: str, fragment: str) -> str:
     return f'<details class="ltm" data-z="{data}"><summary>{escape(title)}</summary><div></div></details>'
 
 
-def example_transcript(result: ScenarioResult, own: Sequence[Exchange], expected: str = "") -> str:
+def example_transcript(
+    result: ScenarioResult, own: Sequence[Exchange], expected: str = ""
+) -> str:
     """Return the verdict, and the example's own exchanges with the distance between them."""
     asked = {question.number for question in result.questions}
-    score = verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored
+    score = (
+        verdict_text(result, "none")
+        + f" (passes at {result.threshold:.2f})" * result.scored
+    )
     facts = {
         "score": score,
         "why": result.reason,
-        "checks": "; ".join(f"{shown_state(check)}: {check.label}" for check in result.checks),
+        "checks": "; ".join(
+            f"{shown_state(check)}: {check.label}" for check in result.checks
+        ),
         "decided by": result.evidence,
         "expected": expected,
         "rule": result.rule,
         "answer given": result.questions[-1].answer if result.questions else "",
     }
-    rows = "".join(f"<dt>{name}</dt><dd>{_html_text(value)}</dd>" for name, value in facts.items() if value)
+    rows = "".join(
+        f"<dt>{name}</dt><dd>{_html_text(value)}</dd>"
+        for name, value in facts.items()
+        if value
+    )
     parts = [f'<dl class="ltm-verdict">{rows}</dl>']
     before: Exchange | None = None
     for exchange in own:
         if before is not None:
-            apart = format_distance(needle_gap(before, exchange), exchange.now - before.now)
+            apart = format_distance(
+                needle_gap(before, exchange), exchange.now - before.now
+            )
             parts.append(f'<p class="ltm-gap">… {escape(apart)} later …</p>')
         kind = "ltm-talk asked" if exchange.number in asked else "ltm-talk"
         parts.append(
@@ -126,19 +153,29 @@ class HtmlRows:
     """Adds the transcript to the report of each item, in the process that played it."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach the transcript to the report of the item's outcome."""
         report = yield
         body = item.stash.get(LANE, None)
         outcome = report.when == "call" or not report.passed
-        if outcome and body is not None and body.result is not None and body.lane is not None:
+        if (
+            outcome
+            and body is not None
+            and body.result is not None
+            and body.lane is not None
+        ):
             from pytest_html import extras
 
             lane = body.lane
-            expected = lane.example.definition.expected if lane.example.definition else None
+            expected = (
+                lane.example.definition.expected if lane.example.definition else None
+            )
             shown = "" if expected is None else json.dumps(expected, ensure_ascii=False)
             fragment = packed_element(
-                f"transcript ({len(lane.own)} exchanges)", example_transcript(body.result, lane.own, shown)
+                f"transcript ({len(lane.own)} exchanges)",
+                example_transcript(body.result, lane.own, shown),
             )
             vars(report).setdefault("extras", []).append(extras.html(fragment))
         return report
@@ -153,7 +190,11 @@ class HtmlReport:
         self._own = ""
         if own is not None:
             try:
-                self._own = quote(Path(os.path.relpath(own.absolute(), page.absolute().parent)).as_posix())
+                self._own = quote(
+                    Path(
+                        os.path.relpath(own.absolute(), page.absolute().parent)
+                    ).as_posix()
+                )
             except ValueError:  # on another drive
                 self._own = own.absolute().as_uri()
 
@@ -161,15 +202,25 @@ class HtmlReport:
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Add our columns."""
         for place, (head, name) in enumerate(COLUMNS.items(), start=_PLACE):
-            cells.insert(place, f'<th class="sortable" data-column-type="{name}">{head}</th>')
+            cells.insert(
+                place, f'<th class="sortable" data-column-type="{name}">{head}</th>'
+            )
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_row(self, report: pytest.TestReport, cells: list[str]) -> None:
+    def pytest_html_results_table_row(
+        self, report: pytest.TestReport, cells: list[str]
+    ) -> None:
         """Fill our columns from the item's properties."""
         fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
             value = fields.get(name)
-            number = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else ""
+            number = (
+                f"{value:.4g}"
+                if isinstance(value, float)
+                else f"{value:,}"
+                if isinstance(value, int)
+                else ""
+            )
             text = number or escape(str("" if value is None else value))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'

@@ -21,7 +21,14 @@ from pytest_ltm._storage.errors import LtmInternalError, ScenarioError, Unmeasur
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.item_context import ItemContext
 from pytest_ltm.plugin.items import LtmItem, fixture_names
-from pytest_ltm.plugin.state import LANE, REPORTED, RUN, mark_in_body, mark_unreached, not_reached
+from pytest_ltm.plugin.state import (
+    LANE,
+    REPORTED,
+    RUN,
+    mark_in_body,
+    mark_unreached,
+    not_reached,
+)
 
 T = TypeVar("T")
 
@@ -137,18 +144,31 @@ class ItemBody(GreenBody):
                 return super().begin()
         if setup.failed:
             crash = getattr(setup.longrepr, "reprcrash", None)
-            missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
-            self.error = SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
+            missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[
+                0
+            ]  # "fixture 'x' not found"
+            self.error = SetupFailed(
+                crash.message if crash is not None else missing or str(setup.longrepr)
+            )
         else:
-            said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
-            self.error = pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))
+            said = (
+                setup.longrepr[2]
+                if isinstance(setup.longrepr, tuple)
+                else getattr(setup, "wasxfail", "")
+            )
+            self.error = pytest.skip.Exception(
+                said.removeprefix("Skipped: ").removeprefix("reason: ")
+            )
         return None
 
     def play(self) -> object:
         """Run the test function, or whatever the item runs; ScenarioError for a coroutine that nobody awaits."""
         try:
             return self._runtest()
-        except (pytest.fail.Exception, pytest.skip.Exception) as ended:  # the second before pytest 8.4
+        except (
+            pytest.fail.Exception,
+            pytest.skip.Exception,
+        ) as ended:  # the second before pytest 8.4
             if not str(ended.msg).startswith("async def function"):
                 raise
             name = getattr(self.item, "originalname", None) or self.item.name
@@ -239,36 +259,54 @@ class ItemBody(GreenBody):
         self._around.leave()
         self._stretch.warnings.close()
 
-    def _reports(self, ending: Ending, result: ScenarioResult) -> list[pytest.TestReport]:
+    def _reports(
+        self, ending: Ending, result: ScenarioResult
+    ) -> list[pytest.TestReport]:
         if self._setup is not None and not self._setup.passed:
             return [self._setup]
         if self._stretch is not None:
             self._stretch.add_sections()
         if self.conditions.withheld and self._unready is None:
             return [self._skipped(self.conditions.withheld)]
-        withheld = ending.unplayable or (ending.unreached and not_reached(ending.unreached))
+        withheld = ending.unplayable or (
+            ending.unreached and not_reached(ending.unreached)
+        )
         if withheld is not None:
             report = self._skipped(withheld)
-            return [report if ending.unplayable else mark_unreached(report, self.agents_traceback)]
+            return [
+                report
+                if ending.unplayable
+                else mark_unreached(report, self.agents_traceback)
+            ]
         if ending.error is not None and not isinstance(ending.error, SKIPS):
-            failed = internals.failed_setup(self.item, ending.error, begun=self.is_begun)
+            failed = internals.failed_setup(
+                self.item, ending.error, begun=self.is_begun
+            )
             return [failed if self._unready else mark_in_body(failed)]
         if self._setup is None:
-            raise LtmInternalError(f"{self.item.nodeid} has a verdict but was never set up")
+            raise LtmInternalError(
+                f"{self.item.nodeid} has a verdict but was never set up"
+            )
         return [self._setup, self._call(ending, result)]
 
     def _skipped(self, why: str) -> pytest.TestReport:
         return internals.failed_setup(
-            self.item, pytest.skip.Exception(why, _use_item_location=True), begun=self.is_begun
+            self.item,
+            pytest.skip.Exception(why, _use_item_location=True),
+            begun=self.is_begun,
         )
 
     def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
         error = ending.error
         # The gate decides, not the score; an expected failure stays one.
-        gated = self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
+        gated = self.item.config.stash[RUN].gated and not any(
+            self.item.iter_markers("xfail")
+        )
         if error is None and not isinstance(ending.verdict, Score):
             kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
-            error = pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
+            error = pytest.skip.Exception(
+                f"{kind}: {result.reason}", _use_item_location=True
+            )
         elif error is None and result.outcome != "passed" and not gated:
             error = self.assertion or BelowThreshold(self.failure_text, pytrace=False)
 
@@ -287,7 +325,9 @@ class ItemBody(GreenBody):
             self.item.runtest = self._runtest  # type: ignore[method-assign]
             vars(self.item).pop("repr_failure", None)
         report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
-        if result.outcome == "failed" and report.passed:  # travels to xdist's controller with the report
+        if (
+            result.outcome == "failed" and report.passed
+        ):  # travels to xdist's controller with the report
             vars(report)["ltm_scored"] = result.score
             report.sections.append(("score below the threshold", self.failure_text))
         return report
@@ -303,7 +343,8 @@ class ItemBody(GreenBody):
         self._part = self._green = self._hub = self._stretch = self._setup = None
         self.lane = self.result = self.error = self.assertion = None
         self.sheet, self.failure_text = Sheet(), ""
-        # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with them everything; ours never is.
+        # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with
+        # them everything; ours never is.
         self.item.__dict__.pop("_rerun_condition_excinfos", None)
 
     def _teardown(self) -> pytest.TestReport:
@@ -311,7 +352,9 @@ class ItemBody(GreenBody):
         if self._stretch is None:
             return internals.empty_teardown(self.item)
         with self._stretch.fixtures():
-            report = internals.run_phase(self.item, "teardown", nextitem=self.conditions.next_up(self.item))
+            report = internals.run_phase(
+                self.item, "teardown", nextitem=self.conditions.next_up(self.item)
+            )
         internals.dispose_fixtures(self.item)
         self._patches(begin=False)
         return report

@@ -86,11 +86,18 @@ class Marks(NamedTuple):
 
 KEYWORDS = Marks._fields
 KINDS: dict[str, tuple[type, ...]] = {
-    "examples": (int,), "span": (int, str), "skills": (str, list, tuple), "threshold": (int, float),
+    "examples": (int,),
+    "span": (int, str),
+    "skills": (str, list, tuple),
+    "threshold": (int, float),
     "floor": (int, float),
-    "pass_k": (int,), "incompatible": (list, tuple), "requires": (list, tuple), "version": (str, int),
-    "reset": (str,), "languages": (list, tuple),
-}  # fmt: skip
+    "pass_k": (int,),
+    "incompatible": (list, tuple),
+    "requires": (list, tuple),
+    "version": (str, int),
+    "reset": (str,),
+    "languages": (list, tuple),
+}
 MARKER = (
     f"ltm({', '.join(f'{name}=' for name in KEYWORDS)}): a long-term memory scenario: how its examples are "
     "generated, how many, its own span, the skills it needs, the score that passes, what it must not overlap with, "
@@ -105,15 +112,27 @@ def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
     fields: dict[str, Any] = {}
     for mark in node.iter_markers(HANDLE):
         if mark.args:
-            raise _marker_error(node, None, f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
+            raise _marker_error(
+                node,
+                None,
+                f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}",
+            )
         for name, value in mark.kwargs.items():
             if name not in KEYWORDS:
                 near = did_you_mean(name, KEYWORDS)
                 known = f"It has: {', '.join(KEYWORDS)}."
-                raise _marker_error(node, name, f"@pytest.mark.ltm has no keyword {name!r}.{near} {known}")
+                raise _marker_error(
+                    node,
+                    name,
+                    f"@pytest.mark.ltm has no keyword {name!r}.{near} {known}",
+                )
             expected = _expected_value(name, value)
             if expected:
-                raise _marker_error(node, name, f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
+                raise _marker_error(
+                    node,
+                    name,
+                    f"@pytest.mark.ltm({name}={value!r}): expected {expected}",
+                )
             fields.setdefault(name, str(value) if name == "version" else value)
     return Marks(**fields)
 
@@ -146,11 +165,23 @@ def _marker_error(
     code: Any = getattr(getattr(node, "obj", None), "__code__", None)
     with suppress(OSError, SyntaxError, ValueError, AttributeError):
         first = code.co_firstlineno  # that of its decorators
-        tree: list[Any] = list(ast.walk(ast.parse(node.path.read_text(encoding="utf-8"))))
-        calls = [one for one in tree if isinstance(one, ast.Call) and getattr(one.func, "attr", "") == HANDLE]
-        items: list[Any] = [one for call in calls for one in (call.keywords if keyword else call.args)]
+        tree: list[Any] = list(
+            ast.walk(ast.parse(node.path.read_text(encoding="utf-8")))
+        )
+        calls = [
+            one
+            for one in tree
+            if isinstance(one, ast.Call) and getattr(one.func, "attr", "") == HANDLE
+        ]
+        items: list[Any] = [
+            one for call in calls for one in (call.keywords if keyword else call.args)
+        ]
         lines = [one.lineno for one in items if not keyword or one.arg == keyword]
-        functions = [one.lineno for one in tree if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        functions = [
+            one.lineno
+            for one in tree
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ]
         own = min((line for line in functions if line >= first), default=first)
         where = f"{os.path.relpath(node.path)}:{max((line for line in lines if line <= own), default=own)}"
     return pytest.Collector.CollectError(f"{where}: {text}")
@@ -179,7 +210,9 @@ class LtmItem(NamedTuple):
         return f"{self.scenario}/{self.place.example}"
 
 
-def items_by_conversation(known: Iterable[LtmItem]) -> dict[ConversationName, list[LtmItem]]:
+def items_by_conversation(
+    known: Iterable[LtmItem],
+) -> dict[ConversationName, list[LtmItem]]:
     """Return the items of each conversation, in their order."""
     groups: dict[ConversationName, list[LtmItem]] = {}
     for one in known:
@@ -205,7 +238,9 @@ def is_built_in(item: pytest.Item) -> bool:
 def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
     """Return whether the `ltm` of this item is the plugin's fixture, not one of the project's own."""
     info = getattr(item, "_fixtureinfo", None)
-    definitions: Sequence[Any] = () if info is None else info.name2fixturedefs.get(HANDLE, ())
+    definitions: Sequence[Any] = (
+        () if info is None else info.name2fixturedefs.get(HANDLE, ())
+    )
     return bool(definitions) and is_ours(definitions[-1])
 
 
@@ -235,10 +270,14 @@ def _lacks_handle(item: pytest.Item) -> bool:
     if RUN not in item.config.stash:
         return False
     try:
-        parameters = inspect.signature(getattr(item, "function", None) or object, follow_wrapped=False).parameters
+        parameters = inspect.signature(
+            getattr(item, "function", None) or object, follow_wrapped=False
+        ).parameters
     except (TypeError, ValueError):
         return False
-    return HANDLE in parameters and parameters[HANDLE].default is inspect.Parameter.empty
+    return (
+        HANDLE in parameters and parameters[HANDLE].default is inspect.Parameter.empty
+    )
 
 
 def _why_left_out(item: pytest.Item) -> str | None:
@@ -254,7 +293,10 @@ def _why_left_out(item: pytest.Item) -> str | None:
     if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
         return None
     known = info.name2fixturedefs.items()
-    theirs = next((name for name, one in known if name.startswith("ltm_") and is_ours(one[-1])), "")
+    theirs = next(
+        (name for name, one in known if name.startswith("ltm_") and is_ours(one[-1])),
+        "",
+    )
     if not theirs and all(mark.name != HANDLE for mark in item.own_markers):
         return None
     what = f"uses {theirs!r}" if theirs else "is marked with @pytest.mark.ltm"
@@ -265,21 +307,30 @@ def _why_left_out(item: pytest.Item) -> str | None:
 def fixture_names(item: pytest.Item) -> set[str]:
     """Return the names of all fixtures that an item uses, through others, too.
 
-    What installed plugins bring to every test unasked, as pytest-django does, is not among them.
+    What installed plugins bring to every test unasked, as pytest-django does, is not
+    among them.
     """
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None:
         return set()
     asked = set(info.argnames)
-    asked.update(name for mark in item.iter_markers("usefixtures") for name in mark.args)
+    asked.update(
+        name for mark in item.iter_markers("usefixtures") for name in mark.args
+    )
     plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
-    installed = {_top_package(plugin.__name__) for plugin in plugins if isinstance(plugin, types.ModuleType)}
+    installed = {
+        _top_package(plugin.__name__)
+        for plugin in plugins
+        if isinstance(plugin, types.ModuleType)
+    }
     texts: set[str] = set()
     names = list(info.initialnames)
     while names:
         name = names.pop()
         definitions = info.name2fixturedefs.get(name, ())
-        unasked = name not in asked and any(_top_package(one.func.__module__) in installed for one in definitions)
+        unasked = name not in asked and any(
+            _top_package(one.func.__module__) in installed for one in definitions
+        )
         if name not in texts and not unasked:
             texts.add(name)
             needed = {more for one in definitions for more in one.argnames}
@@ -295,4 +346,9 @@ def _top_package(module: str) -> str:
 def definitions_of(item: pytest.Item, name: str) -> Sequence[Any]:
     """Return the fixture definitions that a name would have in this item, the nearest last."""
     manager: Any = item.session._fixturemanager
-    return manager.getfixturedefs(name, item if pytest.version_tuple >= (8, 1) else item.nodeid) or ()
+    return (
+        manager.getfixturedefs(
+            name, item if pytest.version_tuple >= (8, 1) else item.nodeid
+        )
+        or ()
+    )

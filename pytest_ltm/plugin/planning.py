@@ -13,7 +13,12 @@ import pytest
 
 from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._model.filler import Filler
-from pytest_ltm._model.plan import Plan, PlannedExample, compared_definition, definition_rng
+from pytest_ltm._model.plan import (
+    Plan,
+    PlannedExample,
+    compared_definition,
+    definition_rng,
+)
 from pytest_ltm._model.scenario import LAST, Definition
 from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._model.transcript import Count
@@ -30,7 +35,8 @@ from pytest_ltm.plugin.items import PARAMETERS, ItemPlace, LtmItem, fixture_name
 from pytest_ltm.plugin.options import span_of
 from pytest_ltm.plugin.settings import RunSettings
 
-# The message that begins every conversation but isolated ones, unless the suite has another.
+# The message that begins every conversation but isolated ones, unless the suite has
+# another.
 OPENING = (
     "Hello! This is going to be a long conversation about many different things, and I will jump from one to "
     "another. Please keep everything that I tell you in mind, because later I will ask you about it. When I only "
@@ -38,14 +44,23 @@ OPENING = (
 )
 
 
-def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, counter: TokenCounter) -> Filler:
+def filler_for(
+    config: pytest.Config,
+    settings: RunSettings,
+    place: ItemPlace,
+    counter: TokenCounter,
+) -> Filler:
     """Return the filler of a conversation: the hook's, or the one that the spec names."""
     rng = definition_rng(settings.seed.value, place.trial, "filler", "")
     made: Filler | None = config.hook.pytest_ltm_make_filler(
         config=config, spec=settings.filler, rng=rng, counter=counter
     )
     language = parse_languages({"language": settings.language(place.agent)}).told
-    return filler_from_spec(settings.filler, rng, counter, language) if made is None else made
+    return (
+        filler_from_spec(settings.filler, rng, counter, language)
+        if made is None
+        else made
+    )
 
 
 class Planned(NamedTuple):
@@ -62,7 +77,9 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     """Return the plan that the items of a conversation make."""
     place = known[0].place
     talked = parse_languages({"language": settings.language(place.agent)})
-    filler = filler_for(known[0].item.config, settings, place, token_counter(settings.tokenizer))
+    filler = filler_for(
+        known[0].item.config, settings, place, token_counter(settings.tokenizer)
+    )
     span = settings.spans[place.span]
     told_conversation = told_in(settings, place)
     unready: dict[str, Exception] = {}
@@ -71,11 +88,17 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     for one in known:
         definition = None
         try:
-            definition = _example_definition(one, settings) if settings.rescored is None else None
+            definition = (
+                _example_definition(one, settings)
+                if settings.rescored is None
+                else None
+            )
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             unready[one.key] = error
         together = told_conversation is not None
-        examples.append(_planned_example(one, definition, patching, talked.told, together=together))
+        examples.append(
+            _planned_example(one, definition, patching, talked.told, together=together)
+        )
     judge = run_judge(known[0].item.config)
     opening = "" if span is None else settings.opening
     if told_conversation is not None:
@@ -83,18 +106,29 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     elif opening is None:
         opening = talked.told.message(OPENING)
     plan = Plan(
-        examples=tuple(examples), seed=settings.seed.recorded, trial=place.trial, span=span,
-        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring,
+        examples=tuple(examples),
+        seed=settings.seed.recorded,
+        trial=place.trial,
+        span=span,
+        tokenizer=settings.tokenizer,
+        filler=filler.configuration(),
+        scoring=settings.scoring,
         judge=NO_JUDGE if judge is None else judge.plan_entry,
-        judge_votes=1 if judge is None else settings.judge_votes, time=settings.time, opening=opening,
+        judge_votes=1 if judge is None else settings.judge_votes,
+        time=settings.time,
+        opening=opening,
         history=None if told_conversation is None else told_conversation.described,
-        count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
+        count=_reply_count_mode(settings, place.agent),
+        sessions=settings.sessions,
+        reading=settings.reading,
         questions=settings.questions,
-    )  # fmt: skip
+    )
     return Planned(plan, filler, unready)
 
 
-def regenerate_definitions(known: Iterable[LtmItem], settings: RunSettings) -> dict[str, object]:
+def regenerate_definitions(
+    known: Iterable[LtmItem], settings: RunSettings
+) -> dict[str, object]:
     """Return by example the definition that its generator or file makes now, as JSON values, or why it makes none."""
     made: dict[str, object] = {}
     for one in known:
@@ -110,7 +144,9 @@ def _reply_count_mode(settings: RunSettings, label: str) -> Count:
     """Return how much of an agent's replies counts: what was published is repeated as it was."""
     if settings.count is not None:
         return settings.count
-    if settings.scoring != "current" or (settings.definitions is not None and settings.definitions.is_published):
+    if settings.scoring != "current" or (
+        settings.definitions is not None and settings.definitions.is_published
+    ):
         return "all"
     spec = next((agent.spec for agent in settings.agents if agent.label == label), "")
     if not spec.startswith(REPLAY):
@@ -121,37 +157,62 @@ def _reply_count_mode(settings: RunSettings, label: str) -> Count:
 
 
 def _planned_example(
-    known: LtmItem, definition: Definition | None, patching: AbstractSet[str], language: Language, *, together: bool
+    known: LtmItem,
+    definition: Definition | None,
+    patching: AbstractSet[str],
+    language: Language,
+    *,
+    together: bool,
 ) -> PlannedExample:
     marks = known.marks
     # What one patches the other would see, and the first to end would undo it for both.
     rivals = patching - {known.scenario} if known.scenario in patching else set()
-    own_span = None if marks.span is None else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
+    own_span = (
+        None
+        if marks.span is None
+        else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
+    )
     return PlannedExample(
-        scenario=known.scenario, example=known.place.example, definition=definition, version=version_of(known),
-        span=own_span, skills=marks.skill_letters, threshold=marks.threshold,
-        incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])), requires=tuple(marks.requires),
-        reset=language.message(marks.reset), together=together,
-    )  # fmt: skip
+        scenario=known.scenario,
+        example=known.place.example,
+        definition=definition,
+        version=version_of(known),
+        span=own_span,
+        skills=marks.skill_letters,
+        threshold=marks.threshold,
+        incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])),
+        requires=tuple(marks.requires),
+        reset=language.message(marks.reset),
+        together=together,
+    )
 
 
 def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | None:
     folder, scenario, place = settings.definitions, known.scenario, known.place
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
-    if folder is not None and scenario in folder.examples:  # a file that is given is played, or refused
+    if (
+        folder is not None and scenario in folder.examples
+    ):  # a file that is given is played, or refused
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:
         return None
-    # What a definition is generated from; published rules of scoring go with the published
-    # last waits.
+    # What a definition is generated from; published rules of scoring go with the
+    # published last waits.
     language = settings.language(place.agent)
     module = known.item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)
     said = {} if language == ENGLISH.code else {"language": language}
-    published = {"last_wait": LAST} if given is not None and settings.scoring != "current" else {}
+    published = (
+        {"last_wait": LAST}
+        if given is not None and settings.scoring != "current"
+        else {}
+    )
     parameters = {**published, **said, **(given or {})}
-    generate, rng = known.marks.generate, definition_rng(settings.seed.value, place.trial, scenario, place.example)
+    generate, rng = (
+        known.marks.generate,
+        definition_rng(settings.seed.value, place.trial, scenario, place.example),
+    )
     made = generate(rng, parameters)
     if not isinstance(made, Definition):
         raise LtmError(
@@ -160,7 +221,8 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
     return made
 
 
-# --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of the agent.
+# --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of
+# the agent.
 
 
 def check_installed(mode: str) -> None:
@@ -171,17 +233,22 @@ def check_installed(mode: str) -> None:
         )
 
 
-def clock_for(mode: str, jumped: Callable[[datetime, datetime], object], start: datetime) -> Clock:
+def clock_for(
+    mode: str, jumped: Callable[[datetime, datetime], object], start: datetime
+) -> Clock:
     """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
     if mode == "sleep":
         return WallClock(sleep=sleep_here)
     return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
 
 
-def around_agent(mode: str, clock: Clock, output: AbstractContextManager[object]) -> AbstractContextManager[object]:
+def around_agent(
+    mode: str, clock: Clock, output: AbstractContextManager[object]
+) -> AbstractContextManager[object]:
     """Return what surrounds a call of the agent: in the mode `jump` the process's clock shows the conversation's time.
 
-    Only there: elsewhere durations, time limits and other people's code keep the real clock. `output`: what else does.
+    Only there: elsewhere durations, time limits and other people's code keep the real
+    clock. `output`: what else does.
     """
     if mode != "jump":
         return output
@@ -189,7 +256,8 @@ def around_agent(mode: str, clock: Clock, output: AbstractContextManager[object]
 
     @contextmanager
     def moved_clock() -> Iterator[None]:
-        # The output is outermost: its time limits and captures are set by the real clock.
+        # The output is outermost: its time limits and captures are set by the real
+        # clock.
         with output, time_machine.travel(clock.now, tick=True):
             yield
 

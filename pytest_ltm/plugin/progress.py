@@ -26,8 +26,9 @@ ERASE = "\x1b[J"
 class Board:
     """A block of lines below the cursor.
 
-    pytest's writer stays where pytest believes it to be, also in the middle of a line of dots: the block is drawn
-    below and the cursor put back, and the first thing that anybody writes takes the block away.
+    pytest's writer stays where pytest believes it to be, also in the middle of a line
+    of dots: the block is drawn below and the cursor put back, and the first thing that
+    anybody writes takes the block away.
     """
 
     def __init__(self, writer: Any) -> None:
@@ -48,7 +49,10 @@ class Board:
         column = min(self._writer.width_of_current_line, self.width)
         erase = ERASE if self._shown else ""
         block = fit_for(self._file, "".join(f"\n{line}" for line in lines))
-        self._file.write(f"{erase}{block}\x1b[{len(lines)}A\r" + (f"\x1b[{column}C" if column else ""))
+        self._file.write(
+            f"{erase}{block}\x1b[{len(lines)}A\r"
+            + (f"\x1b[{column}C" if column else "")
+        )
         self._file.flush()
         self._shown = True
 
@@ -85,8 +89,8 @@ ROOM = 4
 class Progress:
     """Shows how far the conversations are, those of other processes, too.
 
-    Writes past pytest's capture: the terminal writer keeps the real screen. In an xdist worker the state goes to the
-    controller.
+    Writes past pytest's capture: the terminal writer keeps the real screen. In an xdist
+    worker the state goes to the controller.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -104,7 +108,11 @@ class Progress:
         if self._worker:
             return bool(self._worker.get("ltm_live"))
         writer = self._writer
-        return writer is not None and bool(writer.hasmarkup) and self._config.get_verbosity() >= 0
+        return (
+            writer is not None
+            and bool(writer.hasmarkup)
+            and self._config.get_verbosity() >= 0
+        )
 
     @property
     def _writer(self) -> Any:
@@ -113,35 +121,53 @@ class Progress:
 
     def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation of this process has moved on."""
-        captured = getattr(self._config.option, "capture", "no") != "no"  # there is no such option under -p no:capture
-        shown = not self._worker and not captured  # whatever is printed would run into lines
+        captured = (
+            getattr(self._config.option, "capture", "no") != "no"
+        )  # there is no such option under -p no:capture
+        shown = (
+            not self._worker and not captured
+        )  # whatever is printed would run into lines
         if shown and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
                 place = played.given.place
                 where = place.span if own_thread() is None else str(place.conversation)
                 writer.line()
-                writer.write(live_line(exchange, exchange.by, exchange.start, where) + "\n")
+                writer.write(
+                    live_line(exchange, exchange.by, exchange.start, where) + "\n"
+                )
         elif stopwatch_seconds() - self._last > INTERVAL:
             self._last = stopwatch_seconds()
             if self.is_live:
                 name = str(played.given.place.conversation)
-                scores = [result.score for result in played.results.values() if result.score is not None]
+                scores = [
+                    result.score
+                    for result in played.results.values()
+                    if result.score is not None
+                ]
                 lanes, place = played.conversation.lanes, played.given.place
                 known = [body.known for body in played.bodies.values()]
                 state = {
                     "agent": place.agent,
                     "span_label": place.span,
-                    "trial": "" if place.conversation.trial == "0" else place.conversation.trial,
+                    "trial": ""
+                    if place.conversation.trial == "0"
+                    else place.conversation.trial,
                     "tokens": played.conversation.channel.transcript.position,
-                    "target_tokens": expected_tokens(known, {place.span: played.span}) if played.span else 0,
-                    "in_progress": sum(lane.start is not None and not lane.ended for lane in lanes),
+                    "target_tokens": expected_tokens(known, {place.span: played.span})
+                    if played.span
+                    else 0,
+                    "in_progress": sum(
+                        lane.start is not None and not lane.ended for lane in lanes
+                    ),
                     "done": len(played.results),
                     "total": len(lanes),
                     "score_sum": sum(scores),
                     "scored": len(scores),
                 }
                 if self._worker:
-                    worker_interactor(self._config).sendevent("ltm", kind="progress", unit=name, state=state)
+                    worker_interactor(self._config).sendevent(
+                        "ltm", kind="progress", unit=name, state=state
+                    )
                 else:
                     # Played alone, its line takes the place of the one before.
                     if own_thread() is None:
@@ -165,9 +191,17 @@ class Progress:
             return
         board = self._board = self._board or Board(self._writer)
         most = max(shutil.get_terminal_size().lines - ROOM, 1)
-        lines = [progress_line(**state, width=board.width) for _, state in sorted(self._states.items())]
+        lines = [
+            progress_line(**state, width=board.width)
+            for _, state in sorted(self._states.items())
+        ]
         further = max(len(lines) - most, 0) + self._left
-        board.draw([*lines[:most], *[f"and {pluralize(further, 'further conversation')}"] * bool(further)])
+        board.draw(
+            [
+                *lines[:most],
+                *[f"and {pluralize(further, 'further conversation')}"] * bool(further),
+            ]
+        )
 
     def announce(self, text: str) -> None:
         """Show what goes on before the first conversation; workers keep it to themselves."""

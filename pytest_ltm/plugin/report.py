@@ -26,10 +26,21 @@ from pytest_ltm._journal.result import (
     misjudged_checks,
     why_unmeasured,
 )
-from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
+from pytest_ltm._journal.run_file import (
+    SUMMARY,
+    conversations_in,
+    cut_short,
+    newest_first,
+)
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
-from pytest_ltm._results.run_loading import ResultsInFolder, prechecks_in, read_run, results_in, suite_of
+from pytest_ltm._results.run_loading import (
+    ResultsInFolder,
+    prechecks_in,
+    read_run,
+    results_in,
+    suite_of,
+)
 from pytest_ltm._results.sentences import mishap_sentences, trust_sentence
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
@@ -89,41 +100,74 @@ class Report:
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
             *[f"ltm: sessions: {settings.sessions}"] * bool(settings.sessions),
         ]
-        if settings.suite and settings.suite.lines:  # which of its settings hold, and which stand there in vain
-            held = {name: _options.set_by_suite(config, settings.suite, name) for name in settings.suite.lines}
+        if (
+            settings.suite and settings.suite.lines
+        ):  # which of its settings hold, and which stand there in vain
+            held = {
+                name: _options.set_by_suite(config, settings.suite, name)
+                for name in settings.suite.lines
+            }
             said = (
                 f"{name} (line {line}{'' if held[name] else ', but the command line wins'})"
                 for name, line in settings.suite.lines.items()
             )
-            lines.append(f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}")
+            lines.append(
+                f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}"
+            )
         votes = f"votes on a 'no': {settings.judge_votes}"
-        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (settings.judge != NO_JUDGE)
-        lines += [*[f"ltm: run folder: {run.folder.shown()}"] * run.plays, *self._warnings()]
+        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (
+            settings.judge != NO_JUDGE
+        )
+        lines += [
+            *[f"ltm: run folder: {run.folder.shown()}"] * run.plays,
+            *self._warnings(),
+        ]
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:
             lines += _dataset.dataset_header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
-        if any(getattr(option, name, None) for name in ("reruns", "retries", "force_flaky")):
-            lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
+        if any(
+            getattr(option, name, None) for name in ("reruns", "retries", "force_flaky")
+        ):
+            lines.append(
+                "ltm: scenarios are never rerun: a second try would be another conversation"
+            )
         if config.pluginmanager.hasplugin("repeat") and getattr(option, "count", 1) > 1:
-            lines.append("ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations")
-        if config.pluginmanager.hasplugin("pytest-split") and getattr(option, "splits", None):
-            lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole")
+            lines.append(
+                "ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations"
+            )
+        if config.pluginmanager.hasplugin("pytest-split") and getattr(
+            option, "splits", None
+        ):
+            lines.append(
+                "ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole"
+            )
         return [*lines, *self._gate.header()]
 
     def _agents_header(self) -> list[str]:
         sources, agents = self._run.sources.items(), self._run.settings.agents
-        named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in agents]
-        people = [label for label, source in sources if spec_within(source).startswith("human:web")]
+        named = [
+            f"{one.label} ({one.spec})" if one.label != one.spec else one.label
+            for one in agents
+        ]
+        people = [
+            label
+            for label, source in sources
+            if spec_within(source).startswith("human:web")
+        ]
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
         reach = "cannot read the run folder" if can_hide_folders() else can
         link = "`ltm serve` in another terminal shows the link to answer at"
         return [
             f"ltm: agents: {', '.join(named)}",
-            *(f"ltm: {label} replies by {source.calls}()" for label, source in sources if source.calls),
+            *(
+                f"ltm: {label} replies by {source.calls}()"
+                for label, source in sources
+                if source.calls
+            ),
             *(f"ltm: {label} is a person: {link}" for label in people),
             *[f"ltm: {apart} {reach}"] * bool(apart),
         ]
@@ -135,7 +179,9 @@ class Report:
         if last is None or not cut_short(last):
             return []
         way = f"See ltm doctor {last.name}"
-        return [f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}"]
+        return [
+            f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}"
+        ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -143,7 +189,10 @@ class Report:
 
         Warn under -q, where there is no header.
         """
-        files = {"--ltm-report": self._run.settings.report, "--ltm-summary": self._gate.options.summary}
+        files = {
+            "--ltm-report": self._run.settings.report,
+            "--ltm-summary": self._gate.options.summary,
+        }
         for flag, path in files.items():
             if self._run.plays and path:
                 is_new = not path.exists()
@@ -154,7 +203,9 @@ class Report:
                     if is_new:
                         path.unlink()
                 except OSError as error:
-                    raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
+                    raise pytest.UsageError(
+                        f"{flag}: cannot write {str(path)!r}: {error.strerror or error}"
+                    ) from error
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
         verbosity = 1 if terminal is None else self._run.config.get_verbosity()
         if verbosity == 0:
@@ -172,7 +223,12 @@ class Report:
             return "passed", ".", (f"SCORED {score_text(score)}", {"yellow": True})
         score = dict(report.user_properties).get("ltm_score")
         is_xpass = str(report.longrepr).startswith("[XPASS(strict)]")
-        if report.failed and isinstance(score, (int, float)) and score > 0 and not is_xpass:
+        if (
+            report.failed
+            and isinstance(score, (int, float))
+            and score > 0
+            and not is_xpass
+        ):
             return "failed", "p", f"PARTIAL {score:.2f}"
         return None
 
@@ -192,22 +248,31 @@ class Report:
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
-            self._note(_timings.Began(after=round(stopwatch_seconds() - self._began, 3)))
+            self._note(
+                _timings.Began(after=round(stopwatch_seconds() - self._began, 3))
+            )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
         self._run.progress.clear()
-        refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
+        refused = (
+            session.exitstatus == pytest.ExitCode.USAGE_ERROR
+        )  # by a worker, where there are any
         if refused or not self._run.plays:
             return
         by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
-        if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
+        if session.exitstatus in DECIDED and not (
+            session.shouldfail or session.shouldstop
+        ):
             planned = self._run.expected()
             missing = max(planned - len(self._reported), 0)
-            self._unplayed = f"{missing:,} of {pluralize(planned, 'example')} never ended" * bool(missing)
+            self._unplayed = (
+                f"{missing:,} of {pluralize(planned, 'example')} never ended"
+                * bool(missing)
+            )
         if is_gone := not self._run.folder.path.is_dir():
             self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
         is_over = session.exitstatus in {*DECIDED, UNMEASURABLE}
@@ -234,15 +299,29 @@ class Report:
         if rescoring := self._run.config.pluginmanager.get_plugin("ltm-rescoring"):
             came_to = rescoring.compare(result)
             rescored = {"rescored": came_to.to_json()}
-            self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
+            self._gate.told = [
+                _terminal.rescored_sentence(came_to),
+                *_terminal.rescored_details(came_to),
+            ]
         self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
-        parts, _ = _timings.load_all_timings(folder / TIMINGS)  # also of what was resumed
-        seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
+        parts, _ = _timings.load_all_timings(
+            folder / TIMINGS
+        )  # also of what was resumed
+        seen = [
+            timing.at
+            for held in self._timed.values()
+            for timing in held
+            if timing.at is not None
+        ]
         summary = summary_json(
-            result, pytest_ltm_version=version("pytest-ltm"), seed=settings.seed.recorded,
-            plan=settings.describe_settings(), wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
-            **self._gate.json(), **rescored,
-        )  # fmt: skip
+            result,
+            pytest_ltm_version=version("pytest-ltm"),
+            seed=settings.seed.recorded,
+            plan=settings.describe_settings(),
+            wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
+            **self._gate.json(),
+            **rescored,
+        )
         try:
             write_verdicts(folder, result)
             write_summary(folder / SUMMARY, summary)
@@ -256,7 +335,10 @@ class Report:
                 except LtmError as error:
                     page = str(error)
                 self._page = f"report: {one_line(page)}"
-        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
+        except (
+            DiskFault,
+            OSError,
+        ) as fault:  # the results are there, and the tables can still be shown
             self._page = one_line(str(fault))
 
     @pytest.hookimpl(optionalhook=True)
@@ -267,7 +349,9 @@ class Report:
         self._run.ended_by = self._run.ended_by or output.get("ltm_ended_by", "")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None, None, None]:
+    def pytest_terminal_summary(
+        self, terminalreporter: Any, exitstatus: int
+    ) -> Generator[None, None, None]:
         """Print the tables below all that pytest and others have to say: the result stands last."""
         yield
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -277,29 +361,52 @@ class Report:
         if self.result is not None and self.result.conversations:
             config = self._run.config
             for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
-                terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
+                terminalreporter.write_sep(
+                    "_", "ERROR in the agent", red=True, bold=True
+                )
                 terminalreporter.write_line(escape_unprintable(traceback))
             if self._gate.page:
-                terminalreporter.write_line("\n".join(filter(None, [for_screen(self._gate.page), self._page])))
+                terminalreporter.write_line(
+                    "\n".join(filter(None, [for_screen(self._gate.page), self._page]))
+                )
             else:
                 self._show_tables(self.result, terminalreporter)
-            if (why := self._why_unmeasurable(self.result)) and self._gate.verdict is None:
+            if (
+                why := self._why_unmeasurable(self.result)
+            ) and self._gate.verdict is None:
                 text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
-                for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
+                for line in wrap_text(
+                    text, config.get_terminal_writer().fullwidth, "  "
+                ):
                     terminalreporter.write_line(line, yellow=True)
         elif self._unplayed:
-            terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}", yellow=True)
+            terminalreporter.write_line(
+                f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}",
+                yellow=True,
+            )
 
     def _why_unmeasurable(self, result: RunResult) -> str:
         """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
         why = "records could not be written to disk" if self._run.disk_is_gone else ""
-        why = why or (self._run.ended_by and f"ended by {self._run.ended_by}") or self._unplayed or self._lost(result)
+        why = (
+            why
+            or (self._run.ended_by and f"ended by {self._run.ended_by}")
+            or self._unplayed
+            or self._lost(result)
+        )
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
         reason = _terminal.first_reason(result) if brief else ""
-        return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
+        return (
+            why
+            if not why or not reason or reason.endswith(why)
+            else f"{why}; the first: {reason}"
+        )
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
-        width, verbosity = self._run.config.get_terminal_writer().fullwidth, self._run.config.get_verbosity()
+        width, verbosity = (
+            self._run.config.get_terminal_writer().fullwidth,
+            self._run.config.get_verbosity(),
+        )
         notes, judged = list[str](), list[str]()
         if any(row.judge_calls for row in result.scenarios):
             times = (
@@ -307,14 +414,28 @@ class Report:
                 for path in self._run.folder.path.glob(f"*/{TIMINGS}")
                 for one in _timings.iter_timings(path, _timings.JudgeTime)
             )
-            judged = _terminal.judge_lines(result, [one.cost_usd for one in times if one.remembered])
+            judged = _terminal.judge_lines(
+                result, [one.cost_usd for one in times if one.remembered]
+            )
         if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         else:  # elsewhere they stand below the table
-            notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
+            notes = [
+                *self._alone(result.conversations),
+                *mishap_sentences(result.conversations),
+            ]
         for line in (
-            *_terminal.summary_lines(result, width=width, verbosity=verbosity, color=terminalreporter.hasmarkup),
-            *(line for text in notes for line in wrap_text(f"note: {text}", width, "      ")),
+            *_terminal.summary_lines(
+                result,
+                width=width,
+                verbosity=verbosity,
+                color=terminalreporter.hasmarkup,
+            ),
+            *(
+                line
+                for text in notes
+                for line in wrap_text(f"note: {text}", width, "      ")
+            ),
             *judged,
             *_terminal.user_lines(result),
             *filter(None, [self._page]),
@@ -322,7 +443,9 @@ class Report:
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
         sentences = self._gate.sentences(result) if verbosity >= 0 else []
-        for part in (part for sentence in sentences for part in wrap_text(sentence, width, "  ")):
+        for part in (
+            part for sentence in sentences for part in wrap_text(sentence, width, "  ")
+        ):
             terminalreporter.write_line(part, bold=True)
 
     def _lost(self, result: RunResult) -> str:
@@ -341,42 +464,89 @@ class Report:
         except LtmError as error:
             notices.append(str(error))
         settings = self._run.settings
-        legend = getattr(settings.dataset, "legend", ())  # what a data set says to readers of its scores
-        deaths = getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ())
-        unplayed = settings.definitions and sorted(set(settings.definitions.examples) - self._run.scenario_names)
-        left_out = [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
+        legend = getattr(
+            settings.dataset, "legend", ()
+        )  # what a data set says to readers of its scores
+        deaths = getattr(
+            self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()
+        )
+        unplayed = settings.definitions and sorted(
+            set(settings.definitions.examples) - self._run.scenario_names
+        )
+        left_out = (
+            [
+                f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"
+            ]
+            if unplayed
+            else []
+        )
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in matching]
-        held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
+        held.sort(
+            key=lambda one: (
+                agents.index(one.agent),
+                spans.index(one.span_label),
+                one.trial,
+            )
+        )
         timed, prechecks = self._read_timings(), prechecks_in(self._run.folder.path)
         entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
         for name, one in self._timed.items():
             entries[name.agent, name.span] += one
         made = settings.definitions is None and settings.dataset is None
         trust = trust_sentence(
-            {label: source.place for label, source in self._run.sources.items() if source.place},
+            {
+                label: source.place
+                for label, source in self._run.sources.items()
+                if source.place
+            },
             settings.seed.publicity if made and settings.suite else "",
             has_judge=any(row.judge_calls for one in held for row in one.scenarios),
             prechecks=prechecks,
         )
         all_notices = [
-            *legend, *notices, *left_out, *settings.scenarios_left_out(), *deaths, *self._run.notices,
-            *self._alone(held), *timed, *mishap_sentences(held),
-        ]  # fmt: skip
+            *legend,
+            *notices,
+            *left_out,
+            *settings.scenarios_left_out(),
+            *deaths,
+            *self._run.notices,
+            *self._alone(held),
+            *timed,
+            *mishap_sentences(held),
+        ]
         run, suite = self._run.folder, suite_of(settings.describe_settings())
         result = RunResult(
-            run_id=run.name, conversations=tuple(held), folder=run.shown(), notices=tuple(all_notices),
-            paces=agent_paces(entries), prechecks=prechecks, suite=suite, trust=trust,
-        )  # fmt: skip
+            run_id=run.name,
+            conversations=tuple(held),
+            folder=run.shown(),
+            notices=tuple(all_notices),
+            paces=agent_paces(entries),
+            prechecks=prechecks,
+            suite=suite,
+            trust=trust,
+        )
         return _amendments.apply_amendments(result, amendments)
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
-        together = {each.name.folder for each in held if each.span is not None}  # isolated examples have no others
-        missing = {place: count for place, count in self._run.deselected.items() if place[0] in together}
+        together = {
+            each.name.folder for each in held if each.span is not None
+        }  # isolated examples have no others
+        missing = {
+            place: count
+            for place, count in self._run.deselected.items()
+            if place[0] in together
+        }
         if not missing:
             return []
-        few = ", ".join(first_and_rest(list(dict.fromkeys(scenario for _, scenario in missing)), _NAMED, "{:,} more"))
+        few = ", ".join(
+            first_and_rest(
+                list(dict.fromkeys(scenario for _, scenario in missing)),
+                _NAMED,
+                "{:,} more",
+            )
+        )
         total = sum(missing.values())
         many = f"{pluralize(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
         why = "deselected (-k, -m or a plugin) and not played"
@@ -385,24 +555,36 @@ class Report:
     def _note(self, timing: _timings.Began | _timings.Ended) -> None:
         with (
             suppress(DiskFault, OSError),
-            closing(_timings.Timings.resuming(self._run.folder.path / TIMINGS)) as timings,
+            closing(
+                _timings.Timings.resuming(self._run.folder.path / TIMINGS)
+            ) as timings,
         ):
             timings.write(timing)
 
     @property
     def agent_seconds(self) -> float:
         """What the agents took for their replies."""
-        return sum(one.asking.total for one in self.result.paces if one.asking is not None) if self.result else 0.0
+        return (
+            sum(one.asking.total for one in self.result.paces if one.asking is not None)
+            if self.result
+            else 0.0
+        )
 
     def _read_timings(self) -> list[str]:
         """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
         run = self._run.folder.path
-        lost = [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []  # else it was over before any
+        lost = (
+            [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
+        )  # else it was over before any
         again = []
         for name, path in conversations_in(run, JOURNAL).items():
             self._timed[name], why = _timings.load_all_timings(path.with_name(TIMINGS))
             lost.append(why)
-            if retried := [one.exchange for one in self._timed[name] if isinstance(one, _timings.Retry)]:
+            if retried := [
+                one.exchange
+                for one in self._timed[name]
+                if isinstance(one, _timings.Retry)
+            ]:
                 again.append(
                     f"{at_span(name.agent, name.span)}: {pluralize(len(set(retried)), 'message')} sent again after "
                     f"{pluralize(len(retried), 'failed attempt')}: see 'retry' in {TIMINGS}"
@@ -414,9 +596,11 @@ class Report:
 _NAMED = 3
 
 
-# --- Above pytest's summary: many failures in a line for each scenario; the right title for an error in a body.
+# --- Above pytest's summary: many failures in a line for each scenario; the right title
+# for an error in a body.
 
-# Up to this many failures are shown as pytest shows them; beyond it each scenario has a line.
+# Up to this many failures are shown as pytest shows them; beyond it each scenario has a
+# line.
 LISTED = 20
 _AUTO, _LISTING = "auto", "fE"
 """The values of `--tb` and `-r` unless given."""
@@ -429,7 +613,9 @@ class Brevity:
         self._report = report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> Generator[None, None, None]:
+    def pytest_terminal_summary(
+        self, terminalreporter: Any, config: pytest.Config
+    ) -> Generator[None, None, None]:
         """Have pytest leave out what is too much to read, and say where an error was."""
         option, reporter = config.option, terminalreporter
         failed, listing = len(reporter.stats.get("failed", ())), reporter.reportchars
@@ -440,11 +626,17 @@ class Brevity:
         }
         write_sep = reporter.write_sep
 
-        def titled(sep: str, title: str | None = None, *arguments: Any, **markup: Any) -> None:
+        def titled(
+            sep: str, title: str | None = None, *arguments: Any, **markup: Any
+        ) -> None:
             write_sep(sep, titles.get(title or "", title), *arguments, **markup)
 
         shadows: dict[str, Any] = {"write_sep": titled}
-        brief = failed > LISTED and config.get_verbosity() <= 0 and "A" not in option.reportchars
+        brief = (
+            failed > LISTED
+            and config.get_verbosity() <= 0
+            and "A" not in option.reportchars
+        )
         if brief and option.tbstyle == _AUTO:
             shadows["summary_failures"] = lambda: None
         if brief and option.reportchars == _LISTING:
@@ -457,13 +649,18 @@ class Brevity:
             for name in shadows:
                 delattr(reporter, name)
         if brief and self._report.result is not None and option.reportchars == _LISTING:
-            for line in _terminal.failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
+            for line in _terminal.failing_lines(
+                self._report.result, config.get_terminal_writer().fullwidth
+            ):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
-            reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")
+            reporter.write_line(
+                f"{pluralize(failed, 'failure')}: -rf lists them{shown}"
+            )
 
 
-# --- `--ltm-live`: the live view of this run, served by a process of its own that ends with this one.
+# --- `--ltm-live`: the live view of this run, served by a process of its own that ends
+# with this one.
 
 
 class LiveServer:
@@ -482,15 +679,27 @@ class LiveServer:
     def pytest_collection(self, session: pytest.Session) -> None:
         """Start the server and print its link, or why there is none."""
         run = self._run
-        words = ["serve", "--port=0", f"--live={run.folder.path.name}", f"--ltm-dir={run.settings.ltm_dir}"]
+        words = [
+            "serve",
+            "--port=0",
+            f"--live={run.folder.path.name}",
+            f"--ltm-dir={run.settings.ltm_dir}",
+        ]
         command = [sys.executable, "-m", "pytest_ltm", *words]
         reply = b""
         with suppress(OSError):
             # its stderr would run into the dots; Ctrl-C is for the run, which ends it
-            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            pipes: Any = {
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.STDOUT,
+            }
             self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
             stdout, chunks = self._process.stdout, list[bytes]()
-            reader = Thread(target=lambda: chunks.append(stdout.readline() if stdout else b""), daemon=True)
+            reader = Thread(
+                target=lambda: chunks.append(stdout.readline() if stdout else b""),
+                daemon=True,
+            )
             reader.start()
             reader.join(self.PATIENCE)
             if not chunks:  # reading ends with the process
@@ -498,7 +707,11 @@ class LiveServer:
                 reader.join()
             reply = chunks[0]
         link = reply.decode("utf-8", "replace").strip()
-        text = f"ltm: live at {link}" if link.startswith("http") else f"ltm: no live view: {link or 'it did not start'}"
+        text = (
+            f"ltm: live at {link}"
+            if link.startswith("http")
+            else f"ltm: no live view: {link or 'it did not start'}"
+        )
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write_line(text)

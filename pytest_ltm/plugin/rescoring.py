@@ -19,7 +19,13 @@ from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, Lane
 from pytest_ltm._engine.port import RecordedAgent
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
+from pytest_ltm._engine.rescore import (
+    NO_USER,
+    Playback,
+    RecordScript,
+    plan_of,
+    recorded_plan,
+)
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events
 from pytest_ltm._journal import result as _result
@@ -76,14 +82,30 @@ class Rescoring:
             return
         try:
             recorded = read_run_file(self._source).settings
-            nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
-            self._refuse(nothing or _changes.setting_differences(recorded, resume_identity(self._run.settings)))
+            nothing = (
+                []
+                if any(self._source.glob(f"*/{JOURNAL}"))
+                else ["It holds no recorded conversation."]
+            )
+            self._refuse(
+                nothing
+                or _changes.setting_differences(
+                    recorded, resume_identity(self._run.settings)
+                )
+            )
             with contextlib.suppress(OSError):  # a folder that may only be read
                 self._holder = lock_holder(self._source)
             if _amendments.read_amendments(self._source):
-                shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
+                shutil.copyfile(
+                    self._source / _amendments.FILE,
+                    self._run.folder.path / _amendments.FILE,
+                )
             if (self._source / REVIEWS).is_dir():
-                shutil.copytree(self._source / REVIEWS, self._run.folder.path / REVIEWS, dirs_exist_ok=True)
+                shutil.copytree(
+                    self._source / REVIEWS,
+                    self._run.folder.path / REVIEWS,
+                    dirs_exist_ok=True,
+                )
         except (LtmError, OSError) as error:
             raise pytest.UsageError(f"{RESCORE}: {error}") from error
 
@@ -93,21 +115,39 @@ class Rescoring:
         yield
         if self._run.plays:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
-            self._refuse([problem for name, group in groups.items() for problem in self._problems(name, group)])
+            self._refuse(
+                [
+                    problem
+                    for name, group in groups.items()
+                    for problem in self._problems(name, group)
+                ]
+            )
 
     def compare(self, result: _result.RunResult) -> _changes.Rescored:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
-        before = [row for path in journals for row in _changes.recorded_rows(path.parent)]
-        kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
+        before = [
+            row for path in journals for row in _changes.recorded_rows(path.parent)
+        ]
+        kept = {
+            f"{held.name} {one.example}": one.why
+            for held in result.conversations
+            for one in held.kept
+        }
         folders = self._source, self._run.folder.path
-        plans: dict[_result.ConversationName, list[Plan]] = {row.conversation: [] for row in after}
+        plans: dict[_result.ConversationName, list[Plan]] = {
+            row.conversation: [] for row in after
+        }
         for name, folder in itertools.product(plans, folders):
-            with contextlib.suppress(LtmError):  # one that cannot be read explains nothing
+            with contextlib.suppress(
+                LtmError
+            ):  # one that cannot be read explains nothing
                 plan = recorded_plan(folder / name.folder / JOURNAL)
                 plans[name] += [plan] if plan is not None else []
-        came_to = _changes.compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
+        came_to = _changes.compare_scorings(
+            self._source.name, before, after, plans=plans, kept=kept
+        )
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return self.came_to
 
@@ -125,7 +165,9 @@ class Rescoring:
             for line in wrap_text(later, width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
-    def _problems(self, name: _result.ConversationName, group: list[LtmItem]) -> Iterator[str]:
+    def _problems(
+        self, name: _result.ConversationName, group: list[LtmItem]
+    ) -> Iterator[str]:
         """Yield why a conversation cannot be scored again; note which definitions are generated differently now."""
         try:
             recorded = recorded_plan(self._source / name.folder / JOURNAL)
@@ -134,13 +176,19 @@ class Rescoring:
             return
         if recorded is None:
             return
-        if texts := _changes.plan_differences(recorded, plan_for(group, self._run.settings).plan):
+        if texts := _changes.plan_differences(
+            recorded, plan_for(group, self._run.settings).plan
+        ):
             yield f"{name.folder}: {' '.join(texts)}"
             return
-        then = {one.key: compared_definition(one.definition) for one in recorded.examples}
+        then = {
+            one.key: compared_definition(one.definition) for one in recorded.examples
+        }
         for key, made in regenerate_definitions(group, self._run.settings).items():
             if made != then[key]:
-                why = made if isinstance(made, str) else "it is generated differently now"
+                why = (
+                    made if isinstance(made, str) else "it is generated differently now"
+                )
                 self._made_anew[f"{name} {key}"] = why
 
     def _refuse(self, problems: list[str]) -> None:
@@ -155,7 +203,8 @@ class Rescoring:
             )
 
 
-# --- Scoring a recorded conversation again: what it was made from, its folder, its judge, what becomes of its examples.
+# --- Scoring a recorded conversation again: what it was made from, its folder, its
+# judge, what becomes of its examples.
 
 
 class RescoredConversation(_setup.ConversationMode):
@@ -165,7 +214,11 @@ class RescoredConversation(_setup.ConversationMode):
         super().__init__(given)
         self._source = run / given.folder.name
         self._result = _changes.recorded_result(self._source)
-        self._rows = {} if self._result is None else {row.id: row for row in self._result.scenarios}
+        self._rows = (
+            {}
+            if self._result is None
+            else {row.id: row for row in self._result.scenarios}
+        )
         self._playback = Playback(ConversationRecord(), ())
         self._plan: Plan | None = None
         """The original one; None if nothing is recorded."""
@@ -176,16 +229,24 @@ class RescoredConversation(_setup.ConversationMode):
         recorded = recorded_plan(self._source / JOURNAL)
         if recorded is None:
             return today
-        return _changes.rescored_plan(recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE)
+        return _changes.rescored_plan(
+            recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE
+        )
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
-        folder, plan, playback = self.given.folder, site.plan, Playback.open_playback(self._source / JOURNAL)
+        folder, plan, playback = (
+            self.given.folder,
+            site.plan,
+            Playback.open_playback(self._source / JOURNAL),
+        )
         if playback is None:
             return self.refuse(site, "nothing is recorded of its conversation")
         self._playback, self._plan = playback, plan_of(playback.header)
         _setup.write_plan(folder, plan)
-        header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
+        header = structs.replace(
+            playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint
+        )
         if site.clock.real and header.now is not None:
             site.clock.jump_to_recorded(header.now)
         for name in (JOURNAL, TIMINGS):  # of a worker that died
@@ -199,43 +260,77 @@ class RescoredConversation(_setup.ConversationMode):
         return self._opened(site, Journal(), Timings(), gone=gone)
 
     def _opened(
-        self, site: ConversationFactory, journal: Journal, timings: Timings, header: events.Header | None = None,
+        self,
+        site: ConversationFactory,
+        journal: Journal,
+        timings: Timings,
+        header: events.Header | None = None,
         gone: str = "",
-    ) -> _setup.OpenConversation:  # fmt: skip
+    ) -> _setup.OpenConversation:
         facts = None if header is None else header.agent
-        capabilities, most = (facts.capabilities, facts.max_message_tokens) if facts else ((), 1)
+        capabilities, most = (
+            (facts.capabilities, facts.max_message_tokens) if facts else ((), 1)
+        )
         self._script = script = RecordScript(self._playback, self._kept_ending)
         known = RecordedAgent(Capabilities(capabilities), max(most, 1))
-        port = site.recorded_port(self._playback, site.live_port(self._playback.no_agent, timings, known=known))
+        port = site.recorded_port(
+            self._playback,
+            site.live_port(self._playback.no_agent, timings, known=known),
+        )
         return _setup.OpenConversation(
-            script=script, port=port, journal=journal, timings=timings, observers=[script.skip_passed], gone=gone,
+            script=script,
+            port=port,
+            journal=journal,
+            timings=timings,
+            observers=[script.skip_passed],
+            gone=gone,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
-        )  # fmt: skip
+        )
 
     # --- its judge
 
-    def judge(self, opened: _setup.OpenConversation, known: _setup.KnownAnswers) -> JudgeConnection | None:
+    def judge(
+        self, opened: _setup.OpenConversation, known: _setup.KnownAnswers
+    ) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
         asked = _setup.judge_for(given, opened, known, recalled=self._recalled)
-        if asked is not None or self._plan is None or self._plan.judge == _setup.NO_JUDGE:
+        if (
+            asked is not None
+            or self._plan is None
+            or self._plan.judge == _setup.NO_JUDGE
+        ):
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
         def refuse(_inquiry: Inquiry) -> Reply:
-            raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")
+            raise JudgeError(
+                "the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC",
+                cause="requires",
+            )
 
         return JudgeConnection(
-            refuse, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
-            trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
-            checks=_setup.hidden_checks(given, known), asks_anew=False,
-        )  # fmt: skip
+            refuse,
+            configuration=None,
+            cache=None,
+            journal=opened.journal,
+            timings=opened.timings,
+            trial=str(given.place.trial),
+            votes=self._plan.judge_votes,
+            recalled=self._recalled,
+            checks=_setup.hidden_checks(given, known),
+            asks_anew=False,
+        )
 
     def users(self, opened: _setup.OpenConversation) -> UserConnection:
         """Return what the models of simulated users said then; nobody is asked anything else."""
 
-        def recalled(example: str, question: UserQuestion) -> events.UserModelAsked | None:
-            return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
+        def recalled(
+            example: str, question: UserQuestion
+        ) -> events.UserModelAsked | None:
+            return self._playback.reply(
+                events.UserModelAsked, example, question.digest, question.vote
+            )
 
         def refuse(_model: object, _name: str) -> NoReturn:
             self._playback.wanted = NO_USER
@@ -251,11 +346,16 @@ class RescoredConversation(_setup.ConversationMode):
         judge = self.given.settings.judge
         anew = judge != _setup.NO_JUDGE
         then = "" if self._plan is None else self._plan.judge
-        # The plan names the judge with the versions of its prompts, which may have changed since.
-        if self._plan is None or (anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)):
+        # The plan names the judge with the versions of its prompts, which may have
+        # changed since.
+        if self._plan is None or (
+            anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)
+        ):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
-        return None if result is not None and anew and result.fault is not None else result
+        return (
+            None if result is not None and anew and result.fault is not None else result
+        )
 
     # --- what becomes of its examples
 
@@ -273,7 +373,12 @@ class RescoredConversation(_setup.ConversationMode):
         return [one for one in self._result.notices if one not in kept]
 
     def keep_result(
-        self, talk: Conversation, result: _result.ConversationResult, *, stopped: bool, replaying: bool
+        self,
+        talk: Conversation,
+        result: _result.ConversationResult,
+        *,
+        stopped: bool,
+        replaying: bool,
     ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
         header, then, ended = self._playback.record.header, self._result, result.ended
@@ -281,9 +386,17 @@ class RescoredConversation(_setup.ConversationMode):
             ended = "interrupted"
         elif talk.gone is not None and then is not None and then.ended != "complete":
             ended = then.ended
-        kept = tuple(_result.KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
-        spec = (then and then.agent_spec) or (header.agent.spec if header and header.agent else "")
-        _result.write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
+        kept = tuple(
+            _result.KeptVerdict(example=example, why=reason)
+            for example, reason in talk.kept.items()
+        )
+        spec = (then and then.agent_spec) or (
+            header.agent.spec if header and header.agent else ""
+        )
+        _result.write_results(
+            self.given.folder / RESULTS,
+            replace(result, agent_spec=spec, ended=ended, kept=kept),
+        )
 
     def _kept_ending(self, example: str) -> Ending:
         if example in self._rows:

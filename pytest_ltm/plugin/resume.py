@@ -50,7 +50,11 @@ class Begun(Struct, frozen=True):
     @property
     def complete(self) -> frozenset[ConversationName]:
         """Those that are complete."""
-        return frozenset(name for name, one in self.recordings.items() if one is not None and one.complete)
+        return frozenset(
+            name
+            for name, one in self.recordings.items()
+            if one is not None and one.complete
+        )
 
     @property
     def exchanges(self) -> int:
@@ -71,7 +75,9 @@ class Begun(Struct, frozen=True):
         over = {*self.stuck, *self.complete}
         unfinished = self.recordings.keys() - over
         short = {name.whole for name in over}
-        return bool(unfinished) or any(name not in over and name not in short for name in conversations)
+        return bool(unfinished) or any(
+            name not in over and name not in short for name in conversations
+        )
 
     def refusal_reasons(self) -> list[str]:
         """Return a sentence for each reason, with the conversations that it keeps from going on."""
@@ -98,12 +104,19 @@ class ResumeGuard:
         """Report what is resumed, and what a kill or a crash left incomplete."""
         begun = self._begun
         stuck = f", {len(begun.stuck)} cannot be resumed" if begun.stuck else ""
-        torn = {name.folder: one.torn for name, one in begun.heard_conversations.items() if one.torn}
+        torn = {
+            name.folder: one.torn
+            for name, one in begun.heard_conversations.items()
+            if one.torn
+        }
         resumed = (
             f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} started conversations are "
             f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not repeated"
         )
-        left_out = [f"ltm: {name}: an incomplete last line of {size:,} bytes is ignored" for name, size in torn.items()]
+        left_out = [
+            f"ltm: {name}: an incomplete last line of {size:,} bytes is ignored"
+            for name, size in torn.items()
+        ]
         return [resumed, *left_out]
 
     @pytest.hookimpl(wrapper=True)
@@ -112,7 +125,9 @@ class ResumeGuard:
         if self._run.plays:
             self._begun = Begun.read_begun_run(self._run.folder.path)
             if not self._run.is_worker:
-                recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
+                recorded = name_option_in_errors(
+                    "--ltm-resume", lambda: read_run_file(self._run.folder.path)
+                )
                 now = resume_identity(self._run.settings)
                 self._refuse(_recording.value_changes(recorded.settings, now))
                 self._refuse(self._agents())
@@ -143,22 +158,37 @@ class ResumeGuard:
             if label not in self._run.sources:
                 continue
             folder = self._run.folder.path / next(iter(held)).folder
-            supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
+            supply = AgentFactory(
+                self._run.sources[label],
+                self._run.settings,
+                folder,
+                label=label,
+                trial=0,
+            )
             try:
                 problems[label] = supply.differences(held.values())
             except AgentError as error:
-                # A complete one is only reported again, which needs neither a key nor a server.
-                problems[label] = [] if self._begun.complete >= held.keys() else [str(error)]
+                # A complete one is only reported again, which needs neither a key nor a
+                # server.
+                problems[label] = (
+                    [] if self._begun.complete >= held.keys() else [str(error)]
+                )
             except LtmError as error:
                 problems[label] = [str(error)]
-        return [f"{label}: {' '.join(problems[label])}" for label in problems if problems[label]]
+        return [
+            f"{label}: {' '.join(problems[label])}"
+            for label in problems
+            if problems[label]
+        ]
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
             self._run.plays = False  # nothing is written, nothing is shown
             folder = self._run.folder
             raise pytest.UsageError(
-                f"--ltm-resume: run {folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
+                f"--ltm-resume: run {folder.name} cannot be resumed:\n  "
+                + "\n  ".join(problems)
+                + "\n"
                 "The record is unchanged. Start a new run, or restore the original setup. Other ways "
                 f"out: ltm doctor {shlex.quote(folder.shown())}"
             )
@@ -181,18 +211,32 @@ class Unfinished:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
         """Print it below the tables."""
         yield
-        result, folder, write_line = self._report.result, self._run.folder.path, terminalreporter.write_line
-        cut_off = bool(self._run.ended_by) or self._run.disk_is_gone  # nobody at the terminal wanted that
-        was_asked = any(folder.glob(f"*/{_recording.JOURNAL}")) or (cut_off and (folder / PROBE_FILE).exists())
+        result, folder, write_line = (
+            self._report.result,
+            self._run.folder.path,
+            terminalreporter.write_line,
+        )
+        cut_off = (
+            bool(self._run.ended_by) or self._run.disk_is_gone
+        )  # nobody at the terminal wanted that
+        was_asked = any(folder.glob(f"*/{_recording.JOURNAL}")) or (
+            cut_off and (folder / PROBE_FILE).exists()
+        )
         if not self._run.plays or result is None or not was_asked:
             return  # refused before anything was said: there is nothing to resume
-        # The faults that made an agent count as gone are undone when the run is resumed.
+        # The faults that made an agent count as gone are undone when the run is
+        # resumed.
         done = [
-            row for each in result.conversations for row in each.scenarios
-            if row.cause != "not reached" and not (row.cause == "agent" and each.ended == "agent gone")
-        ]  # fmt: skip
+            row
+            for each in result.conversations
+            for row in each.scenarios
+            if row.cause != "not reached"
+            and not (row.cause == "agent" and each.ended == "agent gone")
+        ]
         total = max(self._run.expected(), len(result.scenarios))
-        if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
+        if len(done) >= total and all(
+            each.ended == "complete" for each in result.conversations
+        ):
             return
         tokens = sum(each.tokens for each in result.conversations)
         if not tokens and not cut_off:
@@ -201,11 +245,16 @@ class Unfinished:
         costs = [each.cost_usd for each in spending if each.cost_usd is not None]
         spent = f", ${sum(costs):.4f}" if costs else ""
         share = f"{len(done)} of {total} examples are done"
-        write_line(f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True)
+        write_line(
+            f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True
+        )
         took = self._report.agent_seconds
         # An agent said that it used anything, or was a person, whose time is dear.
         paid = any(
-            each.cost_usd or each.input_tokens or each.agent_spec.partition(":")[0] == "human" for each in spending
+            each.cost_usd
+            or each.input_tokens
+            or each.agent_spec.partition(":")[0] == "human"
+            for each in spending
         )
         if cut_off or paid or tokens > PAID_TOKENS or took > PAID_SECONDS:
             for line in self._how(self._run.config.get_terminal_writer().fullwidth):
@@ -214,24 +263,40 @@ class Unfinished:
     def _how(self, width: int) -> Iterator[str]:
         begun = Begun.read_begun_run(self._run.folder.path)
         # a signal may come when all is said and not yet written down: resuming does so
-        can = begun.can_go_on(self._run.conversations()) or (bool(self._run.ended_by) and not begun.stuck)
+        can = begun.can_go_on(self._run.conversations()) or (
+            bool(self._run.ended_by) and not begun.stuck
+        )
         if can:
             result, larger = self._report.result, self._run.costs.larger_budget()
-            spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
+            spent = result is not None and any(
+                each.ended == "budget spent" for each in result.conversations
+            )
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
             results = self._run.folder.path.glob(f"*/{_recording.RESULTS}")
-            without = (path for path in results if not path.with_name(_recording.JOURNAL).exists())
+            without = (
+                path
+                for path in results
+                if not path.with_name(_recording.JOURNAL).exists()
+            )
             far = [path.parent.name for path in without if read_results(path).exchanges]
             # Their journals are on other machines, with which they could go on.
-            some = f"{far[0]} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
+            some = (
+                f"{far[0]} is"
+                if len(far) == 1
+                else f"{pluralize(len(far), 'conversation')} are"
+            )
             copy = (
                 f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
                 f"{some} without a journal here and would start over"
             )
             yield from wrap_text(copy, width, "  ") if far else ()
         if begun.stuck:
-            yield "it cannot be resumed:" if not can else "these conversations cannot be resumed:"
+            yield (
+                "it cannot be resumed:"
+                if not can
+                else "these conversations cannot be resumed:"
+            )
         for reason in begun.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
 
@@ -239,5 +304,13 @@ class Unfinished:
 def resume_command(run: LtmRun) -> str:
     """Return the command that resumes a run."""
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
-    terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
-    return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}"])
+    terminal = (
+        ["-s"] if run.config.getoption("capture") == "no" else []
+    )  # a person needs it again
+    return shlex.join(
+        [
+            "pytest",
+            *terminal,
+            f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}",
+        ]
+    )

@@ -13,17 +13,31 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_file, source_revision
+from pytest_ltm._journal.run_file import (
+    LATEST,
+    RunFile,
+    find_run,
+    read_run_file,
+    source_revision,
+)
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.secrets import redacted_data
 from pytest_ltm.plugin.options import DEFAULTS
 from pytest_ltm.plugin.settings import RunSettings
 
 # Options of pytest that decide which items a conversation has.
-SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
+SELECTING = {
+    "keyword": "-k",
+    "markexpr": "-m",
+    "deselect": "--deselect",
+    "ignore": "--ignore",
+}
 # Options that say what to do now, and where.
-OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"})
-# Options that name files, which scoring a run again does not write unless it is told to.
+OF_THIS_SESSION = frozenset(
+    {"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"}
+)
+# Options that name files, which scoring a run again does not write unless it is told
+# to.
 WRITES = frozenset({"ltm_save", "ltm_report", "ltm_summary"})
 RESCORE = "--ltm-rescore"
 HIDDEN = "[redacted"
@@ -31,7 +45,14 @@ HIDDEN = "[redacted"
 RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
 
 
-def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: list[str], *, flag: str) -> None:
+def take_over(
+    config: pytest.Config,
+    text: str,
+    parser: pytest.Parser,
+    args: list[str],
+    *,
+    flag: str,
+) -> None:
     """Add to the command line what the run was started with; UsageError if it cannot be."""
     given = config.known_args_namespace
     folder = config.invocation_params.dir
@@ -41,7 +62,11 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
     try:
         result = find_run(text, ltm_dir, folder).resolve()
         if flag == RESCORE and text == LATEST:
-            result = find_run(str(begun_by_controller(result).get("rescored") or text), ltm_dir, folder).resolve()
+            result = find_run(
+                str(begun_by_controller(result).get("rescored") or text),
+                ltm_dir,
+                folder,
+            ).resolve()
         run = read_run_file(result)
     except ConfigurationError as error:
         raise pytest.UsageError(f"{flag}: {error}") from error
@@ -56,9 +81,13 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
     else:
         config.stash[RUN_FOLDER] = result
         args += _recorded_words(run, given)
-        if result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve():  # named by its path
+        if (
+            result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve()
+        ):  # named by its path
             args.append(f"--ltm-dir={result.parent.parent}")
-    config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
+    config.known_args_namespace = parser.parse_known_args(
+        args, namespace=copy.copy(config.option)
+    )
 
 
 def begun_by_controller(latest: Path) -> Mapping[str, Any]:
@@ -87,15 +116,21 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
     }
     versions = {name: version(name) for name in ("pytest-ltm", "pytest")}
     return RunFile(
-        run=run, options=options, paths=tuple(map(str, config.option.file_or_dir or ())),
-        folder=os.path.relpath(config.invocation_params.dir, config.rootpath), settings=resume_identity(settings),
-        versions=versions, source=source_revision(config.rootpath),
-    )  # fmt: skip
+        run=run,
+        options=options,
+        paths=tuple(map(str, config.option.file_or_dir or ())),
+        folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
+        settings=resume_identity(settings),
+        versions=versions,
+        source=source_revision(config.rootpath),
+    )
 
 
 def resume_identity(settings: RunSettings) -> dict[str, Any]:
     """Return what must be equal for a run to be resumed."""
-    fields: dict[str, Any] = json.loads(json.dumps({**settings.describe_settings(), "seed": settings.seed.recorded}))
+    fields: dict[str, Any] = json.loads(
+        json.dumps({**settings.describe_settings(), "seed": settings.seed.recorded})
+    )
     return {name: redacted_data(value) for name, value in fields.items()}
 
 
@@ -103,19 +138,39 @@ def _is_ours(name: str) -> bool:
     return (name == "ltm" or name.startswith("ltm_")) and name not in OF_THIS_SESSION
 
 
-def _recorded_words(run: RunFile, given: Any, without: frozenset[str] = frozenset()) -> list[str]:
+def _recorded_words(
+    run: RunFile, given: Any, without: frozenset[str] = frozenset()
+) -> list[str]:
     """Return the words of the recorded command line that are not given again; only options that we know."""
     words = []
     agents_anew = bool(given.ltm_agent) or given.ltm
     for name, value in run.options.items():
         known = _is_ours(name) or name in SELECTING
-        if name in without or not known or not hasattr(given, name) or getattr(given, name):
+        if (
+            name in without
+            or not known
+            or not hasattr(given, name)
+            or getattr(given, name)
+        ):
             continue
         if name in {"ltm", "ltm_agent"} and agents_anew:
             continue
         flag = SELECTING.get(name) or f"--{name.replace('_', '-')}"
         values = value if isinstance(value, list) else [value]
         if any(isinstance(each, str) and HIDDEN in each for each in values):
-            raise pytest.UsageError(f"{flag} held a secret, which is not recorded. Give it again")
-        words += [flag if each is True else f"{flag}={each}" if flag[1] == "-" else f"{flag}{each}" for each in values]
-    return words if given.file_or_dir else words + [path for path in run.paths if not path.startswith("-")]
+            raise pytest.UsageError(
+                f"{flag} held a secret, which is not recorded. Give it again"
+            )
+        words += [
+            flag
+            if each is True
+            else f"{flag}={each}"
+            if flag[1] == "-"
+            else f"{flag}{each}"
+            for each in values
+        ]
+    return (
+        words
+        if given.file_or_dir
+        else words + [path for path in run.paths if not path.startswith("-")]
+    )

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from pytest_ltm._storage.disk import read_regular, write_whole
-from pytest_ltm._storage.sanitize import COLOR, LineSanitizer, Screen, fit_for, for_file, for_screen, is_plain
+from pytest_ltm._storage.sanitize import (
+    COLOR,
+    LineSanitizer,
+    Screen,
+    fit_for,
+    for_file,
+    for_screen,
+    is_plain,
+)
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin.internals.item_context import cut_file
 
@@ -40,8 +48,15 @@ def underlying_file(file: Any) -> Any:
     return file.beneath if isinstance(file, Screen) else file
 
 
-# The options that name the files, or the folder, of pytest's JUnit report and of well-known plugins.
-_WRITTEN_BY_OTHERS = ("xmlpath", "htmlpath", "json_report_file", "report_log", "allure_report_dir")
+# The options that name the files, or the folder, of pytest's JUnit report and of
+# well-known plugins.
+_WRITTEN_BY_OTHERS = (
+    "xmlpath",
+    "htmlpath",
+    "json_report_file",
+    "report_log",
+    "allure_report_dir",
+)
 _DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
@@ -71,17 +86,26 @@ def show_sanitized(config: pytest.Config) -> Iterator[None]:
 class _Descriptor:
     """Where descriptor 1 or 2 leads while pytest does not capture: to a file, which is shown line by line, sanitized.
 
-    `captured`: pytest's capture of the stream, if any; `terminal`: where pytest itself writes.
+    `captured`: pytest's capture of the stream, if any; `terminal`: where pytest itself
+    writes.
     """
 
     def __init__(self, name: str, captured: Any) -> None:
-        self.number, self._captured, self._old = _DESCRIPTORS[name], captured, getattr(sys, name)
+        self.number, self._captured, self._old = (
+            _DESCRIPTORS[name],
+            captured,
+            getattr(sys, name),
+        )
         self.beneath, self._file = os.dup(self.number), TemporaryFile(buffering=0)  # noqa: SIM115
         self._lines, self._rest = LineSanitizer(), b""
         self.terminal = self._old
         if self.is_behind(self._old):
             self.terminal = os.fdopen(
-                os.dup(self.beneath), "w", buffering=1, encoding=self._old.encoding, errors=self._old.errors
+                os.dup(self.beneath),
+                "w",
+                buffering=1,
+                encoding=self._old.encoding,
+                errors=self._old.errors,
             )
         self.lower()
 
@@ -102,9 +126,16 @@ class _Descriptor:
             self._rest += self._file.read() or b""
             self._file.seek(0)
             self._file.truncate()
-        lines, mark, self._rest = (self._rest, b"\n", b"") if whole and self._rest else self._rest.rpartition(b"\n")
+        lines, mark, self._rest = (
+            (self._rest, b"\n", b"")
+            if whole and self._rest
+            else self._rest.rpartition(b"\n")
+        )
         if mark:
-            shown = map(self._lines.shown, lines.removesuffix(b"\n").decode("utf-8", "replace").split("\n"))
+            shown = map(
+                self._lines.shown,
+                lines.removesuffix(b"\n").decode("utf-8", "replace").split("\n"),
+            )
             self.terminal.write(fit_for(self.terminal, "\n".join(shown) + "\n"))
             self.terminal.flush()
 
@@ -159,11 +190,22 @@ class Boundary:
         if reporter is not None:
             writer: Any = self._config.get_terminal_writer()
             file = underlying_file(writer._file)
-            door = next((one for one in self._descriptors.values() if one.is_behind(file)), None)
-            self._swap(writer, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file)
+            door = next(
+                (one for one in self._descriptors.values() if one.is_behind(file)), None
+            )
+            self._swap(
+                writer,
+                "_file",
+                Screen(file if door is None else door.terminal, _PYTESTS, self.drain),
+                file,
+            )
             if is_plain(writer._file):
                 writer.fullwidth -= _LONGER
-        handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
+        handler: Any = getattr(
+            self._config.pluginmanager.get_plugin("logging-plugin"),
+            "log_file_handler",
+            None,
+        )
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))
 
@@ -171,7 +213,11 @@ class Boundary:
         """Stand before whatever foreign code prints from now on."""
         manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
         for name in _DESCRIPTORS:
-            captured = getattr(getattr(manager, "_global_capturing", None), name.removeprefix("std"), None)
+            captured = getattr(
+                getattr(manager, "_global_capturing", None),
+                name.removeprefix("std"),
+                None,
+            )
             old = getattr(sys, name)
             with suppress(OSError):  # it is closed: nobody reads it
                 self._descriptors[name] = _Descriptor(name, captured)
@@ -185,7 +231,10 @@ class Boundary:
                 screen.door = door
             self._swap(sys, name, screen)
             tee = getattr(captured, "tmpfile", None), "_other"  # --capture=tee-sys
-            for owner, held in ((getattr(captured, "syscapture", captured), "_old"), tee):
+            for owner, held in (
+                (getattr(captured, "syscapture", captured), "_old"),
+                tee,
+            ):
                 if hasattr(owner, held):
                     self._swap(owner, held, screen)
 
@@ -216,8 +265,14 @@ class Boundary:
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
         """Clean what others wrote of ids and parameters as they are."""
         yield
-        for given in (getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS):
-            path = Path(os.path.expandvars(given)).expanduser() if given else Path(os.devnull)
+        for given in (
+            getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS
+        ):
+            path = (
+                Path(os.path.expandvars(given)).expanduser()
+                if given
+                else Path(os.devnull)
+            )
             for file in path.rglob("*") if path.is_dir() else [path]:
                 with suppress(OSError, UnicodeDecodeError):
                     text = read_regular(file).decode("utf-8")
@@ -246,15 +301,20 @@ class Boundary:
         setattr(owner, name, screen)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Clean what was captured before reports of others read it, and what they add."""
         item._report_sections[:] = [
-            (when, _clean_text(name), _clean_text(text)) for when, name, text in item._report_sections
+            (when, _clean_text(name), _clean_text(text))
+            for when, name, text in item._report_sections
         ]
         return _clean_report((yield))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Clean why a file could not be collected."""
         return _clean_report((yield))
 
@@ -284,7 +344,9 @@ class EarlyBoundary:
     """Cleans how an item failed before reports of others read it."""
 
     @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self,
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Clean a report as soon as it is made."""
         return _clean_report((yield))
 
@@ -292,16 +354,21 @@ class EarlyBoundary:
 def _stand_at_exit() -> None:
     """Stand before what is printed by objects that live as long as the process."""
     for name in (*_DESCRIPTORS, *(f"__{name}__" for name in _DESCRIPTORS)):
-        if (file := getattr(sys, name, None)) is not None and not isinstance(file, Screen):
+        if (file := getattr(sys, name, None)) is not None and not isinstance(
+            file, Screen
+        ):
             setattr(sys, name, Screen(file))
 
 
-# Levels of a representation: a report holds a chain of tracebacks, these entries, these lines.
+# Levels of a representation: a report holds a chain of tracebacks, these entries, these
+# lines.
 _DEEPEST = 12
 
 
 def _clean_report(report: AnyReport) -> AnyReport:
-    report.sections[:] = [(_clean_text(name), _clean_text(text)) for name, text in report.sections]
+    report.sections[:] = [
+        (_clean_text(name), _clean_text(text)) for name, text in report.sections
+    ]
     for name in ("user_properties", "wasxfail"):
         held = getattr(report, name, None)
         if held and not _are_clean(held):
@@ -316,7 +383,12 @@ def _clean_report(report: AnyReport) -> AnyReport:
 def _are_clean(held: str | list[tuple[str, object]]) -> bool:
     """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
     pairs = [(held, "")] if isinstance(held, str) else held
-    parts = [part for pair in pairs for part in pair if not isinstance(part, (int, float, NoneType))]
+    parts = [
+        part
+        for pair in pairs
+        for part in pair
+        if not isinstance(part, (int, float, NoneType))
+    ]
     if not all(isinstance(part, str) for part in parts):
         return False
     text = "\n".join(map(str, parts))
@@ -342,7 +414,9 @@ def _clean_deep(value: Any, levels: int) -> Any:
             return value  # the properties of an item stand in each of its reports
         return parts if isinstance(value, list) else tuple(parts)
     for name, part in list(getattr(value, "__dict__", {}).items()):
-        object.__setattr__(value, name, _clean_deep(part, levels - 1))  # some are frozen
+        object.__setattr__(
+            value, name, _clean_deep(part, levels - 1)
+        )  # some are frozen
     return value
 
 
@@ -352,4 +426,6 @@ def _clean_lines(lines: list[str]) -> list[str]:
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
         return [_clean_text(line) for line in lines]
     left = iter(cleaned)
-    return ["\n".join(next(left) for _ in range(line.count("\n") + 1)) for line in lines]
+    return [
+        "\n".join(next(left) for _ in range(line.count("\n") + 1)) for line in lines
+    ]

@@ -23,7 +23,13 @@ from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName, ScenarioResult
-from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
+from pytest_ltm._journal.run_file import (
+    FILE,
+    LATEST,
+    RunFile,
+    conversations_in,
+    write_run_file,
+)
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import wall_time
@@ -65,7 +71,8 @@ def run_id() -> str:
 class RunFolder:
     """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
 
-    Between either and `release` no other process can have it. `at`: where it is, if it may have been moved elsewhere.
+    Between either and `release` no other process can have it. `at`: where it is, if it
+    may have been moved elsewhere.
     """
 
     def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
@@ -88,13 +95,20 @@ class RunFolder:
                 write_whole(ignore, b"*\n")
             self._lock.acquire()
             write_run_file(self.path, started)
-            # Take away the folders of runs that were killed before they had begun: nothing but a lock
-            # that nobody holds.
+            # Take away the folders of runs that were killed before they had begun:
+            # nothing but a lock that nobody holds.
             for folder in self.path.parent.iterdir():
                 with suppress(OSError):
                     names = {path.name for path in folder.iterdir()}
-                    is_old = wall_time().timestamp() - folder.stat().st_mtime > _YOUNG_SECONDS
-                    if is_old and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"} and not lock_holder(folder):
+                    is_old = (
+                        wall_time().timestamp() - folder.stat().st_mtime
+                        > _YOUNG_SECONDS
+                    )
+                    if (
+                        is_old
+                        and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"}
+                        and not lock_holder(folder)
+                    ):
                         for name in names:
                             (folder / name).unlink()
                         folder.rmdir()
@@ -102,15 +116,24 @@ class RunFolder:
             self._point()
         except (OSError, DiskFault) as error:
             why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
-            raise pytest.UsageError(f"--ltm-dir: {why}. Name a writable folder") from error
+            raise pytest.UsageError(
+                f"--ltm-dir: {why}. Name a writable folder"
+            ) from error
 
     def reopen_folder(self) -> None:
         """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
-        walked = ((Path(inside) / name for name in (*names, *files)) for inside, names, files in os.walk(self.path))
-        link = next((path for path in chain.from_iterable(walked) if path.is_symlink()), None)
+        walked = (
+            (Path(inside) / name for name in (*names, *files))
+            for inside, names, files in os.walk(self.path)
+        )
+        link = next(
+            (path for path in chain.from_iterable(walked) if path.is_symlink()), None
+        )
         if link is not None:
             why = f"{link} is a symbolic link, so what is written there could end up anywhere"
-            raise pytest.UsageError(f"--ltm-resume: {why}. Replace it by a copy of its target")
+            raise pytest.UsageError(
+                f"--ltm-resume: {why}. Replace it by a copy of its target"
+            )
         name_option_in_errors("--ltm-resume", self._lock.acquire)
         if not self.moved:
             name_option_in_errors("--ltm-resume", self._point)
@@ -165,15 +188,24 @@ class LtmRun:
     """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
 
     def __init__(
-        self, config: pytest.Config, settings: RunSettings, selection: Selection,
-        mode: Callable[[ConversationInputs], ConversationMode], withheld: str,
-    ) -> None:  # fmt: skip
+        self,
+        config: pytest.Config,
+        settings: RunSettings,
+        selection: Selection,
+        mode: Callable[[ConversationInputs], ConversationMode],
+        withheld: str,
+    ) -> None:
         self.config, self.settings, self._selection = config, settings, selection
         self._mode, self._withheld = mode, withheld
-        acts = not any(getattr(config.option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
+        acts = not any(
+            getattr(config.option, name, False)
+            for name in ("collectonly", "setuponly", "setupplan")
+        )
         self.rehearses = acts and config.option.ltm_dry_run
         """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
-        self.settings = settings = structs.replace(settings, time="simulated") if self.rehearses else settings
+        self.settings = settings = (
+            structs.replace(settings, time="simulated") if self.rehearses else settings
+        )
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
         with allow_missing_keys() if self.rehearses else nullcontext():
@@ -183,16 +215,22 @@ class LtmRun:
         """The folder of the run that is resumed."""
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
         self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
-        self.costs = RunCosts(settings, self.sources, self.folder.path, spends=self.plays)
+        self.costs = RunCosts(
+            settings, self.sources, self.folder.path, spends=self.plays
+        )
         self.is_worker = bool(worker)
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.deselected: Counter[tuple[str, str]] = Counter()
         """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
         self.progress = Progress(config)
-        self.observing: list[Callable[[PlayedConversation], Callable[[events.Event], object]]] = []
+        self.observing: list[
+            Callable[[PlayedConversation], Callable[[events.Event], object]]
+        ] = []
         """Make what observes a conversation that begins."""
-        self.following: list[Callable[[ConversationName, Literal["begins", "over"]], object]] = []
+        self.following: list[
+            Callable[[ConversationName, Literal["begins", "over"]], object]
+        ] = []
         """Are told of each conversation before it begins, and once all its items are reported and it is written."""
         self.checks: list[Callable[[pytest.Session], str]] = []
         """Before the first conversation each returns why nothing can be measured, or ""."""
@@ -214,7 +252,9 @@ class LtmRun:
         if settings.concurrency != 1 and self.plays:
             from pytest_ltm.plugin.concurrency import limit_conversations
 
-            self.most_at_once, self.of_agent = limit_conversations(self.sources, settings)
+            self.most_at_once, self.of_agent = limit_conversations(
+                self.sources, settings
+            )
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
 
     # --- which items
@@ -232,22 +272,35 @@ class LtmRun:
         report = yield
         if isinstance(collector, pytest.Session) and self.settings.suite is not None:
             suite = _collection.BuiltInSuite.from_parent(
-                collector, name=_collection.ROOT, nodeid=_collection.ROOT, settings=self.settings
+                collector,
+                name=_collection.ROOT,
+                nodeid=_collection.ROOT,
+                settings=self.settings,
             )
             report.result = [*report.result, suite]
         return report
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
         """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again."""
         selection, definitions = self._selection, self.settings.definitions
         try:
             ltm_items = _collection.ltm_items(items)
             selection.check([one.item for one in ltm_items])
             self.scenario_names = {one.scenario for one in ltm_items}
-            # Beside a definitions folder whose command line names nothing only scenarios with files there are played.
-            everything = selection.has_paths or selection.names_suite or definitions is None
-            known = [one for one in ltm_items if everything or (definitions and definitions.examples.get(one.scenario))]
+            # Beside a definitions folder whose command line names nothing only
+            # scenarios with files there are played.
+            everything = (
+                selection.has_paths or selection.names_suite or definitions is None
+            )
+            known = [
+                one
+                for one in ltm_items
+                if everything
+                or (definitions and definitions.examples.get(one.scenario))
+            ]
             chosen = [one for one in known if selection.is_selected(one.item)]
             _collection.refuse_duplicates(chosen)
             kept = [one.item for one in _collection.in_order(chosen, self.settings)]
@@ -256,24 +309,34 @@ class LtmRun:
             raise
         _collection.deselect(config, items, set(items) - set(kept))
         items[:] = kept
-        _collection.keep_shard(config, items, self.settings)  # before the rest is selected: all machines share alike
+        _collection.keep_shard(
+            config, items, self.settings
+        )  # before the rest is selected: all machines share alike
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
-        known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash and UNWRITTEN not in item.stash]
+        known = [
+            item.stash[LTM_ITEM]
+            for item in items
+            if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
+        ]
         self.deselected.update((one.conversation.folder, one.scenario) for one in known)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
         known = [item.stash[LTM_ITEM] for item in session.items]
-        session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
+        session.items[:] = [
+            one.item for one in _collection.in_order(known, self.settings)
+        ]
         self.groups = items_by_conversation(known)
         for item in session.items:
             _internals.never_rerun(item)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> tuple[Any, ...] | None:
+    def pytest_fixture_setup(
+        self, fixturedef: Any, request: pytest.FixtureRequest
+    ) -> tuple[Any, ...] | None:
         """Hand out None instead of a handle where nothing is played: --setup-only sets up all others."""
         if self.plays or self.rehearses or not is_ours(fixturedef):
             return None
@@ -289,20 +352,30 @@ class LtmRun:
             if self.resumed:
                 self.folder.reopen_folder()
             else:
-                self.folder.create(run_file(self.config, self.settings, self.folder.name))
+                self.folder.create(
+                    run_file(self.config, self.settings, self.folder.name)
+                )
         self._session = session
         yield
         if self.plays or self.rehearses:
             self._setup_state = _internals.install_setup_state(session)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+    def pytest_runtestloop(
+        self, session: pytest.Session
+    ) -> Generator[None, object, object]:
         """Have other plugins wrap each item by itself."""
-        with _internals.one_by_one(session) if self.plays or self.rehearses else nullcontext():
+        with (
+            _internals.one_by_one(session)
+            if self.plays or self.rehearses
+            else nullcontext()
+        ):
             return (yield)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
         """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
         if not (self.plays or self.rehearses):
             return None
@@ -311,9 +384,15 @@ class LtmRun:
             return True
         if self._refused is None:
             try:
-                self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
+                self._refused = next(
+                    filter(None, (check(item.session) for check in self.checks)), ""
+                )
             except (DiskFault, OSError) as fault:
-                self.end_session(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
+                self.end_session(
+                    fault
+                    if isinstance(fault, DiskFault)
+                    else disk_fault(self.folder.path, fault)
+                )
                 return True
         several = self._several()
         if several is None:
@@ -330,7 +409,9 @@ class LtmRun:
     def _play_alone(self, item: pytest.Item) -> None:
         try:
             if LANE not in item.stash:
-                self._playing = self.begin_conversation(item.stash[LTM_ITEM].conversation)
+                self._playing = self.begin_conversation(
+                    item.stash[LTM_ITEM].conversation
+                )
             if self._playing is not None:
                 self._playing.play(lambda: self.is_stopping, item.stash[LANE])
                 self.note_over(self._playing)
@@ -339,7 +420,9 @@ class LtmRun:
         except DiskFault as fault:
             self.end_session(fault)
         finally:
-            if self._playing is not None and (self.is_stopping or sys.exc_info()[0] is not None):
+            if self._playing is not None and (
+                self.is_stopping or sys.exc_info()[0] is not None
+            ):
                 self._stop(self._playing)
 
     @pytest.hookimpl(trylast=True)
@@ -362,8 +445,12 @@ class LtmRun:
 
             if not self.is_worker:
                 self.enqueue_conversations(self.groups)
-                for known in chain.from_iterable(self.groups[name] for name in self.to_come):
-                    self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
+                for known in chain.from_iterable(
+                    self.groups[name] for name in self.to_come
+                ):
+                    self._setup_state.hold_nodes(
+                        known.item
+                    )  # fixtures live until nobody needs them any more
             self._at_once = ConcurrentRunner(self)
         return self._at_once
 
@@ -404,7 +491,9 @@ class LtmRun:
     @property
     def in_progress(self) -> list[Conversation]:
         """The conversations that this process is playing."""
-        return [one.conversation for one in self._all_playing if not one.all_are_reported]
+        return [
+            one.conversation for one in self._all_playing if not one.all_are_reported
+        ]
 
     @property
     def results(self) -> list[ScenarioResult]:
@@ -414,7 +503,11 @@ class LtmRun:
     @property
     def ended(self) -> list[str]:
         """The conversations that this process has played to their ends."""
-        playing = {str(one.given.items[0].conversation) for one in self._all_playing if not one.all_are_reported}
+        playing = {
+            str(one.given.items[0].conversation)
+            for one in self._all_playing
+            if not one.all_are_reported
+        }
         return [name for name in self._results if name not in playing]
 
     @property
@@ -450,16 +543,25 @@ class LtmRun:
     def begin_conversation(self, name: ConversationName) -> PlayedConversation:
         """Open a conversation of the run, and have everybody hear of it."""
         if self._setup_state is None:
-            raise pytest.UsageError("pytest-ltm was not loaded when the session started")
+            raise pytest.UsageError(
+                "pytest-ltm was not loaded when the session started"
+            )
         setup_state = self._setup_state
         for tell in self.following:
             tell(name, "begins")
         given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
-        conditions = BodyConditions(setup_state, self._pool, self._next_up, self._withheld, limit)
-        again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
-        playing = PlayedConversation(given, self._mode(given), conditions, again=again, heard=self._heard)
-        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they come. A rehearsal of 100,000
-        # items comes to nothing that anybody reads, and is not kept.
+        conditions = BodyConditions(
+            setup_state, self._pool, self._next_up, self._withheld, limit
+        )
+        again = cache(
+            lambda: _collection.repeat_command(self.config, self.settings, given.place)
+        )
+        playing = PlayedConversation(
+            given, self._mode(given), conditions, again=again, heard=self._heard
+        )
+        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they
+        # come. A rehearsal of 100,000 items comes to nothing that anybody reads, and is
+        # not kept.
         self._results[str(name)] = {} if self.rehearses else playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
@@ -468,12 +570,20 @@ class LtmRun:
         return playing
 
     def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
-        agent, folder = known[0].place.agent, self.folder.path / known[0].conversation.folder
+        agent, folder = (
+            known[0].place.agent,
+            self.folder.path / known[0].conversation.folder,
+        )
         return ConversationInputs(
-            items=known, settings=self.settings, source=self.sources[agent], folder=folder, costs=self.costs,
-            account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
+            items=known,
+            settings=self.settings,
+            source=self.sources[agent],
+            folder=folder,
+            costs=self.costs,
+            account=self.costs.account(folder.name, agent=agent),
+            refused=self._refused or "",
             conversations=len(self.conversations()),
-        )  # fmt: skip
+        )
 
     def plan(self, known: Sequence[LtmItem]) -> Plan:
         """Return the plan of the items of a conversation."""
@@ -489,16 +599,27 @@ class LtmRun:
         if following is None or not _is_reported(following):
             return following
         items = item.session.items
-        if following is item:  # xdist has not said yet what follows on this worker, if anything does
-            return next((one for one in items if not _is_reported(one)), cast("Any", item.session))
+        if (
+            following is item
+        ):  # xdist has not said yet what follows on this worker, if anything does
+            return next(
+                (one for one in items if not _is_reported(one)),
+                cast("Any", item.session),
+            )
         later = items[items.index(item) + 1 :]
         return next((one for one in later if not _is_reported(one)), None)
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.show_progress(played, exchange)
         hook = self.config.hook.pytest_ltm_exchange
-        if hook.get_hookimpls():  # a call that nobody hears costs as much as the rest of this
-            hook(config=self.config, conversation=str(played.given.place.conversation), exchange=exchange)
+        if (
+            hook.get_hookimpls()
+        ):  # a call that nobody hears costs as much as the rest of this
+            hook(
+                config=self.config,
+                conversation=str(played.given.place.conversation),
+                exchange=exchange,
+            )
         if self.is_stopping:
             raise Stopped
 
@@ -514,8 +635,12 @@ class LtmRun:
 
     def expected(self) -> int:
         """Return how many examples the run has, as far as it is known in this process."""
-        xdist = getattr(self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None)
-        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self.groups.values()))
+        xdist = getattr(
+            self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
+        )
+        return len(getattr(xdist, "collection", None) or ()) or sum(
+            map(len, self.groups.values())
+        )
 
     def conversations(self) -> set[ConversationName]:
         """Return the run's conversations, as far as it is known in this process."""
@@ -530,11 +655,18 @@ class LtmRun:
     # --- living with others
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Show the conversation below the traceback of a failed assertion."""
         report = yield
         body = item.stash.get(LANE, None)
-        if body is not None and report.failed and body.assertion is not None and report.when == "call":
+        if (
+            body is not None
+            and report.failed
+            and body.assertion is not None
+            and report.when == "call"
+        ):
             cast("Any", report.longrepr).addsection("conversation", body.failure_text)
         return report
 
@@ -548,7 +680,9 @@ class LtmRun:
         CapturedStreams.in_debugger = False
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_timeout_set_timer(self, item: pytest.Item, settings: object) -> bool | None:
+    def pytest_timeout_set_timer(
+        self, item: pytest.Item, settings: object
+    ) -> bool | None:
         """Keep pytest-timeout's timer off: it would charge one item for all the others."""
         return True if item.stash.get(LTM_ITEM, None) is not None else None
 

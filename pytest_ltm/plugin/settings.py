@@ -42,10 +42,17 @@ def _language_suffix(language: str) -> str:
     return "" if language == "en" else f".{language.replace(':', '_')}"
 
 
-def in_languages(agents: Iterable[AgentChoice], languages: Sequence[str]) -> tuple[AgentChoice, ...]:
+def in_languages(
+    agents: Iterable[AgentChoice], languages: Sequence[str]
+) -> tuple[AgentChoice, ...]:
     """Return each agent once for each language, as agents of their own."""
     return tuple(
-        AgentChoice(f"{agent.label}{_language_suffix(language)}", agent.spec, language, agent.family)
+        AgentChoice(
+            f"{agent.label}{_language_suffix(language)}",
+            agent.spec,
+            language,
+            agent.family,
+        )
         for agent in agents
         for language in languages
     )
@@ -118,15 +125,28 @@ class RunSettings(Struct, frozen=True):
 
     def language(self, label: str) -> str:
         """Return what the agent of a label is talked to in."""
-        return next((agent.language for agent in self.agents if agent.label == label), "en")
+        return next(
+            (agent.language for agent in self.agents if agent.label == label), "en"
+        )
 
     def spans_too_short(self, name: str) -> list[str]:
         """Return the labels of the spans that are too short for a scenario, as the suite says it."""
         # Definition files are played at whatever span: what they need is in them.
         if self.suite is None or self.definitions is not None:
             return []
-        least = next((entry.least_span or 0 for entry in self.suite.entries if entry.name == name), 0)
-        return [label for label, tokens in self.spans.items() if tokens is not None and tokens < least]
+        least = next(
+            (
+                entry.least_span or 0
+                for entry in self.suite.entries
+                if entry.name == name
+            ),
+            0,
+        )
+        return [
+            label
+            for label, tokens in self.spans.items()
+            if tokens is not None and tokens < least
+        ]
 
     def scenarios_left_out(self) -> list[str]:
         """Return a sentence for each field of the suite without effect, each scenario not played at every span."""
@@ -156,7 +176,8 @@ class RunSettings(Struct, frozen=True):
             "count": self.count,
             "judge": redact_secrets(self.judge),
             "time": self.time,
-            # Left out where they are the default: runs that were recorded before there was such a setting stay equal.
+            # Left out where they are the default: runs that were recorded before there
+            # was such a setting stay equal.
             **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),

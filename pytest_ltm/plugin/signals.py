@@ -1,7 +1,8 @@
 """SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75.
 
-So does, without report, an agent that cannot be interrupted, or that ends the process. What SIGCONT tells is noted:
-time limits start anew. Threads that agents leave do not keep a process that has reported.
+So does, without report, an agent that cannot be interrupted, or that ends the process.
+What SIGCONT tells is noted: time limits start anew. Threads that agents leave do not
+keep a process that has reported.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from pytest_ltm.plugin.session import LtmRun
 # Seconds that are left after a signal that should end this process.
 AFTER_SIGNAL = 5.0
 _ALIVE = b"\xff"
-# The seconds are counted, not measured: nobody is blamed for Ctrl-Z, or for a machine that sleeps.
+# The seconds are counted, not measured: nobody is blamed for Ctrl-Z, or for a machine
+# that sleeps.
 _LOOK = """
 import os, select, signal, sys
 pid, limit, after, err, said = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
@@ -54,8 +56,8 @@ except ProcessLookupError: pass
 class FrozenGuard:
     """Watches this process from its main thread on; close it.
 
-    `seconds`: without Python code, after which it is ended. `said` is written to the file `err` then; faulthandler, if
-    it is enabled, shows the threads.
+    `seconds`: without Python code, after which it is ended. `said` is written to the
+    file `err` then; faulthandler, if it is enabled, shows the threads.
     """
 
     def __init__(self, seconds: float, err: int, said: str) -> None:
@@ -89,7 +91,8 @@ class FrozenGuard:
 
 
 _NAMES = ("SIGTERM", "SIGHUP")
-# Seconds beyond the reply timeout after which a process without Python code counts as frozen.
+# Seconds beyond the reply timeout after which a process without Python code counts as
+# frozen.
 SLACK = 10.0
 FROZEN = (
     "\nltm: no Python code has run for too long: code in C does not yield (an endless regular expression?). "
@@ -98,15 +101,17 @@ FROZEN = (
 )
 # Seconds that threads which agents have left have to end once pytest has.
 LINGERS = 10.0
-# The file in the run folder that says where every thread was when an agent could not be interrupted.
+# The file in the run folder that says where every thread was when an agent could not be
+# interrupted.
 STACKS = "hung.txt"
 
 
 class Signals:
     """Handles what nobody else does, from the start of the session until everything is written.
 
-    The first of them counts, because who ends a job often sends several. In a worker it ends the session once the
-    message in flight has its reply: the controller, which has the signal as well or will hear of it, gives it its time.
+    The first of them counts, because who ends a job often sends several. In a worker it
+    ends the session once the message in flight has its reply: the controller, which has
+    the signal as well or will hear of it, gives it its time.
     """
 
     def __init__(self, run: LtmRun) -> None:
@@ -118,12 +123,16 @@ class Signals:
         self._exit, self._process = os._exit, os.getpid()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
+    def pytest_sessionstart(
+        self, session: pytest.Session
+    ) -> Generator[None, None, None]:
         """Begin; a session that had not started has no end in which the status could be set."""
         self._session = session
         run = self._run
         if run.plays and threading.current_thread() is threading.main_thread():
-            for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+            for number in (
+                getattr(signal, name) for name in _NAMES if hasattr(signal, name)
+            ):
                 self._handle(number, self._end)  # under nohup SIGHUP is ignored
             if hasattr(signal, "SIGCONT"):
                 self._handle(signal.SIGCONT, goes_on)
@@ -133,7 +142,11 @@ class Signals:
                 err = os.dup(self._terminal())
                 way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
                 limit = run.settings.reply_timeout
-                guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
+                guard = FrozenGuard(
+                    math.inf if limit is None else limit + SLACK,
+                    err,
+                    f"{FROZEN}{way}\n",
+                )
                 self._guards.callback(os.close, err)
                 self._guards.callback(guard.close)
             if not run.is_worker:  # of a worker it is noticed that it is gone
@@ -150,10 +163,16 @@ class Signals:
         """Let results and report be written whatever comes now; a second Ctrl-C insists."""
         self._is_finishing = True
         mine = self._run.plays and threading.current_thread() is threading.main_thread()
-        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if (
+            not mine
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        ):
             return (yield)
         # Pass over one Ctrl-C: what it would stop is about to be over.
-        signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler))
+        signal.signal(
+            signal.SIGINT,
+            lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
         try:
             yield
         finally:
@@ -166,7 +185,9 @@ class Signals:
         frame: FrameType | None = sys._getframe()
         while frame is not None and not frame.f_code.co_name.endswith("console_main"):
             frame = frame.f_back
-        if self._run.plays and frame is not None:  # this process is there for pytest alone, not for one that calls it
+        if (
+            self._run.plays and frame is not None
+        ):  # this process is there for pytest alone, not for one that calls it
             _leave_threads_behind(int(getattr(self._session, "exitstatus", 0)))
         self._guards.close()
         if self._hung in when_hung:
@@ -174,7 +195,9 @@ class Signals:
         for number in self._handled:
             signal.signal(number, signal.SIG_DFL)
 
-    def _handle(self, number: int, handler: Callable[[int, FrameType | None], object]) -> None:
+    def _handle(
+        self, number: int, handler: Callable[[int, FrameType | None], object]
+    ) -> None:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, handler)
             self._handled.append(number)
@@ -200,25 +223,36 @@ class Signals:
 
     def _hung(self) -> None:
         """End this process: say where every thread is, and keep what was said."""
-        self._end_process("the running code ignores all interruptions, so this process ends")
+        self._end_process(
+            "the running code ignores all interruptions, so this process ends"
+        )
 
     def _exited(self, status: int) -> None:
         """End this process where foreign code does; a copy of it may do as it likes."""
         if os.getpid() != self._process:
             self._exit(status)
         cure = "--ltm-agent-process gives each agent a process of its own, where only its own conversation is lost"
-        self._end_process(f"os._exit({status}) was called, so this process ends in the middle of the run. {cure}")
+        self._end_process(
+            f"os._exit({status}) was called, so this process ends in the middle of the run. {cure}"
+        )
 
     def _end_process(self, why: str) -> None:
         run = self._run
         with suppress(DiskFault):
             run.flush_journals()
-        way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
+        way = (
+            ""
+            if run.is_worker
+            else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
+        )
         screen = self._terminal()
         with suppress(OSError):
             os.write(screen, f"\nltm: {why}{way}\n".encode())
             faulthandler.dump_traceback(screen)
-        with suppress(OSError), (run.folder.path / STACKS).open("a", encoding="utf-8") as file:
+        with (
+            suppress(OSError),
+            (run.folder.path / STACKS).open("a", encoding="utf-8") as file,
+        ):
             faulthandler.dump_traceback(file)
         self._exit(UNMEASURABLE)
 
@@ -227,7 +261,11 @@ def _leave_threads_behind(status: int) -> None:
     """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
 
     def remaining() -> list[threading.Thread]:
-        return [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+        return [
+            one
+            for one in threading.enumerate()
+            if not one.daemon and one is not threading.main_thread()
+        ]
 
     def end() -> None:
         threading.Event().wait(LINGERS)
@@ -250,7 +288,9 @@ def _leave_threads_behind(status: int) -> None:
             if remaining():
                 end()
 
-    with suppress(AttributeError, RuntimeError):  # where Python has no such hook, it waits
+    with suppress(
+        AttributeError, RuntimeError
+    ):  # where Python has no such hook, it waits
         threading._register_atexit(begin)  # type: ignore[attr-defined]
 
 

@@ -29,7 +29,12 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin import planning as _time
 from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.collection import LanguageFilter, Selection, check_parameters
-from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode, LiveMode, judge_of_run
+from pytest_ltm.plugin.conversation_setup import (
+    ConversationInputs,
+    ConversationMode,
+    LiveMode,
+    judge_of_run,
+)
 from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.options import (
@@ -59,7 +64,9 @@ def start_run(config: pytest.Config) -> None:
         with show_sanitized(config):
             _register_plugins(config)
     except pytest.UsageError as error:
-        raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
+        raise pytest.UsageError(
+            *(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)
+        ) from error
 
 
 def _register_plugins(config: pytest.Config) -> None:
@@ -67,7 +74,9 @@ def _register_plugins(config: pytest.Config) -> None:
     selection = Selection(config)
     settings = _run_settings(config, has_paths=selection.has_paths)
     forecasts: dict[tuple[str, str], Forecast] = {}
-    run = config.stash[RUN] = LtmRun(config, settings, selection, *_run_mode(config, settings, forecasts))
+    run = config.stash[RUN] = LtmRun(
+        config, settings, selection, *_run_mode(config, settings, forecasts)
+    )
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
     manager.register(EarlyBoundary(), "ltm-early-boundary")
@@ -89,14 +98,18 @@ def _register_plugins(config: pytest.Config) -> None:
         dry_run = DryRun(run, forecasts, probe.forecast, canaries.forecast)
         run.checks.append(dry_run.check)
         manager.register(dry_run, "ltm-dry-run")
-    gate = Gate(run, _gate_options.parse_gate_options(config, settings, run.folder.path))
+    gate = Gate(
+        run, _gate_options.parse_gate_options(config, settings, run.folder.path)
+    )
     manager.register(gate, "ltm-gate")
     report = None if run.is_worker else Report(run, gate)
     if report is not None:
         _register_reporting(run, report, manager)
     if getattr(config.option, "htmlpath", None):
         _register_html(report, manager, config.option.htmlpath, settings.report)
-    if manager.hasplugin("xdist") or manager.hasplugin("xdist.plugin"):  # as `-p xdist.plugin` calls it
+    if manager.hasplugin("xdist") or manager.hasplugin(
+        "xdist.plugin"
+    ):  # as `-p xdist.plugin` calls it
         from pytest_ltm.plugin.xdist.controller import Controller
         from pytest_ltm.plugin.xdist.worker import Worker
 
@@ -104,7 +117,9 @@ def _register_plugins(config: pytest.Config) -> None:
 
 
 def _run_mode(
-    config: pytest.Config, settings: RunSettings, forecasts: dict[tuple[str, str], Forecast]
+    config: pytest.Config,
+    settings: RunSettings,
+    forecasts: dict[tuple[str, str], Forecast],
 ) -> tuple[Callable[[ConversationInputs], ConversationMode], str]:
     """Return how conversations are held, and why nothing that items come to is reported, if so."""
     if settings.rescored is not None:
@@ -131,9 +146,13 @@ def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
         manager.register(ResumeGuard(run), "ltm-resume")
 
 
-def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPluginManager) -> None:
+def _register_reporting(
+    run: LtmRun, report: Report, manager: pytest.PytestPluginManager
+) -> None:
     """Register what only the controller, or the only process, shows."""
-    manager.register(Brevity(report), "ltm-brevity")  # of those who write at the end the last one does so first
+    manager.register(
+        Brevity(report), "ltm-brevity"
+    )  # of those who write at the end the last one does so first
     manager.register(report, "ltm-report")
     if run.plays and run.config.option.ltm_live:
         manager.register(LiveServer(run), "ltm-live")
@@ -141,7 +160,12 @@ def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPlugi
         manager.register(Unfinished(run, report), "ltm-unfinished")
 
 
-def _register_html(report: Report | None, manager: pytest.PytestPluginManager, page: str, own: Path | None) -> None:
+def _register_html(
+    report: Report | None,
+    manager: pytest.PytestPluginManager,
+    page: str,
+    own: Path | None,
+) -> None:
     from pytest_ltm.plugin.html import HtmlReport, HtmlRows
 
     manager.register(HtmlRows(), "ltm-html-rows")
@@ -154,9 +178,19 @@ def _register_html(report: Report | None, manager: pytest.PytestPluginManager, p
 
 # Settings that are just what the option of this name says.
 _AS_SAID = (
-    "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
-    "sessions", "judge_votes", "latency",
-)  # fmt: skip
+    "examples",
+    "trials",
+    "scoring",
+    "count",
+    "time",
+    "retries",
+    "report",
+    "worker_tries",
+    "shard",
+    "sessions",
+    "judge_votes",
+    "latency",
+)
 
 
 def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
@@ -167,26 +201,47 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
 
     folder = said("definitions")
     definitions = (
-        None if folder is None else read_option(config, "--ltm-definitions", lambda: DefinitionsFolder(folder))
+        None
+        if folder is None
+        else read_option(config, "--ltm-definitions", lambda: DefinitionsFolder(folder))
     )
     ltm_dir, own = (
         said("dir"),
-        read_option(config, "--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
+        read_option(
+            config, "--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)
+        ),
     )
     seed = _settled_seed(config, own)
     questions = questions_of(config)
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir, questions=questions)
+    dataset = dataset_of(
+        config,
+        has_paths=has_paths,
+        seed=seed.value,
+        ltm_dir=ltm_dir,
+        questions=questions,
+    )
     languages = said("language")
-    tokenizer = read_option(config, "--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
+    tokenizer = read_option(
+        config, "--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name
+    )
     _time.check_installed(said("time"))
     suite = dataset.suite if dataset else own
-    if definitions is not None and suite is not None:  # nothing is generated beside the files
+    if (
+        definitions is not None and suite is not None
+    ):  # nothing is generated beside the files
         suite = structs.replace(
-            suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples)
+            suite,
+            entries=tuple(
+                entry for entry in suite.entries if entry.name in definitions.examples
+            ),
         )
     return RunSettings(
         agents=in_languages(
-            read_option(config, "--ltm-agent", lambda: fix_latest(config, chosen_agents(config), ltm_dir)),
+            read_option(
+                config,
+                "--ltm-agent",
+                lambda: fix_latest(config, chosen_agents(config), ltm_dir),
+            ),
             languages,
         ),
         spans=SPANS if dataset else chosen_spans(config, own, definitions),
@@ -197,16 +252,26 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         definitions=definitions,
         filler=_filler_spec(config, own),
         tokenizer=tokenizer,
-        reply_timeout=None if _wants_debugger(config) else said("reply_timeout") or None,
-        evaluator_timeout=None if _wants_debugger(config) else said("evaluator_timeout") or None,
+        reply_timeout=None
+        if _wants_debugger(config)
+        else said("reply_timeout") or None,
+        evaluator_timeout=None
+        if _wants_debugger(config)
+        else said("evaluator_timeout") or None,
         ltm_dir=ltm_dir,
         dataset=dataset,
         concurrency=_chosen_concurrency(config),
         judge=judge_of_run(config),
         judge_cache=said("judge_cache") == "on",
-        agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
+        agent_process=bool(
+            config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")
+        ),
         rescored=source_of(config),
-        prices=read_option(config, "--ltm-price", lambda: read_prices(_options.option_lines(config, "ltm_price"))),
+        prices=read_option(
+            config,
+            "--ltm-price",
+            lambda: read_prices(_options.option_lines(config, "ltm_price")),
+        ),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
         questions=questions,
@@ -216,11 +281,19 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
 
 def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
     """Return the seed: the same in all workers and when resumed. Agents do not inherit a secret one."""
-    if suite is not None and suite.seed is not None and set_by_suite(config, suite, "seed"):
+    if (
+        suite is not None
+        and suite.seed is not None
+        and set_by_suite(config, suite, "seed")
+    ):
         return Seed(value=suite.seed)
     worker: dict[str, str] = getattr(config, "workerinput", {})
-    config.option.ltm_seed = worker.get("ltm_seed", config.option.ltm_seed)  # a fresh one is drawn by the controller
-    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(config, "ltm_compare"):
+    config.option.ltm_seed = worker.get(
+        "ltm_seed", config.option.ltm_seed
+    )  # a fresh one is drawn by the controller
+    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(
+        config, "ltm_compare"
+    ):
         raise pytest.UsageError(
             "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
             "Use the baseline's seed: a number, or env:NAME for a secret one"
@@ -230,7 +303,11 @@ def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
         config.option.ltm_seed = seed.option
     # The workers of a controller take it from its environment.
     if seed.variable and (worker or not getattr(config.option, "tx", None)):
-        config.add_cleanup(partial(os.environ.__setitem__, seed.variable, os.environ.pop(seed.variable)))
+        config.add_cleanup(
+            partial(
+                os.environ.__setitem__, seed.variable, os.environ.pop(seed.variable)
+            )
+        )
     return seed
 
 
@@ -240,21 +317,25 @@ def _reading(config: pytest.Config) -> Reading:
         return RAW
     recorded = recorded_settings(config)
     if recorded is None:
-        thoughts, tags = _options.option_value(config, "ltm_thoughts"), tuple(config.getini("ltm_thought_tags"))
+        thoughts, tags = (
+            _options.option_value(config, "ltm_thoughts"),
+            tuple(config.getini("ltm_thought_tags")),
+        )
     else:
         was = convert(recorded.get("reading", {}), Reading)
         thoughts, tags = config.getoption("ltm_thoughts") or was.thoughts, was.tags
     return Reading(thoughts=thoughts, tags=tags) if thoughts == "strip" else RAW
 
 
-# The suite that definition files are played by, with the scenarios of all others: they may be of any.
+# The suite that definition files are played by, with the scenarios of all others: they
+# may be of any.
 DEFINITION_SUITE = "extended"
 
 
 def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     """Return the suite of scenarios; None where there is none, or a data set."""
-    # Raise UsageError where the command line itself names two suites, of which the first
-    # would be lost.
+    # Raise UsageError where the command line itself names two suites, of which the
+    # first would be lost.
     words = [str(word) for word in config.invocation_params.args]
     sources = [
         (*word.split("=", 1), *words[n:])[1]
@@ -292,13 +373,23 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
 
 
 def _filler_spec(config: pytest.Config, suite: _suite.Suite | None) -> str:
-    if suite is not None and suite.filler is not None and set_by_suite(config, suite, "filler"):
+    if (
+        suite is not None
+        and suite.filler is not None
+        and set_by_suite(config, suite, "filler")
+    ):
         spec, folder = suite.filler, Path(suite.path).parent
-        return name_option_in_errors(suite.place("filler"), lambda: _checked_filler(config, spec, folder))
+        return name_option_in_errors(
+            suite.place("filler"), lambda: _checked_filler(config, spec, folder)
+        )
     return read_option(
         config,
         "--ltm-filler",
-        lambda: _checked_filler(config, _options.option_text(config, "ltm_filler"), path_base(config, "ltm_filler")),
+        lambda: _checked_filler(
+            config,
+            _options.option_text(config, "ltm_filler"),
+            path_base(config, "ltm_filler"),
+        ),
     )
 
 
@@ -309,7 +400,12 @@ def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
     if spec.startswith("trivia:") and spec != "trivia:":
         spec = f"trivia:{os.path.relpath(folder / spec.removeprefix('trivia:'))}"
     counts = token_counter(_options.option_text(config, "ltm_tokenizer"))
-    if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
+    if (
+        config.hook.pytest_ltm_make_filler(
+            config=config, spec=spec, rng=Random(0), counter=counts
+        )
+        is None
+    ):
         filler_from_spec(spec, Random(0), counts)
     return spec
 
@@ -318,7 +414,12 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
     """Return how many conversations are played at once, in each worker: one where a debugger has the process."""
     wanted: int | None = _options.option_value(config, "ltm_concurrency")
     option = config.option
-    if wanted == 1 or _wants_debugger(config) or option.ltm_dry_run or option.ltm_rescore:
+    if (
+        wanted == 1
+        or _wants_debugger(config)
+        or option.ltm_dry_run
+        or option.ltm_rescore
+    ):
         return 1
     if wanted is not None and wanted > 1:
         from pytest_ltm.plugin.concurrency import allow_files
@@ -333,7 +434,9 @@ def _receive_traces(config: pytest.Config) -> None:
     if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
         return
     if _options.option_value(config, "ltm_time") not in ("simulated", "sleep"):
-        raise pytest.UsageError("--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep")
+        raise pytest.UsageError(
+            "--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep"
+        )
     try:
         importlib.import_module("opentelemetry.proto")
     except ImportError:
@@ -343,7 +446,9 @@ def _receive_traces(config: pytest.Config) -> None:
     from pytest_ltm._calls.traces import SpanReceiver
 
     apart = _options.option_value(config, "ltm_concurrency") != 1
-    receiver = config.stash[TRACES] = read_option(config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart))
+    receiver = config.stash[TRACES] = read_option(
+        config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart)
+    )
     before = {name: os.environ.get(name) for name in receiver.variables}
     os.environ.update(receiver.variables)
 

@@ -1,6 +1,7 @@
 """Where the plugin keeps its state: typed stash keys, and an item's side of its conversation.
 
-What is kept is said by protocols: those who put it there stand above all who look it up.
+What is kept is said by protocols: those who put it there stand above all who look it
+up.
 """
 
 from __future__ import annotations

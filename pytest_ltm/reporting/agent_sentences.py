@@ -54,33 +54,53 @@ class AgentSentence(NamedTuple):
         return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
 
 
-def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | None = None) -> list[AgentSentence]:
+def agent_sentences_for(
+    sides: Iterable[Placed], before: Mapping[str, str] | None = None
+) -> list[AgentSentence]:
     """Return what is said of each agent under test, best at the largest memory span first.
 
-    Agents of this package are under test only where there are no others, and controls never.
+    Agents of this package are under test only where there are no others, and controls
+    never.
 
     Args:
-        sides: Agents at memory spans, in any order.
-        before: By agent, how it stands beside a baseline: "better than main by 0.20"; others stand beside the best
+        sides: Agents at memory spans, in any order. before: By agent, how it stands
+        beside a baseline: "better than main by 0.20"; others stand beside the best
             other agent.
     """
     known = list(sides)
     last = largest_span_label(known)
     ranked = rank_sides([side for side in known if side.column.span_label == last])
     order = {side.agent: place for place, side in enumerate(ranked)}
-    by_agent = group_by([side for side in known if side.agent in agents_under_test(known)], lambda side: side.agent)
+    by_agent = group_by(
+        [side for side in known if side.agent in agents_under_test(known)],
+        lambda side: side.agent,
+    )
     agent_sentences = []
-    for agent, of in sorted(by_agent.items(), key=lambda each: order.get(each[0], len(order))):
+    for agent, of in sorted(
+        by_agent.items(), key=lambda each: order.get(each[0], len(order))
+    ):
         there = next((side for side in ranked if side.agent == agent), None)
         others = [side for side in ranked if side.agent != agent]
-        beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
+        beside = (before or {}).get(agent, "") or (
+            _beside_other(there, others[0]) if there and others else ""
+        )
         missing = sum(side.column.unscored_examples for side in of)
         lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
-        # Guessing is worth a word only where it earns anything, and where the agent is above it.
+        # Guessing is worth a word only where it earns anything, and where the agent is
+        # above it.
         best = max(_scored_columns(of), key=_above_guessing, default=None)
         above = _above_guessing(best) if best and best.floor else 0.0
-        parts = [_losses_sentence(of), f"{above:.2f} above guessing" * (above > 0), beside, lost]
-        agent_sentences.append(AgentSentence(agent, _retention_sentence(of), "; ".join(filter(None, parts))))
+        parts = [
+            _losses_sentence(of),
+            f"{above:.2f} above guessing" * (above > 0),
+            beside,
+            lost,
+        ]
+        agent_sentences.append(
+            AgentSentence(
+                agent, _retention_sentence(of), "; ".join(filter(None, parts))
+            )
+        )
     return agent_sentences
 
 
@@ -94,25 +114,34 @@ def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
 def rank_sides(sides: Sequence[P]) -> list[P]:
     """Return the sides that have a score, best accuracy first, without controls.
 
-    Nor are agents of this package among them, unless there are no others: nobody asks whether `full` is better.
-    Those with a score in less than half of the scenarios that another has one in come last, as do those whose examples
-    are mostly lost: they were hardly measured.
+    Nor are agents of this package among them, unless there are no others: nobody asks
+    whether `full` is better. Those with a score in less than half of the scenarios that
+    another has one in come last, as do those whose examples are mostly lost: they were
+    hardly measured.
     """
-    # An agent without any score is in no ranking, so it must not keep bundled agents out of it either.
+    # An agent without any score is in no ranking, so it must not keep bundled agents
+    # out of it either.
     names = agents_under_test(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
     most = max((side.column.out_of for side in scored), default=0)
 
     def hardly(side: Placed) -> bool:
-        return 2 * side.column.out_of < most or 2 * side.column.unscored_examples > len(side.column.rows)
+        return 2 * side.column.out_of < most or 2 * side.column.unscored_examples > len(
+            side.column.rows
+        )
 
-    return sorted(scored, key=lambda side: (hardly(side), -(side.column.accuracy_lower_bound or 0.0)))
+    return sorted(
+        scored,
+        key=lambda side: (hardly(side), -(side.column.accuracy_lower_bound or 0.0)),
+    )
 
 
 def largest_span_label(sides: Iterable[Placed]) -> str:
     """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
     columns = [side.column for side in sides]
-    return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
+    return (
+        max(columns, key=lambda column: column.span or 0).span_label if columns else ""
+    )
 
 
 def _retention_sentence(sides: Sequence[Placed]) -> str:
@@ -121,22 +150,35 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
     if len({side.column.span is None for side in sides}) > 1:
         result = effective_span([row for side in sides for row in side.column.rows])
         if result.span is not None and (span := short_span(result)) != "unknown":
-            return _reach_text(span, f"{result.share:.0%} of its isolated score", result.curve[0].label)
+            return _reach_text(
+                span, f"{result.share:.0%} of its isolated score", result.curve[0].label
+            )
     columns = _scored_columns(sides)
     if not columns:
         return "nothing has a score"
     first, last, best = columns[0], columns[-1], max(map(_above_guessing, columns))
     if best <= 0:
-        guessing = f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
-        return f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
+        guessing = (
+            f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
+        )
+        return (
+            f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
+        )
     if len(columns) == 1:
         # One distance does not say how memory fades with distance.
         return f"{_share_with_interval(last)} {_place_phrase(last)}"
-    # The share of what an agent earns above guessing at its best span that it must keep to be said to remember.
-    reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= 0.5 * best)
+    # The share of what an agent earns above guessing at its best span that it must keep
+    # to be said to remember.
+    reached = max(
+        place
+        for place, column in enumerate(columns)
+        if _above_guessing(column) >= 0.5 * best
+    )
     at, further = columns[reached], columns[reached + 1 :]
     if not further:
-        return f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
+        return (
+            f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
+        )
     beyond = f"{further[0].share} at {further[0].span_label}"
     return f"remembers to about {at.span_label} tokens ({_share_with_interval(at)}, {beyond})"
 
@@ -150,12 +192,20 @@ def only_guesses(columns: Iterable[Column]) -> bool:
 def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
     """Return the columns with scores from the shortest span on, without isolated examples where there are others."""
     scored = [side.column for side in sides if side.column.out_of]
-    return sorted((one for one in scored if one.span is not None), key=lambda one: one.span or 0) or scored
+    return (
+        sorted(
+            (one for one in scored if one.span is not None),
+            key=lambda one: one.span or 0,
+        )
+        or scored
+    )
 
 
 def _above_guessing(column: Column) -> float:
     """Return the accuracy, without what is open, beyond what guessing would earn."""
-    return (column.accuracy_lower_bound or 0.0) - (column.floor / column.out_of if column.out_of else 0.0)
+    return (column.accuracy_lower_bound or 0.0) - (
+        column.floor / column.out_of if column.out_of else 0.0
+    )
 
 
 def _reach_text(span: str, share: str, first: str) -> str:
@@ -172,11 +222,19 @@ def _reach_text(span: str, share: str, first: str) -> str:
 
 def _share_with_interval(column: Column) -> str:
     inside = column.interval
-    return f"{column.share} [{format_percent(inside.low)} to {format_percent(inside.high)}]" if inside else column.share
+    return (
+        f"{column.share} [{format_percent(inside.low)} to {format_percent(inside.high)}]"
+        if inside
+        else column.share
+    )
 
 
 def _place_phrase(column: Column) -> str:
-    return f"in {column.span_label} examples" if column.span is None else span_place(column.span_label)
+    return (
+        f"in {column.span_label} examples"
+        if column.span is None
+        else span_place(column.span_label)
+    )
 
 
 _FIRST = 2
@@ -190,10 +248,19 @@ def _losses_sentence(sides: Sequence[Placed]) -> str:
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
         return f"weakest in {_name_some(lost[0])}"
-    # Beside the shortest span: what was weak there already is not lost with the distance.
-    known = {name: cell.mean for name, cell in columns[0].cells.items() if cell.mean is not None}
+    # Beside the shortest span: what was weak there already is not lost with the
+    # distance.
+    known = {
+        name: cell.mean
+        for name, cell in columns[0].cells.items()
+        if cell.mean is not None
+    }
     for of in lost[1:]:
-        fallen = [(name, mean - known[name]) for name, mean in of if known.get(name, 0.0) - mean > 1 - FULL_MARKS]
+        fallen = [
+            (name, mean - known[name])
+            for name, mean in of
+            if known.get(name, 0.0) - mean > 1 - FULL_MARKS
+        ]
         if fallen:
             return f"loses {_name_some(sorted(fallen, key=lambda each: (each[1], each[0])))} first"
     return ""
@@ -216,33 +283,53 @@ def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
         p = "" if change.get("p") is None else f" (two-sided p {p_text(change['p'])})"
         way = "better" if difference > 0 else "worse"
         standings[change["agent"]] = (
-            f"{way} than {before} by {abs(difference):.2f} {place}{p}" if difference else f"as good as {before} {place}"
+            f"{way} than {before} by {abs(difference):.2f} {place}{p}"
+            if difference
+            else f"as good as {before} {place}"
         ).strip()
     return standings
 
 
 def next_step(run: RunResult) -> str:
     """Return the command that shows what was forgotten; "" where nothing was."""
-    return "ltm show --failed" if any(row.outcome == "failed" for row in run.scenarios) else ""
+    return (
+        "ltm show --failed"
+        if any(row.outcome == "failed" for row in run.scenarios)
+        else ""
+    )
 
 
-def run_sentences(columns: Sequence[Column], compared: Mapping[str, Any] | None) -> list[str]:
+def run_sentences(
+    columns: Sequence[Column], compared: Mapping[str, Any] | None
+) -> list[str]:
     """Return the sentence on each agent of a run, `compared` with a baseline or not."""
     sides = [AgentAtSpan(one_line(column.agent), column) for column in columns]
-    return [one_line(each.sentence) for each in agent_sentences_for(sides, baseline_standings(compared or {}))]
+    return [
+        one_line(each.sentence)
+        for each in agent_sentences_for(sides, baseline_standings(compared or {}))
+    ]
 
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     """Return the scenarios without full marks and their mean scores, the worst first."""
     means = [(name, cell.mean) for name, cell in column.cells.items()]
-    lost = [(name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS]
+    lost = [
+        (name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS
+    ]
     return sorted(lost, key=lambda each: (each[1], each[0]))
 
 
-def compare_pairwise(one: Placed, other: Placed) -> tuple[Sequence[Pair], Comparison] | None:
+def compare_pairwise(
+    one: Placed, other: Placed
+) -> tuple[Sequence[Pair], Comparison] | None:
     """Return the examples that both have a score for, in pairs, and what `one` has over `other` on them."""
     # Without their spans: a side at 2k beside one at 32k was asked the same examples.
-    pairs = pair_rows(*([as_scored_row(row, span_label="") for row in side.column.rows] for side in (other, one))).pairs
+    pairs = pair_rows(
+        *(
+            [as_scored_row(row, span_label="") for row in side.column.rows]
+            for side in (other, one)
+        )
+    ).pairs
     return (pairs, compare_runs(pairs)) if pairs else None
 
 

@@ -46,18 +46,25 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     lines = []
     for name, own in rows.items():
         cells = [" "] * room
-        # Waits first: where one example waits and another speaks, the cell shows speech.
+        # Waits first: where one example waits and another speaks, the cell shows
+        # speech.
         for bar in own:
             first, last = cell_of(bar.start), cell_of(max(bar.end - 1, bar.start))
             cells[first : last + 1] = [WAITS] * (last + 1 - first)
         for position in (position for bar in own for position in bar.speaks):
             cells[cell_of(position)] = SPEAKS
-        lines.append(f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip())
+        lines.append(
+            f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip()
+        )
     more = len(lines) - MOST_LINES
     rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
     end = f"{short_count(tokens)} tokens"
     start = pad_right("0", room // 2) + short_count(tokens // 2)
-    line = pad_right(start, room - len(end)) + end if room > len(end) + len(start) else pad_left(end, room)
+    line = (
+        pad_right(start, room - len(end)) + end
+        if room > len(end) + len(start)
+        else pad_left(end, room)
+    )
     return [*lines[:MOST_LINES], *rest, " " * (label + 1) + line]
 
 
@@ -72,7 +79,9 @@ RETOLD = (
     "answer_alone(message), or save() and load(state), avoids it"
 )
 CUT_SHORT = "stopped at a simulated answer (a failed assert or an error): the rest is not counted"
-EMBEDDED_AGENTS_NOTE = "embedded agents cost nothing, so their actual replies are counted"
+EMBEDDED_AGENTS_NOTE = (
+    "embedded agents cost nothing, so their actual replies are counted"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +128,18 @@ class _Column:
 
     @property
     def user_dollars(self) -> float | None:
-        costs = [self.users[name].dollars(use) for name, use in self.whole.users.items()]
+        costs = [
+            self.users[name].dollars(use) for name, use in self.whole.users.items()
+        ]
         known = [dollars for dollars in costs if dollars is not None]
-        # One unknown price makes the sum unknown: a part of it would be read as the whole bill.
+        # One unknown price makes the sum unknown: a part of it would be read as the
+        # whole bill.
         return sum(known) if len(known) == len(costs) else None
 
     @property
     def seconds(self) -> float:
-        # One message after another: nobody can be asked before the reply to what came before.
+        # One message after another: nobody can be asked before the reply to what came
+        # before.
         waited = self.whole.simulated_seconds if self.waits else 0.0
         asked = self.whole.agent_use + self.whole.judge + self.user_use
         return waited + self.latency * asked.messages
@@ -163,41 +176,73 @@ def forecast_lines(
 ) -> list[str]:
     """Return what the terminal says of a dry run, no line wider than `width`.
 
-    `found`: one forecast for each agent and span. `priced`, `probes`: by agent. `users`: by the models of simulated
-    users. `canaries`: what the judge is asked with known grades. `latency`: seconds for a reply. `waits_really`: the
-    conversations' time passes on the wall.
+    `found`: one forecast for each agent and span. `priced`, `probes`: by agent.
+    `users`: by the models of simulated users. `canaries`: what the judge is asked with
+    known grades. `latency`: seconds for a reply. `waits_really`: the conversations'
+    time passes on the wall.
     """
-    columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in forecasts]
+    columns = [
+        _Column(each, priced[each.agent], judge, users, latency, waits_really)
+        for each in forecasts
+    ]
     heads = tuple((each.agent, one_line(each.span_label)) for each in forecasts)
-    table = TextTable(heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span")
-    before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
-    before += [_Before("judge's canaries and checks", canaries, judge, of_judge=True)] * bool(canaries.messages)
+    table = TextTable(
+        heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span"
+    )
+    before = [
+        _Before(f"isolation probe of {name}", use, priced[name])
+        for name, use in probes.items()
+    ]
+    before += [
+        _Before("judge's canaries and checks", canaries, judge, of_judge=True)
+    ] * bool(canaries.messages)
     texts = _forecast_notes(columns, before, judge, users, latency)
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     lines: list[str] = []
-    spans = group_by([each for each in forecasts if each.schedule.examples > 1], lambda each: each.span_label)
+    spans = group_by(
+        [each for each in forecasts if each.schedule.examples > 1],
+        lambda each: each.span_label,
+    )
     # All agents at a span have the same schedule, so the first of them stands for all.
     for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
         many, shown = each.conversations, each.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
         title = f"schedule of {at_span(each.agent, each.span_label)} ({which}); {SPEAKS} speaks, {WAITS} waits"
-        lines += [*wrap_text(title, width), *gantt_lines(shown.bars, shown.tokens, width), ""]
+        lines += [
+            *wrap_text(title, width),
+            *gantt_lines(shown.bars, shown.tokens, width),
+            "",
+        ]
     return [*lines, *render_table(table, width, color=color), "", *notes]
 
 
 def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
     def row(
-        label: str, text: Callable[[_Column], str], *, above: bool = False, shown: Iterable[object] = (True,)
+        label: str,
+        text: Callable[[_Column], str],
+        *,
+        above: bool = False,
+        shown: Iterable[object] = (True,),
     ) -> list[TableRow]:
         """Return the row, where any column has something to show in it."""
-        cells: tuple[tuple[str, Style], ...] = tuple((text(column), "") for column in columns)
+        cells: tuple[tuple[str, Style], ...] = tuple(
+            (text(column), "") for column in columns
+        )
         return [TableRow(label=label, cells=cells, above=above)] * any(shown)
 
-    def count(label: str, number: Callable[[Forecast], int], *, above: bool = False) -> list[TableRow]:
+    def count(
+        label: str, number: Callable[[Forecast], int], *, above: bool = False
+    ) -> list[TableRow]:
         return row(label, lambda column: short_count(number(column.whole)), above=above)
 
-    def usd(label: str, use: Callable[[Forecast], TokenUse], *, above: bool = False) -> list[TableRow]:
-        return row(label, lambda column: _money_text(column.priced.dollars(use(column.whole))), above=above)
+    def usd(
+        label: str, use: Callable[[Forecast], TokenUse], *, above: bool = False
+    ) -> list[TableRow]:
+        return row(
+            label,
+            lambda column: _money_text(column.priced.dollars(use(column.whole))),
+            above=above,
+        )
 
     def percent(part: int, whole: int) -> str:
         return f"{100 * part / whole:.0f}%" if whole else NOTHING
@@ -207,16 +252,23 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         return NOTHING if dollars is None else _money_text(dollars)
 
     uses = [column.whole.agent_use for column in columns]
-    judged, users = [column.whole.judge.messages for column in columns], [c.user_use.messages for c in columns]
+    judged, users = (
+        [column.whole.judge.messages for column in columns],
+        [c.user_use.messages for c in columns],
+    )
     retold = [column.whole.retold for column in columns]
     return [
         *count("conversations", lambda whole: whole.conversations),
         *count("examples", lambda whole: whole.examples),
         *count("messages", lambda whole: whole.agent_use.messages),
         *count("told, not answered", lambda whole: whole.told),
-        *row("told again, at most", lambda c: short_count(c.whole.retold), shown=retold),
+        *row(
+            "told again, at most", lambda c: short_count(c.whole.retold), shown=retold
+        ),
         *count("tokens said", lambda whole: whole.tokens),
-        *row("of which filler", lambda c: percent(c.whole.filler_tokens, c.whole.tokens)),
+        *row(
+            "of which filler", lambda c: percent(c.whole.filler_tokens, c.whole.tokens)
+        ),
         *count("tokens in", lambda whole: whole.agent_use.tokens_in, above=True),
         *row(
             "of which cached, at best",
@@ -231,10 +283,28 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         *usd("USD: filler", lambda whole: whole.filler),
         *usd("USD: harness", lambda whole: whole.harness),
         *usd("USD: agent", lambda whole: whole.agent_use),
-        *row("best use of cache", least, shown=[least(column) != NOTHING for column in columns]),
-        *row("judge calls", lambda c: short_count(c.whole.judge.messages), above=True, shown=judged),
-        *row("USD: judge", lambda c: _money_text(c.judge.dollars(c.whole.judge)), shown=judged),
-        *row("user calls, at most", lambda c: short_count(c.user_use.messages), above=True, shown=users),
+        *row(
+            "best use of cache",
+            least,
+            shown=[least(column) != NOTHING for column in columns],
+        ),
+        *row(
+            "judge calls",
+            lambda c: short_count(c.whole.judge.messages),
+            above=True,
+            shown=judged,
+        ),
+        *row(
+            "USD: judge",
+            lambda c: _money_text(c.judge.dollars(c.whole.judge)),
+            shown=judged,
+        ),
+        *row(
+            "user calls, at most",
+            lambda c: short_count(c.user_use.messages),
+            above=True,
+            shown=users,
+        ),
         *row("USD: user", lambda c: _money_text(c.user_dollars), shown=users),
     ]
 
@@ -252,26 +322,40 @@ def _forecast_notes(
 ) -> list[str]:
     notes = [*map(str, before), _total_sentence(columns, before, latency)]
     agents = {column.whole.agent: column.priced for column in columns}
-    notes += [f"{name}: tokens in: {each.policy}; {_price_unknown(name, each)}" for name, each in agents.items()]
+    notes += [
+        f"{name}: tokens in: {each.policy}; {_price_unknown(name, each)}"
+        for name, each in agents.items()
+    ]
     if any(column.whole.judge.messages for column in columns):
         said = _price_unknown("judge", judge)
-        notes.append(f"judge: as many calls as these answers need; wrong answers need more; {said}")
+        notes.append(
+            f"judge: as many calls as these answers need; wrong answers need more; {said}"
+        )
     notes += [
         f"simulated user {name}: one message for each of its turns; {_price_unknown('user', each)}"
         for name, each in users.items()
     ]
-    notes.append(f"time: {latency:g} s per reply (--ltm-latency), one conversation after another")
+    notes.append(
+        f"time: {latency:g} s per reply (--ltm-latency), one conversation after another"
+    )
     if (assumed := columns[0].whole.assumed_reply) is not None:
-        notes.append(f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more")
+        notes.append(
+            f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more"
+        )
     else:
-        notes += [EMBEDDED_AGENTS_NOTE] * any(priced.brief for priced in agents.values())
+        notes += [EMBEDDED_AGENTS_NOTE] * any(
+            priced.brief for priced in agents.values()
+        )
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
     notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
-    # One reason, such as an agent that cannot be reset, is often that of hundreds of examples.
+    # One reason, such as an agent that cannot be reset, is often that of hundreds of
+    # examples.
     skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
-    return notes + first_and_rest([f"not played: {why}" for why in skipped], MOST_SKIPPED)
+    return notes + first_and_rest(
+        [f"not played: {why}" for why in skipped], MOST_SKIPPED
+    )
 
 
 def _price_unknown(name: str, priced: PriceSource) -> str:
@@ -283,10 +367,14 @@ def _price_unknown(name: str, priced: PriceSource) -> str:
 
 
 def _token_use(use: TokenUse) -> str:
-    return f"{short_count(use.tokens_in)} tokens in and {short_count(use.tokens_out)} out"
+    return (
+        f"{short_count(use.tokens_in)} tokens in and {short_count(use.tokens_out)} out"
+    )
 
 
-def _total_sentence(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
+def _total_sentence(
+    columns: Sequence[_Column], before: Sequence[_Before], latency: float
+) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
     # None is kept: what is known without it is a lower bound, and is called one.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
@@ -294,11 +382,16 @@ def _total_sentence(columns: Sequence[_Column], before: Sequence[_Before], laten
     costs += [column.user_dollars for column in columns]
     costs += [one.priced.dollars(one.use) for one in before]
     known = sum(dollars for dollars in costs if dollars is not None)
-    seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)
-    # What the judge is asked before the run costs money and time, but is none of the agents' tokens.
+    seconds = sum(column.seconds for column in columns) + sum(
+        latency * one.use.messages for one in before
+    )
+    # What the judge is asked before the run costs money and time, but is none of the
+    # agents' tokens.
     probes = sum((one.use for one in before if not one.of_judge), TokenUse())
     use = sum((column.whole.agent_use for column in columns), probes)
     parts = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"
     if None in costs:
-        return f"{parts}; cost unknown" + (f" beyond ${_money_text(known)}" if known else "")
+        return f"{parts}; cost unknown" + (
+            f" beyond ${_money_text(known)}" if known else ""
+        )
     return f"{parts}, ${_money_text(known)}"

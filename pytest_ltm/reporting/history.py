@@ -14,7 +14,14 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from pytest_ltm._journal.result import CONTROLS, YARDSTICKS, RunResult
-from pytest_ltm._journal.run_file import FILE, SUMMARY, SourceRevision, folders_by_age, run_start_time, source_of
+from pytest_ltm._journal.run_file import (
+    FILE,
+    SUMMARY,
+    SourceRevision,
+    folders_by_age,
+    run_start_time,
+    source_of,
+)
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.statistics.counts import Interval
 from pytest_ltm._results.statistics.pairs import ScoredRow
@@ -123,7 +130,11 @@ def run_folders(folder: Path) -> list[Path]:
 
 def _is_run(folder: Path) -> bool:
     try:
-        return any(path for name in (FILE, SUMMARY, "*/results.json", "*/journal.jsonl") for path in folder.glob(name))
+        return any(
+            path
+            for name in (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
+            for path in folder.glob(name)
+        )
     except OSError:
         return False
 
@@ -138,35 +149,64 @@ def read_past(path: Path) -> Past:
             # A run without a summary: one that goes on, was cut short, or never began.
             held, notices = results_in(path)
             standings = result_standings(
-                RunResult(run_id=path.name, conversations=tuple(each.result for each in held)), complete=False
+                RunResult(
+                    run_id=path.name, conversations=tuple(each.result for each in held)
+                ),
+                complete=False,
             )
             begun = bool(held) or any(path.glob("*/journal.jsonl"))
-            # A process that was killed holds no lock, which is how its run is told from one that goes on.
+            # A process that was killed holds no lock, which is how its run is told from
+            # one that goes on.
             state: State = "interrupted" if begun else "damaged" if notices else "empty"
             return Past(
                 name=path.name,
                 path=path,
                 at=at,
                 state="in progress" if _is_written(path) else state,
-                why=one_line(_error_without_folder(LtmError(notices[0]), path)) if notices else "",
+                why=one_line(_error_without_folder(LtmError(notices[0]), path))
+                if notices
+                else "",
                 standings=standings,
                 source=source,
             )
         standings = _make_standings(summary)
     except (LtmError, OSError, RecursionError) as error:
-        return Past(name=path.name, path=path, at=at, state="damaged", why=one_line(_error_without_folder(error, path)))
+        return Past(
+            name=path.name,
+            path=path,
+            at=at,
+            state="damaged",
+            why=one_line(_error_without_folder(error, path)),
+        )
     ends = [each.ended for each in summary.conversations if each.ended != "complete"]
-    gate, shard, rescored = summary.gate, summary.plan.get("shard"), summary.plan.get("rescored")
-    gate_word = "regressed" if gate and gate.sentence.startswith("gate: regressed") else gate.state if gate else ""
+    gate, shard, rescored = (
+        summary.gate,
+        summary.plan.get("shard"),
+        summary.plan.get("rescored"),
+    )
+    gate_word = (
+        "regressed"
+        if gate and gate.sentence.startswith("gate: regressed")
+        else gate.state
+        if gate
+        else ""
+    )
     return Past(
         name=path.name,
         path=path,
         at=at,
-        state="finished" if not ends else "in progress" if _is_written(path) else "interrupted",
+        state="finished"
+        if not ends
+        else "in progress"
+        if _is_written(path)
+        else "interrupted",
         why=next((end for end in ends if end != "interrupted"), ""),
         standings=standings,
         gate=gate_word,
-        notes=(*[f"shard {shard}"] * bool(shard), *[f"run {rescored} scored again"] * bool(rescored)),
+        notes=(
+            *[f"shard {shard}"] * bool(shard),
+            *[f"run {rescored} scored again"] * bool(rescored),
+        ),
         source=source,
     )
 
@@ -180,11 +220,17 @@ def _is_written(path: Path) -> bool:
 
 def _error_without_folder(error: Exception, path: Path) -> str:
     """Return what is wrong, without the folder, which stands beside it."""
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    said = (
+        (error.strerror if isinstance(error, OSError) else None)
+        or str(error)
+        or type(error).__name__
+    )
     return said.replace(f"{path}/", "").replace(f"{path}\\", "")
 
 
-def result_standings(result: RunResult, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
+def result_standings(
+    result: RunResult, *, complete: bool = True
+) -> tuple[HistoricalScore, ...]:
     """Return what each agent earned at each span in a result, such as a baseline's; `complete`: it is a whole run's."""
     # The way through JSON makes it look like any other.
     fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
@@ -202,7 +248,9 @@ class _Bounds(Struct):
     def __post_init__(self) -> None:
         # Anybody may have edited the file, and a chart of 200 % would hide the mistake.
         if not 0 <= self.low <= self.high <= self.full + 1e-6 or not self.full:
-            raise ValueError(f"no total can be {self.low!r} to {self.high!r} of {self.full!r}")
+            raise ValueError(
+                f"no total can be {self.low!r} to {self.high!r} of {self.full!r}"
+            )
 
 
 class _Result(Struct):
@@ -219,7 +267,9 @@ class _Example(Struct):
     scenario: str = field(name="ltm_scenario")
     example: str = field(name="ltm_example")
     trial: str = field(name="ltm_trial")
-    score: Annotated[float, Meta(ge=0, le=1)] | None = field(default=None, name="ltm_score")
+    score: Annotated[float, Meta(ge=0, le=1)] | None = field(
+        default=None, name="ltm_score"
+    )
 
 
 class _Conversation(Struct):
@@ -255,10 +305,13 @@ def _read_summary(path: Path) -> _Summary | None:
     except FileNotFoundError:
         return None
     try:
-        # The format first: an older file would fail on some field, with an error that explains nothing.
+        # The format first: an older file would fail on some field, with an error that
+        # explains nothing.
         kind = msgspec.json.decode(text, type=_Format).format
         if kind != FORMAT:
-            raise LtmError(f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it")
+            raise LtmError(
+                f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it"
+            )
         return msgspec.json.decode(text, type=_Summary)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise LtmError(f"{SUMMARY}: {error}") from error
@@ -267,24 +320,43 @@ def _read_summary(path: Path) -> _Summary | None:
 _OF_A_ROW = ("scenario", "example", "trial", "score")
 
 
-def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
+def _make_standings(
+    summary: _Summary, *, complete: bool = True
+) -> tuple[HistoricalScore, ...]:
     places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
     standings = []
     for one in summary.results:
         held = places.get((one.agent, one.span_label), [])
         rows = [row for conversation in held for row in conversation.examples]
-        low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
+        low, high, full = (
+            (one.bounds.low, one.bounds.high, one.bounds.full)
+            if one.bounds
+            else (None, None, 0)
+        )
         standing = HistoricalScore(
-            **{name: getattr(one, name) for name in ("agent", "span_label", "span", "cost_usd")},
+            **{
+                name: getattr(one, name)
+                for name in ("agent", "span_label", "span", "cost_usd")
+            },
             low=low,
             high=high,
             full=full,
             plan=plan_of(each.plan_fingerprint for each in held),
-            own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
+            own=not any(
+                each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS
+                for each in held
+            ),
             complete=complete and all(each.ended == "complete" for each in held),
-            lost=sum(row.cause in {"agent", "evaluator", "judge", "user", "not reached"} for row in rows),
+            lost=sum(
+                row.cause in {"agent", "evaluator", "judge", "user", "not reached"}
+                for row in rows
+            ),
             rows=tuple(
-                ScoredRow(span_label=one.span_label, **{name: getattr(row, name) for name in _OF_A_ROW}) for row in rows
+                ScoredRow(
+                    span_label=one.span_label,
+                    **{name: getattr(row, name) for name in _OF_A_ROW},
+                )
+                for row in rows
             ),
         )
         standings.append(standing)

@@ -57,8 +57,8 @@ def summary_json(
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
-    `plan`: what else the run was made from (suite,
-    filler, tokenizer, scoring ...), JSON values. `gate`, `comparison` and `rescored`: JSON values, if any.
+    `plan`: what else the run was made from (suite, filler, tokenizer, scoring ...),
+    JSON values. `gate`, `comparison` and `rescored`: JSON values, if any.
     """
     return {
         "format": FORMAT,
@@ -102,10 +102,19 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
 
     What the results do not say (versions, seed, plan, wall times) is kept.
     """
-    # The results do not know how they came about; what the file says of that must survive an amendment.
+    # The results do not know how they came about; what the file says of that must
+    # survive an amendment.
     kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
-        for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds", "gate", "comparison", "rescored")
+        for name in (
+            "pytest_ltm_version",
+            "seed",
+            "plan",
+            "wall_seconds",
+            "gate",
+            "comparison",
+            "rescored",
+        )
         if name in summary
     }
     return summary_json(run, **kept)
@@ -113,10 +122,30 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
 
 # The columns of `verdicts.csv`.
 VERDICTS = (
-    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "ltm_upper", "reason",
-    "cause", "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span",
-    "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
-)  # fmt: skip
+    "ltm_agent",
+    "ltm_span",
+    "ltm_trial",
+    "ltm_scenario",
+    "ltm_example",
+    "outcome",
+    "ltm_score",
+    "ltm_upper",
+    "reason",
+    "cause",
+    "rule",
+    "evidence",
+    "automatic_score",
+    "automatic_reason",
+    "ltm_gap",
+    "ltm_told_gap",
+    "measured_span",
+    "overrun",
+    "ltm_tokens",
+    "ltm_cost_usd",
+    "ltm_cost_estimated",
+    "ltm_skills",
+    "nodeid",
+)
 VERDICTS_FILE = "verdicts.csv"
 
 
@@ -128,8 +157,16 @@ def verdicts_csv(run: RunResult) -> str:
     for row in run.scenarios:
         fields = _example_json(row) | {"rule": row.rule, "evidence": row.evidence}
         if row.automatic is not None:
-            fields |= {"automatic_score": row.automatic.score, "automatic_reason": row.automatic.reason}
-        writer.writerow(["" if fields.get(name) is None else csv_cell(fields[name]) for name in VERDICTS])
+            fields |= {
+                "automatic_score": row.automatic.score,
+                "automatic_reason": row.automatic.reason,
+            }
+        writer.writerow(
+            [
+                "" if fields.get(name) is None else csv_cell(fields[name])
+                for name in VERDICTS
+            ]
+        )
     return text.getvalue()
 
 
@@ -146,7 +183,9 @@ def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
 def refresh_summary(run: LoadedRun) -> None:
     """Rewrite `summary.json` and `verdicts.csv` of a run that has them, with its amended verdicts."""
     if run.summary:
-        write_summary(run.path / "summary.json", rewrite_summary(run.result, run.summary))
+        write_summary(
+            run.path / "summary.json", rewrite_summary(run.result, run.summary)
+        )
     if (run.path / VERDICTS_FILE).exists():
         write_verdicts(run.path, run.result)
 
@@ -156,20 +195,48 @@ def _estimated_flag(estimated: object) -> dict[str, Any]:
 
 
 _OF_CONVERSATION = (
-    "agent", "agent_spec", "span_label", "trial", "plan_fingerprint", "agent_fingerprint", "ended", "tokens",
-    "filler_tokens", "reply_tokens", "exchanges", "simulated_seconds", "cost_usd", "filler_cost_usd",
-    "harness_cost_usd", "hypothetical",
-)  # fmt: skip
-_OF_EXAMPLE = ("nodeid", "outcome", "reason", "cause", "measured_span", "overrun", "skills")
+    "agent",
+    "agent_spec",
+    "span_label",
+    "trial",
+    "plan_fingerprint",
+    "agent_fingerprint",
+    "ended",
+    "tokens",
+    "filler_tokens",
+    "reply_tokens",
+    "exchanges",
+    "simulated_seconds",
+    "cost_usd",
+    "filler_cost_usd",
+    "harness_cost_usd",
+    "hypothetical",
+)
+_OF_EXAMPLE = (
+    "nodeid",
+    "outcome",
+    "reason",
+    "cause",
+    "measured_span",
+    "overrun",
+    "skills",
+)
 
 
 def _conversation_json(held: ConversationResult) -> dict[str, Any]:
-    usage = {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **_estimated_flag(held.estimated)}
+    usage = {
+        **fields_of(held, "input_tokens", "output_tokens", "cached_tokens"),
+        **_estimated_flag(held.estimated),
+    }
     return {
         **fields_of(held, *_OF_CONVERSATION),
         "usage": None if held.input_tokens is None else usage,
         **_estimated_flag(held.estimated),
-        **({"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}),
+        **(
+            {"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}}
+            if held.lost_tokens
+            else {}
+        ),
         **({"mishaps": to_record(held.mishaps)} if held.mishaps else {}),
         **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
@@ -182,7 +249,8 @@ def _example_json(row: ScenarioResult) -> dict[str, Any]:
     return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
 
 
-# What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part on columns.
+# What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part
+# on columns.
 SCHEMA = Path(__file__).with_name("summary.schema.json")
 
 
@@ -191,7 +259,10 @@ def summary_schema() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
     result = schema["$defs"]["result"]
     # Figures are declared once, in code: a schema written by hand would soon lack some.
-    own = {name: result["properties"][name] for name in ("agent", "span_label", "span", "scenarios", "metrics")}
+    own = {
+        name: result["properties"][name]
+        for name in ("agent", "span_label", "span", "scenarios", "metrics")
+    }
     figures, required = figures_schema()
     result["properties"] = {**own, **figures}
     result["required"] = [*own, *required]

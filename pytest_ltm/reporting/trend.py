@@ -56,12 +56,20 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     @property
     def total(self) -> str:
         """`8.50 of 11`."""
-        return f"{self.standing.points} of {self.standing.full}" if self.standing.low is not None else NOTHING
+        return (
+            f"{self.standing.points} of {self.standing.full}"
+            if self.standing.low is not None
+            else NOTHING
+        )
 
     @property
     def date(self) -> str:
         """In UTC, to the minute."""
-        return f"{self.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}" if self.at else "date unknown"
+        return (
+            f"{self.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
+            if self.at
+            else "date unknown"
+        )
 
     @property
     def place(self) -> str:
@@ -105,8 +113,18 @@ class TrendSeries(NamedTuple):
             for point in (before.points[-1], line.points[0])
         )
         unequal = unequal_plans(theirs, ours)
-        some = join_some(list(unequal.sentences), 2) if unequal else "its trials differ" if theirs and ours else ""
-        return f"not the plan before ('there'): {some}".replace("this run", "this plan") if some else ""
+        some = (
+            join_some(list(unequal.sentences), 2)
+            if unequal
+            else "its trials differ"
+            if theirs and ours
+            else ""
+        )
+        return (
+            f"not the plan before ('there'): {some}".replace("this run", "this plan")
+            if some
+            else ""
+        )
 
     @property
     def label(self) -> str:
@@ -117,7 +135,8 @@ class TrendSeries(NamedTuple):
     def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, in the order of time."""
         return sorted(
-            ((line.number, point) for line in self.lines for point in line.points), key=lambda e: _point_order(e[1])
+            ((line.number, point) for line in self.lines for point in line.points),
+            key=lambda e: _point_order(e[1]),
         )
 
 
@@ -125,7 +144,9 @@ def of_run(past: Past) -> list[TrendPoint]:
     """Return the points of a run; none of one that goes on, or cannot be read."""
     if past.state == "in progress":
         return []
-    commit, branch = (past.source.commit, past.source.branch) if past.source else ("", "")
+    commit, branch = (
+        (past.source.commit, past.source.branch) if past.source else ("", "")
+    )
 
     def read_facts() -> Sequence[PlanFacts]:
         try:
@@ -133,10 +154,17 @@ def of_run(past: Past) -> list[TrendPoint]:
         except LtmError:
             return ()
 
-    # Read only where two plans differ: it takes longer than all else that a trend reads of a run.
+    # Read only where two plans differ: it takes longer than all else that a trend reads
+    # of a run.
     return [
         TrendPoint(
-            name=past.name, kind="run", at=past.at, commit=commit, branch=branch, standing=each, facts=read_facts
+            name=past.name,
+            kind="run",
+            at=past.at,
+            commit=commit,
+            branch=branch,
+            standing=each,
+            facts=read_facts,
         )
         for each in past.standings
     ]
@@ -152,30 +180,53 @@ def series_of(
     held = [
         point
         for point in points
-        if (not agents or point.standing.agent in agents) and (not spans or point.standing.span_label in spans)
+        if (not agents or point.standing.agent in agents)
+        and (not spans or point.standing.span_label in spans)
     ]
     if not agents and any(point.standing.own for point in held):
         held = [point for point in held if point.standing.own]
-    places = group_by(sorted(held, key=_point_order), lambda point: (point.standing.agent, point.standing.span_label))
+    places = group_by(
+        sorted(held, key=_point_order),
+        lambda point: (point.standing.agent, point.standing.span_label),
+    )
 
     def order(place: tuple[str, str]) -> tuple[Any, ...]:
         span = places[place][0].standing.span
-        return natural_sort_key(place[0]), span is None, span or 0, natural_sort_key(place[1])
+        return (
+            natural_sort_key(place[0]),
+            span is None,
+            span or 0,
+            natural_sort_key(place[1]),
+        )
 
     trend_serieses = []
     for place in sorted(places, key=order):
         plans = group_by(places[place], lambda point: point.standing.plan).values()
-        # The plan of the newest result comes last: a project that goes back to an old plan goes on with its line.
-        numbered = enumerate(sorted(plans, key=lambda points: _point_order(points[-1])), start=1)
-        trend_serieses.append(TrendSeries(*place, tuple(TrendSegment(number, tuple(of)) for number, of in numbered)))
+        # The plan of the newest result comes last: a project that goes back to an old
+        # plan goes on with its line.
+        numbered = enumerate(
+            sorted(plans, key=lambda points: _point_order(points[-1])), start=1
+        )
+        trend_serieses.append(
+            TrendSeries(
+                *place,
+                tuple(TrendSegment(number, tuple(of)) for number, of in numbered),
+            )
+        )
     return tuple(trend_serieses)
 
 
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:
-    return point.at or datetime(1, 1, 1, tzinfo=timezone.utc), point.kind, point.name, point.commit
+    return (
+        point.at or datetime(1, 1, 1, tzinfo=timezone.utc),
+        point.kind,
+        point.name,
+        point.commit,
+    )
 
 
-# --- In a terminal: time goes down, scores go to the right; each plan has a chart of its own.
+# --- In a terminal: time goes down, scores go to the right; each plan has a chart of
+# its own.
 
 
 class Signs(NamedTuple):
@@ -210,12 +261,19 @@ def trend_lines(
     lines: list[str] = []
     for series in trend_serieses:
         lines += [""] * bool(lines)
-        lines.append(paint_text(clip_text(one_line(series.label), width), "strong", color=color))
+        lines.append(
+            paint_text(clip_text(one_line(series.label), width), "strong", color=color)
+        )
         left_out = 0 if whole else max(len(series.lines) - MOST_PLANS, 0)
-        lines += [f"{_GAP}… {pluralize(left_out, 'earlier plan')}: --all shows them", ""] * bool(left_out)
+        lines += [
+            f"{_GAP}… {pluralize(left_out, 'earlier plan')}: --all shows them",
+            "",
+        ] * bool(left_out)
         for line in series.lines[left_out:]:
             lines += [""] * (line.number > left_out + 1)
-            lines += _chart_lines(series, line, width, color=color, signs=signs, whole=whole)
+            lines += _chart_lines(
+                series, line, width, color=color, signs=signs, whole=whole
+            )
     if any(len(series.lines) > 1 for series in trend_serieses):
         text = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
         lines += ["", *wrap_text(text, width)]
@@ -226,7 +284,13 @@ def trend_lines(
 
 
 def _chart_lines(
-    series: TrendSeries, line: TrendSegment, width: int, *, color: bool, signs: Signs, whole: bool
+    series: TrendSeries,
+    line: TrendSegment,
+    width: int,
+    *,
+    color: bool,
+    signs: Signs,
+    whole: bool,
 ) -> Iterator[str]:
     shown = line.points if whole else line.points[-MOST_ROWS:]
     totals = [point.total for point in shown]
@@ -236,23 +300,43 @@ def _chart_lines(
     fixed = _DATE + 7 + total + 4 + 4 * len(_GAP) + 2
     name = min(name, max(width - fixed - _BAR[0] - len(_GAP), 0))
     bar = min(max(width - fixed - name - len(_GAP), _BAR[0]), _BAR[1])
-    plan = f"plan {line.number} of {len(series.lines)}, " if len(series.lines) > 1 else ""
+    plan = (
+        f"plan {line.number} of {len(series.lines)}, " if len(series.lines) > 1 else ""
+    )
     head = f"{plan}{pluralize(len(line.points), 'result')}"
-    spark = draw_sparkline([point.share for point in line.drawn_points], width - len(head) - 2 * len(_GAP), signs)
+    spark = draw_sparkline(
+        [point.share for point in line.drawn_points],
+        width - len(head) - 2 * len(_GAP),
+        signs,
+    )
     yield f"{_GAP}{head}  {spark}".rstrip()
     if why := series.difference(line):
         yield from wrap_text(f"{_GAP}{one_line(why)}", width, _GAP * 2)
     if len(shown) < len(line.points):
         yield f"{_GAP}… {len(line.points) - len(shown):,} earlier: --all shows them"
-    heads = [pad_right("date (UTC)", _DATE), pad_right("commit", 7), pad_left("total", total), pad_left("", 4)]
+    heads = [
+        pad_right("date (UTC)", _DATE),
+        pad_right("commit", 7),
+        pad_left("total", total),
+        pad_left("", 4),
+    ]
     scale = f" {pad_right('0%', bar - 4)}100%"
     yield paint_text(_GAP.join([*heads, scale]).rstrip(), "dim", color=color)
     for point, said in zip(shown, totals, strict=True):
-        cells = [pad_right(point.date, _DATE), pad_right(point.place, 7), pad_left(said, total)]
+        cells = [
+            pad_right(point.date, _DATE),
+            pad_right(point.place, 7),
+            pad_left(said, total),
+        ]
         label = clip_text(one_line(point.name), name) if name else ""
         if point.share is None:
             why = f"not drawn: {point.standing.unmeasured}"
-            yield clip_text(_GAP.join([*cells, pad_right("", 4), f" {pad_right(why, bar)} ", label]), width).rstrip()
+            yield clip_text(
+                _GAP.join(
+                    [*cells, pad_right("", 4), f" {pad_right(why, bar)} ", label]
+                ),
+                width,
+            ).rstrip()
             continue
         drawn = f"{signs.edge}{_score_bar(point, bar, signs)}{signs.edge}"
         cells += [pad_left(format_percent(point.share), 4), drawn, label]
@@ -276,7 +360,11 @@ def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> 
     # A single mark shows no direction, so it is left out.
     top = len(signs.steps) - 1
     known = [share for share in shares if share is not None][-max(width, 1) :]
-    return "".join(signs.steps[round(share * top)] for share in known) if len(known) > 1 else ""
+    return (
+        "".join(signs.steps[round(share * top)] for share in known)
+        if len(known) > 1
+        else ""
+    )
 
 
 def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
@@ -293,7 +381,9 @@ def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
                     "branch": point.branch or None,
                     **fields_of(point.standing, "plan", "low", "high", "full"),
                     "share": point.share,
-                    "interval": None if point.share is None else to_record(point.standing.interval),
+                    "interval": None
+                    if point.share is None
+                    else to_record(point.standing.interval),
                     "unmeasured": point.standing.unmeasured,
                 }
                 for _, point in series.points

@@ -1,7 +1,7 @@
 """Verification: whether results, summary and definitions follow from the journals beside them, and those are whole.
 
-Nothing is played here: `ltm verify` scores a run again as well. Who writes a journal wholly anew can compute its
-checksums, too, so what passes is consistent, not proven.
+Nothing is played here: `ltm verify` scores a run again as well. Who writes a journal
+wholly anew can compute its checksums, too, so what passes is consistent, not proven.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from pytest_ltm._engine.scoring import question_result
 from pytest_ltm._journal import events, prechecks
 from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, outcome_of, read_results
+from pytest_ltm._journal.result import (
+    ConversationName,
+    ConversationResult,
+    ScenarioResult,
+    outcome_of,
+    read_results,
+)
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
@@ -66,24 +72,43 @@ class Discrepancy(Struct, frozen=True):
 def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     """Return what does not hold in a run folder, by what `read_run` has read of it."""
     recorded = {each.path: each.recorded for each in run.conversations}
-    folders = sorted({path.parent for name in (JOURNAL, RESULTS, "plan.json") for path in run.path.glob(f"*/{name}")})
+    folders = sorted(
+        {
+            path.parent
+            for name in (JOURNAL, RESULTS, "plan.json")
+            for path in run.path.glob(f"*/{name}")
+        }
+    )
     result: list[Discrepancy] = []
     for folder in folders:
-        result += _conversation_discrepancies(folder, recorded.get(folder), imported=run.result.is_imported)
+        result += _conversation_discrepancies(
+            folder, recorded.get(folder), imported=run.result.is_imported
+        )
     parts = list(run_parts(run.path, [each.path.name for each in run.conversations]))
     for part in parts:
         result += _setting_discrepancies(run, part)
     for name in (prechecks.JOURNAL, prechecks.CHECKS):
         result += _damaged_lines(run.path / name)
     # what the known answers say against a judge, and whether that is what its file says
-    wrong = [one.why for one in prechecks.judge_prechecks(run.path) if one.verdict == "wrong"]
-    result += [Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {why}") for why in wrong]
+    wrong = [
+        one.why for one in prechecks.judge_prechecks(run.path) if one.verdict == "wrong"
+    ]
+    result += [
+        Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {why}")
+        for why in wrong
+    ]
     # The conversations that the summary lists, found by their places.
     names = {each.path.name for each in run.conversations}
     for listed in run.summary.get("conversations", ()) if run.summary else ():
-        name = "~".join(str(listed.get(part)) for part in ("agent", "span_label", "trial"))
+        name = "~".join(
+            str(listed.get(part)) for part in ("agent", "span_label", "trial")
+        )
         if not any(one == name or one.startswith(f"{name}~") for one in names):
-            result.append(Discrepancy(SUMMARY, f"it lists the conversation {name}, which is not there"))
+            result.append(
+                Discrepancy(
+                    SUMMARY, f"it lists the conversation {name}, which is not there"
+                )
+            )
     if run.summary:
         result += _summary_discrepancies(run, parts)
     elif (run.path / RUN_FILE).is_file():
@@ -96,8 +121,14 @@ def read_marked_run(run: Path | LoadedRun) -> LoadedRun:
     """Return what stands in a run folder, with a notice for each thing that does not hold; LtmError as `read_run`."""
     run = run if isinstance(run, LoadedRun) else read_run(run)
     marked = _with_marks(run, discrepancy_sentences(run))
-    # All examples once more: nothing but the comparison reads them there, and they take as much room as the results.
-    return structs.replace(marked, summary={name: one for name, one in run.summary.items() if name != "conversations"})
+    # All examples once more: nothing but the comparison reads them there, and they take
+    # as much room as the results.
+    return structs.replace(
+        marked,
+        summary={
+            name: one for name, one in run.summary.items() if name != "conversations"
+        },
+    )
 
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
@@ -108,16 +139,34 @@ def mark_discrepancies(run: LoadedRun) -> LoadedRun:
 
 def _with_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
     marks = tuple(f"{DIFFERS}: {text}" for text in sentences)
-    notices = tuple(notice for notice in run.result.notices if not notice.startswith(DIFFERS))
-    return structs.replace(run, result=structs.replace(run.result, notices=(*marks, *notices))) if marks else run
+    notices = tuple(
+        notice for notice in run.result.notices if not notice.startswith(DIFFERS)
+    )
+    return (
+        structs.replace(
+            run, result=structs.replace(run.result, notices=(*marks, *notices))
+        )
+        if marks
+        else run
+    )
 
 
 def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
     """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
-    by_place = group_by((each for each in find_discrepancies(run) if not each.unfinished), lambda each: each.place)
+    by_place = group_by(
+        (each for each in find_discrepancies(run) if not each.unfinished),
+        lambda each: each.place,
+    )
     for discrepancies in by_place.values():
-        more = f" (and {len(discrepancies) - _SHOWN:,} more: see ltm verify)" if len(discrepancies) > _SHOWN else ""
-        yield from (f"{each}{more * (each is discrepancies[:_SHOWN][-1])}" for each in discrepancies[:_SHOWN])
+        more = (
+            f" (and {len(discrepancies) - _SHOWN:,} more: see ltm verify)"
+            if len(discrepancies) > _SHOWN
+            else ""
+        )
+        yield from (
+            f"{each}{more * (each is discrepancies[:_SHOWN][-1])}"
+            for each in discrepancies[:_SHOWN]
+        )
 
 
 # --- one conversation
@@ -136,26 +185,38 @@ def _conversation_discrepancies(
         return [Discrepancy(f"{here}/{RESULTS}", str(error))]
     name = ConversationName.of_folder(here)
     if name is not None and result.name != name.whole:
-        return [Discrepancy(f"{here}/{RESULTS}", f"these are the results of {result.name.folder}")]
+        return [
+            Discrepancy(
+                f"{here}/{RESULTS}", f"these are the results of {result.name.folder}"
+            )
+        ]
     try:
         return _journal_discrepancies(folder, result, imported=imported)
     except (LtmError, OSError) as error:
         return [Discrepancy(f"{here}/{JOURNAL}", describe_error(error))]
 
 
-def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported: bool) -> list[Discrepancy]:
+def _journal_discrepancies(
+    folder: Path, result: ConversationResult, *, imported: bool
+) -> list[Discrepancy]:
     """Return what differs between a conversation's journal and the files beside it; LtmError if it cannot be read."""
     here = folder.name
     if not (folder / JOURNAL).exists():
-        named = f" ({result.journal})" if result.journal else ", which they do not name,"
+        named = (
+            f" ({result.journal})" if result.journal else ", which they do not name,"
+        )
         gone = f"the journal that its results are made from{named} is missing"
         scored = any(row.score is not None for row in result.scenarios)
-        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal or (scored and not imported))
+        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(
+            result.journal or (scored and not imported)
+        )
     try:
         head = events.last_checksum(folder / JOURNAL)
     except LtmError:
         return _damaged_lines(folder / JOURNAL)
-    if not result.journal:  # results of nothing, or imported ones, do not say what they are made from
+    if (
+        not result.journal
+    ):  # results of nothing, or imported ones, do not say what they are made from
         return []
     if result.journal != head:
         then = f"it ended in {result.journal} when {RESULTS} was written, and now in {head or 'nothing'}"
@@ -179,7 +240,11 @@ def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported
         for text in first_and_rest(mine, _MOST, "and {:,} more")
     ]
     if result.ended == "interrupted":
-        discrepancies.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
+        discrepancies.append(
+            Discrepancy(
+                f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True
+            )
+        )
     return discrepancies + _definition_discrepancies(folder, plan)
 
 
@@ -191,23 +256,38 @@ def _damaged_lines(path: Path) -> list[Discrepancy]:
     return [Discrepancy(place, damage.what, damage.line) for damage in damages]
 
 
-def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> list[str]:
+def _plan_file_differences(
+    folder: Path, header: events.Header, plan: Plan
+) -> list[str]:
     try:
         beside = parse_record(read_regular(folder / "plan.json").decode())
         if beside == header.plan:
             return []
-        sides = {"names": ("in the file", "in the journal"), "plans": ("the file", "the journal")}
-        return plan_differences(Plan.from_json(beside), plan, **sides) or ["it is not the plan in the journal"]
+        sides = {
+            "names": ("in the file", "in the journal"),
+            "plans": ("the file", "the journal"),
+        }
+        return plan_differences(Plan.from_json(beside), plan, **sides) or [
+            "it is not the plan in the journal"
+        ]
     except (OSError, ValueError, RecursionError, DefinitionError) as error:
         return [f"it cannot be read: {error}"]
 
 
 def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
-    known = {f"{one.scenario}/{one.example}": one.definition for one in plan.examples if one.definition is not None}
+    known = {
+        f"{one.scenario}/{one.example}": one.definition
+        for one in plan.examples
+        if one.definition is not None
+    }
     paths = (folder / "definitions").glob("*/*.def.json")
-    there = {f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path for path in paths}
+    there = {
+        f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path
+        for path in paths
+    }
     differences: dict[str, str] = {}
-    # They repeat the plan for readers: a run without any is whole, but one that is missing among others was removed.
+    # They repeat the plan for readers: a run without any is whole, but one that is
+    # missing among others was removed.
     for key in sorted(known.keys() | there.keys()) if there else ():
         if key not in there:
             differences[key] = "it is missing"
@@ -216,9 +296,14 @@ def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
         else:
             differences[key] = "it is not the definition that was played"
             with suppress(OSError, ValueError, RecursionError):
-                if parse_record(read_regular(there[key]).decode()) == definition_json(known[key]):
+                if parse_record(read_regular(there[key]).decode()) == definition_json(
+                    known[key]
+                ):
                     del differences[key]
-    return [Discrepancy(f"{folder.name}/definitions/{key}.def.json", what) for key, what in differences.items()]
+    return [
+        Discrepancy(f"{folder.name}/definitions/{key}.def.json", what)
+        for key, what in differences.items()
+    ]
 
 
 def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
@@ -230,20 +315,31 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
     texts = [why.partition(": ")[2]] * bool(why)
     again = {number: count for number, count in counts.items() if count > 1}
     if again:
-        shown = ", ".join(f"{number} ({count} times)" for number, count in sorted(again.items())[:_MOST])
-        texts.append(f"asked again: the agent's replies were written down more than once for exchanges {shown}")
+        shown = ", ".join(
+            f"{number} ({count} times)"
+            for number, count in sorted(again.items())[:_MOST]
+        )
+        texts.append(
+            f"asked again: the agent's replies were written down more than once for exchanges {shown}"
+        )
     if any('"event":"reply"' in one.cut for one in timed if isinstance(one, Resumed)):
-        texts.append("asked again: a reply that was there was cut off when the conversation was resumed")
+        texts.append(
+            "asked again: a reply that was there was cut off when the conversation was resumed"
+        )
     unknown = sorted(counts.keys() - record.replies.keys())
     if unknown:
-        texts.append(f"it times {pluralize(len(unknown), 'reply')} that the journal does not have")
+        texts.append(
+            f"it times {pluralize(len(unknown), 'reply')} that the journal does not have"
+        )
     return texts
 
 
 # --- its results
 
 
-def _result_differences(result: ConversationResult, record: ConversationRecord, plan: Plan) -> Iterator[str]:
+def _result_differences(
+    result: ConversationResult, record: ConversationRecord, plan: Plan
+) -> Iterator[str]:
     header, transcript = record.header, record.transcript
     recorded: Mapping[str, Any] = {
         "plan_fingerprint": header and header.plan_fingerprint,
@@ -260,8 +356,14 @@ def _result_differences(result: ConversationResult, record: ConversationRecord, 
     rows = {row.id: row for row in result.scenarios}
     planned = {example.key for example in plan.examples}
     if result.ended != "interrupted":
-        yield from (f"{key} was planned, and has no result" for key in sorted(planned - rows.keys()))
-    yield from (f"{key} has a result, and was not planned" for key in sorted(rows.keys() - planned))
+        yield from (
+            f"{key} was planned, and has no result"
+            for key in sorted(planned - rows.keys())
+        )
+    yield from (
+        f"{key} has a result, and was not planned"
+        for key in sorted(rows.keys() - planned)
+    )
     if len(rows) < len(result.scenarios):
         yield "an example has two results"
     for example in plan.examples:
@@ -269,17 +371,24 @@ def _result_differences(result: ConversationResult, record: ConversationRecord, 
             row = rows[example.key]
             texts = _row_differences(row, record)
             if row.threshold != example.threshold:
-                texts.append(f"its threshold is {row.threshold:g}, and that of the plan is {example.threshold:g}")
+                texts.append(
+                    f"its threshold is {row.threshold:g}, and that of the plan is {example.threshold:g}"
+                )
             yield from (f"{example.key}: {text}" for text in texts)
 
 
 def _row_differences(row: ScenarioResult, record: ConversationRecord) -> list[str]:
     verdict = record.example(row.id).verdict
-    # what is scored once the conversation was interrupted is no longer written down; scoring it again shows it
-    unwritten = verdict is None and row.score is not None and record.reason != "interrupted"
+    # what is scored once the conversation was interrupted is no longer written down;
+    # scoring it again shows it
+    unwritten = (
+        verdict is None and row.score is not None and record.reason != "interrupted"
+    )
     texts = ["it has a score, and the journal has no verdict"] * unwritten
     if verdict is not None:
-        checks = tuple((check.label, None if check.open else check.ok) for check in row.checks)
+        checks = tuple(
+            (check.label, None if check.open else check.ok) for check in row.checks
+        )
         pairs: dict[str, tuple[object, object]] = {
             name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
         }
@@ -289,12 +398,20 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> list[st
             for name, (ours, theirs) in pairs.items()
             if ours != theirs
         ]
-    if row.score is not None and not row.is_open and row.outcome != outcome_of(row.score, row.threshold):
-        texts.append(f"it is {row.outcome} with a score of {row.score:g} and a threshold of {row.threshold:g}")
+    if (
+        row.score is not None
+        and not row.is_open
+        and row.outcome != outcome_of(row.score, row.threshold)
+    ):
+        texts.append(
+            f"it is {row.outcome} with a score of {row.score:g} and a threshold of {row.threshold:g}"
+        )
     for question in row.questions:
         needles = tuple(needle.number for needle in question.needles)
         try:
-            played = question_result(CreditedQuestion(question.number, needles), record.transcript)
+            played = question_result(
+                CreditedQuestion(question.number, needles), record.transcript
+            )
         except KeyError:
             texts.append(f"question {question.number} is not in the journal")
             continue
@@ -313,13 +430,24 @@ _OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
 # --- the run
 
 
-def _setting_discrepancies(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[Discrepancy]:
+def _setting_discrepancies(
+    run: LoadedRun, part: Mapping[str, Any]
+) -> Iterator[Discrepancy]:
     """Yield which settings of a part of the run are not those that its conversations were played with."""
     settings, options = part["run"].get("settings", {}), part["run"].get("options", {})
     # A command that chose some did not ask for the others.
-    chosen = part["run"].get("paths") or options.keys() & {"keyword", "markexpr", "deselect", "ltm_shard"}
+    chosen = part["run"].get("paths") or options.keys() & {
+        "keyword",
+        "markexpr",
+        "deselect",
+        "ltm_shard",
+    }
     played = {each.result.name.planned_name for each in run.conversations}
-    asked = product(settings.get("agents", {}), settings.get("spans", {}), range(settings.get("trials") or 1))
+    asked = product(
+        settings.get("agents", {}),
+        settings.get("spans", {}),
+        range(settings.get("trials") or 1),
+    )
     for agent, span, trial in () if chosen else asked:
         if (name := ConversationName(agent, span, str(trial))) not in played:
             what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
@@ -328,38 +456,64 @@ def _setting_discrepancies(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[
         plan, name = each.plan(), each.result.name.planned_name
         if each.path.name not in part["conversations"] or not plan:
             continue
-        pairs = {one: (settings.get(one), plan.get(one)) for one in ("seed", "tokenizer", "scoring", "time")}
+        pairs = {
+            one: (settings.get(one), plan.get(one))
+            for one in ("seed", "tokenizer", "scoring", "time")
+        }
         # a plan adds the versions of the judge's questions
-        pairs["judge"] = (settings.get("judge"), str(plan.get("judge")).partition(" (")[0])
+        pairs["judge"] = (
+            settings.get("judge"),
+            str(plan.get("judge")).partition(" (")[0],
+        )
         pairs["trial"] = (name.trial, str(plan.get("trial")))
         pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
-        pairs["agents"] = (settings.get("agents", {}).get(name.agent), each.result.agent_spec)
+        pairs["agents"] = (
+            settings.get("agents", {}).get(name.agent),
+            each.result.agent_spec,
+        )
         for one, (ours, theirs) in pairs.items():
             if ours != theirs:
                 what = f"{one} is {show_value(ours)}, and {each.path.name} was played with {show_value(theirs)}"
                 yield Discrepancy(RUN_FILE, what)
 
 
-def _summary_discrepancies(run: LoadedRun, parts: Sequence[Mapping[str, Any]]) -> Iterator[Discrepancy]:
+def _summary_discrepancies(
+    run: LoadedRun, parts: Sequence[Mapping[str, Any]]
+) -> Iterator[Discrepancy]:
     """Yield what summary and table of verdicts say that does not follow from results and `run.json`."""
     summary, run_id, began = run.summary, run.summary.get("run_id"), ""
     with suppress(OSError, ValueError, RecursionError, AttributeError):
         began = str(json.loads(read_regular(run.path / RUN_FILE)).get("run", ""))
-    if run_id not in (began or run_id, run.path.resolve().name):  # a copy that was amended has the name of its folder
-        yield Discrepancy(SUMMARY, f"it is that of run {run_id}, and {RUN_FILE} began run {began}")
+    if run_id not in (
+        began or run_id,
+        run.path.resolve().name,
+    ):  # a copy that was amended has the name of its folder
+        yield Discrepancy(
+            SUMMARY, f"it is that of run {run_id}, and {RUN_FILE} began run {began}"
+        )
     plan = summary.get("plan")
     planned = {**(plan if isinstance(plan, dict) else {}), "seed": summary.get("seed")}
-    started = [setting for part in parts for setting in part["run"].get("settings", {}).items()]
+    started = [
+        setting for part in parts for setting in part["run"].get("settings", {}).items()
+    ]
     for name, value in started if (run.path / RUN_FILE).is_file() else ():
         if name in planned and planned[name] != value:
             what = f"its {name} is {show_value(planned[name])}, and {RUN_FILE} says {show_value(value)}"
             yield Discrepancy(SUMMARY, what)
     now = json.loads(json.dumps(rewrite_summary(run.result, summary)))
-    for name in (one for one in ("results", "effective_spans", "conversations", "prechecks") if one in summary):
+    for name in (
+        one
+        for one in ("results", "effective_spans", "conversations", "prechecks")
+        if one in summary
+    ):
         texts = list(islice(_value_differences(summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
-    sides = (read_regular(path), for_file(verdicts_csv(run.result))) if path.is_file() else (b"", b"")
+    sides = (
+        (read_regular(path), for_file(verdicts_csv(run.result)))
+        if path.is_file()
+        else (b"", b"")
+    )
     if sides[0] != sides[1] and _csv_rows(sides[0]) != _csv_rows(sides[1]):
         yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
 
@@ -379,36 +533,56 @@ def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
         # imported runs list their conversations in an order of their own
         def label(entry: object, number: int) -> str:
             names = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
-            return " ".join(str(entry[name]) for name in names if isinstance(entry, dict) and name in entry) or str(
-                number
-            )
+            return " ".join(
+                str(entry[name])
+                for name in names
+                if isinstance(entry, dict) and name in entry
+            ) or str(number)
 
-        before, after = ({label(one, number): one for number, one in enumerate(side)} for side in (said, now))
+        before, after = (
+            {label(one, number): one for number, one in enumerate(side)}
+            for side in (said, now)
+        )
         for place, one in after.items():
             yield from _value_differences(before.get(place), one, f"{path}[{place}]")
-    elif not (isinstance(said, float) and isinstance(now, float) and isclose(said, now)):
+    elif not (
+        isinstance(said, float) and isinstance(now, float) and isclose(said, now)
+    ):
         # the order in which a mean is summed may change its last digit
         yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
 
 
-def compare_results(recorded: Path, made_again: Path, *, same_version: bool) -> Iterator[Discrepancy]:
+def compare_results(
+    recorded: Path, made_again: Path, *, same_version: bool
+) -> Iterator[Discrepancy]:
     """Yield where the results of a run are not those of scoring it again; `made_again`: that run's folder.
 
-    Of another version than the one that recorded it, scores must agree; reasons and fingerprints may change.
+    Of another version than the one that recorded it, scores must agree; reasons and
+    fingerprints may change.
     """
     for path in sorted(made_again.glob(f"*/{RESULTS}")):
         try:
-            then, now = read_results(recorded / path.parent.name / RESULTS), read_results(path)
+            then, now = (
+                read_results(recorded / path.parent.name / RESULTS),
+                read_results(path),
+            )
         except LtmError:
             continue  # it is named by what stands in the folder
-        place, rows = f"{path.parent.name}/{RESULTS}", {row.id: row for row in then.scenarios}
+        place, rows = (
+            f"{path.parent.name}/{RESULTS}",
+            {row.id: row for row in then.scenarios},
+        )
         for row in now.scenarios:
             if (recorded_row := rows.pop(row.id, None)) is not None:
                 names = None if same_version else ("outcome", "score", "upper")
                 texts = _field_differences(recorded_row, row, names, without={"nodeid"})
-                yield from (Discrepancy(place, f"{row.id}: its {text}") for text in texts)
+                yield from (
+                    Discrepancy(place, f"{row.id}: its {text}") for text in texts
+                )
         if same_version and not rows and now.kept == then.kept:
-            texts = _field_differences(then, now, without={"scenarios", "notices", "kept", "agent_spec"})
+            texts = _field_differences(
+                then, now, without={"scenarios", "notices", "kept", "agent_spec"}
+            )
             yield from (Discrepancy(place, text) for text in texts)
 
 

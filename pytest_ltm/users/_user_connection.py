@@ -20,7 +20,12 @@ from pytest_ltm._model.agent import Reply
 from pytest_ltm._model.simulated_user import UserQuestion
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
+from pytest_ltm._storage.errors import (
+    ConfigurationError,
+    ScenarioError,
+    UserError,
+    did_you_mean,
+)
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._judge_registry import adapt_judge
@@ -39,8 +44,12 @@ class ScriptedUser(Struct, frozen=True):
 
     def assess(self, question: UserQuestion, /) -> str:
         """Return the message of this turn; the last one, and nothing beyond it, is the end."""
-        text = self.messages[question.turn] if question.turn < len(self.messages) else ""
-        return json.dumps({"message": text, "done": question.turn >= len(self.messages) - 1})
+        text = (
+            self.messages[question.turn] if question.turn < len(self.messages) else ""
+        )
+        return json.dumps(
+            {"message": text, "done": question.turn >= len(self.messages) - 1}
+        )
 
 
 def name_of(model: object) -> str:
@@ -53,7 +62,11 @@ def name_of(model: object) -> str:
                 f"{', '.join(FORMS)}, and dotted paths such as mypkg:function"
             )
         return redact_secrets(model)  # a spec may have a key in its address
-    if isinstance(model, Sequence) and model and all(isinstance(one, str) and one.strip() for one in model):
+    if (
+        isinstance(model, Sequence)
+        and model
+        and all(isinstance(one, str) and one.strip() for one in model)
+    ):
         return SCRIPTED
     if callable(model) or hasattr(model, "assess"):
         named: Any = model if hasattr(model, "__qualname__") else type(model)
@@ -71,11 +84,17 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
     """
     if not isinstance(model, str):
         is_script = isinstance(model, Sequence)
-        return ScriptedUser(tuple(model)) if is_script else adapt_judge(model, f"user {name_of(model)!r}")
+        return (
+            ScriptedUser(tuple(model))
+            if is_script
+            else adapt_judge(model, f"user {name_of(model)!r}")
+        )
     name = name_of(model)
     if names_model(model):
         return make_client(model, "user")
-    path = DottedPath(model, what="user", error=ConfigurationError, hint=did_you_mean(model, FORMS))
+    path = DottedPath(
+        model, what="user", error=ConfigurationError, hint=did_you_mean(model, FORMS)
+    )
     return adapt_judge(path.resolve(base), f"user {name!r}")
 
 
@@ -83,9 +102,9 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
 class UserConnection:
     """Asks the models of simulated users for the examples of one conversation.
 
-    A message comes from the journal if the conversation is being replayed, else from `recalled`, else from what `open`
-    returns for a model and its name. `seed_of`: of an example's users; `tariff_of`: what a model's tokens cost where it
-    does not say.
+    A message comes from the journal if the conversation is being replayed, else from
+    `recalled`, else from what `open` returns for a model and its name. `seed_of`: of an
+    example's users; `tariff_of`: what a model's tokens cost where it does not say.
     """
 
     open: Callable[[Any, str], BudgetedCaller] = field(kw_only=False)
@@ -96,7 +115,9 @@ class UserConnection:
     recalled: Recalled = lambda _example, _question: None
     spent: dict[str, ModelUse] = field(init=False, default_factory=dict)
     """By example."""
-    _opened: dict[object, tuple[object, BudgetedCaller]] = field(init=False, default_factory=dict)
+    _opened: dict[object, tuple[object, BudgetedCaller]] = field(
+        init=False, default_factory=dict
+    )
     """By spec, or by the identity of a model given as an object, which is kept with it."""
 
     def handle(self, example: str) -> Callable[[object], Callable[[UserQuestion], str]]:
@@ -112,7 +133,9 @@ class UserConnection:
         for _, purchase in self._opened.values():
             purchase.close()
 
-    def _ask(self, example: str, model: object, name: str, question: UserQuestion) -> str:
+    def _ask(
+        self, example: str, model: object, name: str, question: UserQuestion
+    ) -> str:
         question = replace(question, seed=self.seed_of(example))
 
         def buy() -> Reply:
@@ -126,14 +149,30 @@ class UserConnection:
             if name != SCRIPTED:
                 seconds = round(stopwatch_seconds() - began, 6)
                 usage, usd, lost = bought.usage, bought.cost_usd, purchase.lost
-                took = UserTime(example=example, model=name, seconds=seconds, usage=usage, cost_usd=usd, lost=lost)
+                took = UserTime(
+                    example=example,
+                    model=name,
+                    seconds=seconds,
+                    usage=usage,
+                    cost_usd=usd,
+                    lost=lost,
+                )
                 self.timings.write(took)
             return bought
 
         reply = on_record(
-            events.UserModelAsked, question, buy, journal=self.journal, error=UserError, example=example, model=name,
-            recorded=self.journal.upcoming(events.UserModelAsked) or self.recalled(example, question),
-        )  # fmt: skip
+            events.UserModelAsked,
+            question,
+            buy,
+            journal=self.journal,
+            error=UserError,
+            example=example,
+            model=name,
+            recorded=self.journal.upcoming(events.UserModelAsked)
+            or self.recalled(example, question),
+        )
         if name != SCRIPTED:  # prepared messages cost nothing, and are no calls
-            self.spent.setdefault(example, ModelUse()).add(reply, self.tariff_of(name).cost(reply))
+            self.spent.setdefault(example, ModelUse()).add(
+                reply, self.tariff_of(name).cost(reply)
+            )
         return reply.text

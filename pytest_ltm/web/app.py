@@ -18,7 +18,12 @@ from pytest_ltm._journal.result import span_place
 from pytest_ltm._journal.run_file import newest_first, read_run_file
 from pytest_ltm._results.change_report import change_lines
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate.changes import CompareHints, GateSide, compare_sides, one_agent
+from pytest_ltm._results.gate.changes import (
+    CompareHints,
+    GateSide,
+    compare_sides,
+    one_agent,
+)
 from pytest_ltm._results.run_loading import read_run, side_of_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, format_percent, one_line
@@ -53,14 +58,20 @@ def runs_page(request: Request) -> Response:
         with suppress(LtmError):  # merged and imported runs have none
             settings = dict(read_run_file(path).settings)
         agents, suite = settings.get("agents"), settings.get("suite")
-        best = max(past.standings, key=lambda each: (each.own, each.span or 0), default=None)
+        best = max(
+            past.standings, key=lambda each: (each.own, each.span or 0), default=None
+        )
         costs = [each.cost_usd for each in past.standings if each.cost_usd is not None]
         row: dict[str, Any] = {
             "name": past.name,
             "began": past.at.strftime("%Y-%m-%d %H:%M") if past.at else "",
-            "agents": ", ".join(past.agents or (agents if isinstance(agents, dict) else ())),
+            "agents": ", ".join(
+                past.agents or (agents if isinstance(agents, dict) else ())
+            ),
             "suite": suite if isinstance(suite, str) else "",
-            "score": f"{_score_text(best)} {span_place(best.span_label)}" if best and best.share is not None else "",
+            "score": f"{_score_text(best)} {span_place(best.span_label)}"
+            if best and best.share is not None
+            else "",
             "verdict": past.gate,
             "cost": f"${format_dollars(sum(costs))}" if costs else "",
             "state": "running" if past.state == "in progress" else past.state,
@@ -72,19 +83,30 @@ def runs_page(request: Request) -> Response:
         text = " ".join(map(str, row.values())).lower()
         rows += [row] * all(word in text for word in words)
     return page_parts.render_template(
-        request, "runs.html.j2", title="Runs", runs=rows, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS),
-        standings=[] if words else _standings(pasts), people=any(row["people"] for row in rows),
-    )  # fmt: skip
+        request,
+        "runs.html.j2",
+        title="Runs",
+        runs=rows,
+        find=" ".join(words),
+        more=max(0, len(newest) - MOST_RUNS),
+        standings=[] if words else _standings(pasts),
+        people=any(row["people"] for row in rows),
+    )
 
 
 def _score_text(score: HistoricalScore) -> str:
     """Return the share of full marks with its interval."""
     inside = score.interval
-    between = f" [{format_percent(inside.low)} to {format_percent(inside.high)}]" if inside else ""
+    between = (
+        f" [{format_percent(inside.low)} to {format_percent(inside.high)}]"
+        if inside
+        else ""
+    )
     return f"{format_percent(score.share or 0.0)}{between}"
 
 
-# --- What the page opens on: each agent's newest score, its verdict, a line over runs, one sentence.
+# --- What the page opens on: each agent's newest score, its verdict, a line over runs,
+# one sentence.
 
 LINE_WIDTH, LINE_HEIGHT = 300, 60
 
@@ -92,23 +114,45 @@ LINE_WIDTH, LINE_HEIGHT = 300, 60
 def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     """Return what is shown of each agent, of those under test where there are any; the newest first."""
     finished = [past for past in pasts if past.state == "finished"]
-    measured = [(past, each) for past in finished for each in past.standings if not each.unmeasured]
+    measured = [
+        (past, each)
+        for past in finished
+        for each in past.standings
+        if not each.unmeasured
+    ]
     owned = [(past, each) for past, each in measured if each.own] or measured
     by_agent = group_by(owned, lambda pair: pair[1].agent)
     rows = []
     for agent, of in list(by_agent.items())[:6]:
         newest, head, sentence = of[0][0], f"{one_line(agent)}: ", ""
-        score = max((each for past, each in of if past is newest), key=lambda each: each.span or 0)
-        line = [(past, each) for past, each in of if each.span_label == score.span_label][:40][::-1]
+        score = max(
+            (each for past, each in of if past is newest),
+            key=lambda each: each.span or 0,
+        )
+        line = [
+            (past, each) for past, each in of if each.span_label == score.span_label
+        ][:40][::-1]
         with suppress(LtmError):  # the summary may outlive the results
             run = read_run(newest.path)
-            said = run_sentences(result_columns(run.result), run.summary.get("comparison"))
-            sentence = next((text.removeprefix(head) for text in said if text.startswith(head)), "")
-        rows.append({
-            "agent": agent, "place": span_place(score.span_label), "score": _score_text(score), "run": newest.name,
-            "gate": newest.gate, "sentence": sentence, "marks": _line_marks(line),
-            "width": LINE_WIDTH, "height": LINE_HEIGHT,
-        })  # fmt: skip
+            said = run_sentences(
+                result_columns(run.result), run.summary.get("comparison")
+            )
+            sentence = next(
+                (text.removeprefix(head) for text in said if text.startswith(head)), ""
+            )
+        rows.append(
+            {
+                "agent": agent,
+                "place": span_place(score.span_label),
+                "score": _score_text(score),
+                "run": newest.name,
+                "gate": newest.gate,
+                "sentence": sentence,
+                "marks": _line_marks(line),
+                "width": LINE_WIDTH,
+                "height": LINE_HEIGHT,
+            }
+        )
     return rows
 
 
@@ -133,12 +177,16 @@ def report_page(request: Request) -> Response:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         build_report([page_parts.run_folder(request, request.path_params["run"])], file)
-        return HTMLResponse(file.read_bytes(), headers={"Content-Security-Policy": SEALED})
+        return HTMLResponse(
+            file.read_bytes(), headers={"Content-Security-Policy": SEALED}
+        )
 
 
 def compare_page(request: Request) -> Response:
     """Show what moved from one run to another."""
-    before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
+    before, after = (
+        request.query_params.get(name, "").strip() for name in ("before", "after")
+    )
     common = request.query_params.get("plans") == "overlapping"
 
     def side_of(text: str) -> GateSide:
@@ -148,12 +196,20 @@ def compare_page(request: Request) -> Response:
         return one_agent(side, agent) if agent else side
 
     sides = [side_of(before), side_of(after)]
-    changes = compare_sides(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
+    changes = compare_sides(
+        one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common
+    )
     lines = [f"{sides[1].name} against {changes.before}", *change_lines(changes, WIDTH)]
-    return page_parts.render_template(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
+    return page_parts.render_template(
+        request, "compare.html.j2", title="Two runs compared", text="\n".join(lines)
+    )
 
 
-ROUTES = [Route("/", runs_page), Route("/report/{run}", report_page), Route("/compare", compare_page)]
+ROUTES = [
+    Route("/", runs_page),
+    Route("/report/{run}", report_page),
+    Route("/compare", compare_page),
+]
 
 
 def make_app(
@@ -169,11 +225,30 @@ def make_app(
     """Return the server's pages behind their guard; `live` is a run that the link leads to, begun or not."""
     home = f"/live?run={quote(live)}" if live else "/"
     guard = Middleware(
-        Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home, strangers=strangers or Strangers()
+        Guard,
+        secret=secret,
+        hosts=hosts,
+        cookie=f"ltm_{port}",
+        home=home,
+        strangers=strangers or Strangers(),
     )
-    routes = [*ROUTES, *live_page.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", serve_static)]
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused_page, 404: missing_page})
-    app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
+    routes = [
+        *ROUTES,
+        *live_page.ROUTES,
+        *pages.ROUTES,
+        *human_test.ROUTES,
+        Route("/static/{name}", serve_static),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[guard],
+        exception_handlers={LtmError: refused_page, 404: missing_page},
+    )
+    app.state.ltm_dir, app.state.baselines, app.state.secret = (
+        ltm_dir,
+        baselines,
+        secret,
+    )
     app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live
     return app
 
@@ -191,7 +266,11 @@ def refused_page(request: Request, error: Exception) -> Response:
     """Say what was wrong with a request."""
     status = error.status if isinstance(error, page_parts.PageError) else 400
     return page_parts.render_template(
-        request, "refused.html.j2", status=status, title="That did not work", text=str(error)
+        request,
+        "refused.html.j2",
+        status=status,
+        title="That did not work",
+        text=str(error),
     )
 
 

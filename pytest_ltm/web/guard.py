@@ -65,12 +65,16 @@ class Strangers:
 
         return Limited
 
-    def welcome(self, client: tuple[str, int] | None, transport: asyncio.Transport) -> None:
+    def welcome(
+        self, client: tuple[str, int] | None, transport: asyncio.Transport
+    ) -> None:
         """Let one come in; another goes where there are too many."""
         if client is None:
             return
         self._open[client] = transport
-        asyncio.get_running_loop().call_later(STRANGER_SECONDS, self._show_out, client, transport)
+        asyncio.get_running_loop().call_later(
+            STRANGER_SECONDS, self._show_out, client, transport
+        )
         if len(self._open) > MOST_STRANGERS:
             oldest = next(iter(self._open))
             self._show_out(oldest, self._open[oldest])
@@ -89,18 +93,29 @@ class Guard:
     """Lets through what comes from the page itself, and from those who have the secret.
 
     Args:
-        app: The pages.
-        secret: What the link has that `ltm serve` prints.
-        hosts: What may stand in the address before the first slash, as in `127.0.0.1:8642`.
-        cookie: The name of the cookie that holds the secret afterwards.
-        home: Where the link leads.
-        strangers: The connections that have not shown a secret.
+        app: The pages. secret: What the link has that `ltm serve` prints. hosts: What
+        may stand in the address before the first slash, as in `127.0.0.1:8642`. cookie:
+        The name of the cookie that holds the secret afterwards. home: Where the link
+        leads. strangers: The connections that have not shown a secret.
     """
 
     def __init__(
-        self, app: ASGIApp, *, secret: str, hosts: Collection[str], cookie: str, home: str, strangers: Strangers
+        self,
+        app: ASGIApp,
+        *,
+        secret: str,
+        hosts: Collection[str],
+        cookie: str,
+        home: str,
+        strangers: Strangers,
     ) -> None:
-        self._app, self._secret, self._hosts, self._cookie, self._home = app, secret, hosts, cookie, home
+        self._app, self._secret, self._hosts, self._cookie, self._home = (
+            app,
+            secret,
+            hosts,
+            cookie,
+            home,
+        )
         self._strangers = strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,20 +123,30 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_known = self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, ""))
+        is_known = self._is_secret(
+            cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, "")
+        )
         answer = self._foreign(scope)
         path = scope["path"]
-        if answer is None and path.startswith(ENTRANCE) and self._is_secret(path.removeprefix(ENTRANCE)):
+        if (
+            answer is None
+            and path.startswith(ENTRANCE)
+            and self._is_secret(path.removeprefix(ENTRANCE))
+        ):
             answer = RedirectResponse(self._home, 303)
             answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
         elif answer is None and not is_known and not path.startswith(OPEN):
-            answer = PlainTextResponse("Open the link that `ltm serve` printed: this page needs its key.", 403)
+            answer = PlainTextResponse(
+                "Open the link that `ltm serve` printed: this page needs its key.", 403
+            )
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)  # the report has a policy of its own
+                    headers.setdefault(
+                        name, value
+                    )  # the report has a policy of its own
                 if is_known or (path.startswith(PEOPLE) and message["status"] < 400):
                     self._strangers.admit(scope.get("client"))
             await send(message)
@@ -135,12 +160,17 @@ class Guard:
         # In characters: the addresses of pages name a run or two.
         if len(scope["path"]) + len(scope.get("query_string", b"")) > 4_000:
             return PlainTextResponse("This address is too long.", 414)
-        # A foreign name that resolves to this address (DNS rebinding) is another site to a browser.
+        # A foreign name that resolves to this address (DNS rebinding) is another site
+        # to a browser.
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         # Browsers name the origin of whatever another site makes them send.
         origin, own = headers.get("origin"), {f"http://{host}" for host in self._hosts}
-        if scope["method"] not in {"GET", "HEAD"} if origin is None else origin.lower() not in own:
+        if (
+            scope["method"] not in {"GET", "HEAD"}
+            if origin is None
+            else origin.lower() not in own
+        ):
             return PlainTextResponse("Only the page itself may ask for this.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:

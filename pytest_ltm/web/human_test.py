@@ -1,7 +1,8 @@
 """Pages on which a person sits a test: consent, filler to read, one message at a time, breaks.
 
-The link that only this person knows opens them and nothing else. What is done here is written into the folder of the
-conversation (`agents/_mailbox.py`), where the run finds it.
+The link that only this person knows opens them and nothing else. What is done here is
+written into the folder of the conversation (`agents/_mailbox.py`), where the run finds
+it.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 
 def _person_of_link(request: Request) -> Person:
     """Return whose link it is; a page that says that it is nobody's otherwise."""
-    person = person_of(newest_first(request.app.state.ltm_dir), request.path_params["link"])
+    person = person_of(
+        newest_first(request.app.state.ltm_dir), request.path_params["link"]
+    )
     if person is None:
-        raise page_parts.PageError(404, "This link does not belong to anybody. Ask for another one.")
+        raise page_parts.PageError(
+            404, "This link does not belong to anybody. Ask for another one."
+        )
     return person
 
 
@@ -43,26 +48,47 @@ def sit_page(request: Request) -> Response:
 def _render_sit(request: Request, person: Person, notice: str) -> Response:
     box, message = _open_message(person)
     shown: dict[str, Any] = {
-        "title": "Sitting the test", "alone": True, "person": person, "notice": notice, "message": message,
-        "state": sitting_state(person), "consent": person.consent,
-    }  # fmt: skip
+        "title": "Sitting the test",
+        "alone": True,
+        "person": person,
+        "notice": notice,
+        "message": message,
+        "state": sitting_state(person),
+        "consent": person.consent,
+    }
     if person.consent is None:
         return page_parts.render_template(request, "sit_consent.html.j2", **shown)
     if box is None or message is None:
         over, goes_on = (person.run / SUMMARY).exists(), _is_written(person.run)
-        return page_parts.render_template(request, "sit_waiting.html.j2", **shown, over=over, goes_on=goes_on)
+        return page_parts.render_template(
+            request, "sit_waiting.html.j2", **shown, over=over, goes_on=goes_on
+        )
     seen = box.message_state(message)
     if seen.paused is not None:
         return page_parts.render_template(request, "sit_paused.html.j2", **shown)
     if seen.read < len(message.told):
-        at = (seen.read, len(message.told)) if message.filler == "full" else (len(message.told), len(message.told))
-        told = message.told[seen.read : seen.read + 1] if message.filler == "full" else message.told
-        return page_parts.render_template(request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at)
+        at = (
+            (seen.read, len(message.told))
+            if message.filler == "full"
+            else (len(message.told), len(message.told))
+        )
+        told = (
+            message.told[seen.read : seen.read + 1]
+            if message.filler == "full"
+            else message.told
+        )
+        return page_parts.render_template(
+            request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at
+        )
     box.show(message)
     return page_parts.render_template(
-        request, "sit_message.html.j2", **shown, earlier=list(box.earlier_exchanges()), goes_on=_is_written(person.run),
+        request,
+        "sit_message.html.j2",
+        **shown,
+        earlier=list(box.earlier_exchanges()),
+        goes_on=_is_written(person.run),
         longest=LONGEST_REPLY,
-    )  # fmt: skip
+    )
 
 
 def _open_message(person: Person) -> tuple[Box | None, HumanPrompt | None]:
@@ -87,7 +113,9 @@ def sitting_state(person: Person) -> str:
     if box is None or message is None:
         return f"{(person.run / SUMMARY).exists()} {_is_written(person.run)}"
     seen = box.message_state(message)
-    return f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
+    return (
+        f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
+    )
 
 
 def poll_change(request: Request) -> Response:
@@ -98,11 +126,15 @@ def poll_change(request: Request) -> Response:
 async def take_step(request: Request) -> Response:
     """Take what the person does, and show what comes next."""
     person, given = _person_of_link(request), await page_parts.posted_form(request)
-    notice = await run_in_threadpool(_carry_out_step, person, request.path_params["step"], given)
+    notice = await run_in_threadpool(
+        _carry_out_step, person, request.path_params["step"], given
+    )
     if notice:
         return await run_in_threadpool(_render_sit, request, person, notice)
     for _ in range(_LOOKS):
-        if (person.run / SUMMARY).exists() or (await run_in_threadpool(person.waiting_box)) is not None:
+        if (person.run / SUMMARY).exists() or (
+            await run_in_threadpool(person.waiting_box)
+        ) is not None:
             break
         await asyncio.sleep(_PAUSE)
     return RedirectResponse(f"/sit/{person.link}", 303)
@@ -125,7 +157,9 @@ def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
     match what:
         case "read":
             read = given.get("read", "")
-            for number in range(int(read) if read.isdecimal() else 0, len(message.told)):
+            for number in range(
+                int(read) if read.isdecimal() else 0, len(message.told)
+            ):
                 box.read_on(message, number)
                 if message.filler == "full":
                     break
@@ -162,8 +196,17 @@ def invitations_page(request: Request) -> Response:
             )
         if people:
             over = (run / SUMMARY).exists()
-            told.append({"run": run.name, "goes_on": _is_written(run), "over": over, "people": people})
-    return page_parts.render_template(request, "people.html.j2", title="People", runs=told)
+            told.append(
+                {
+                    "run": run.name,
+                    "goes_on": _is_written(run),
+                    "over": over,
+                    "people": people,
+                }
+            )
+    return page_parts.render_template(
+        request, "people.html.j2", title="People", runs=told
+    )
 
 
 ROUTES = [

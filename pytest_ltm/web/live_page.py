@@ -17,10 +17,22 @@ from starlette.routing import Route
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import Chain, strip_checksum
-from pytest_ltm._journal.cost import LEDGER, Bill, Prices, SpentBudget, Tariff, read_prices
+from pytest_ltm._journal.cost import (
+    LEDGER,
+    Bill,
+    Prices,
+    SpentBudget,
+    Tariff,
+    read_prices,
+)
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName
-from pytest_ltm._journal.run_file import SUMMARY, conversations_in, newest_first, read_run_file
+from pytest_ltm._journal.run_file import (
+    SUMMARY,
+    conversations_in,
+    newest_first,
+    read_run_file,
+)
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
@@ -56,30 +68,40 @@ def live_page(request: Request) -> Response:
     else:
         newest = newest_first(request.app.state.ltm_dir)[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
-    return page_parts.render_template(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
+    return page_parts.render_template(
+        request, "live.html.j2", title="Live", runs=[path.name for path in runs]
+    )
 
 
 async def stream_changes(request: Request) -> Response:
     """Send what changes until all runs are over."""
-    runs = [_followed_run(request, name) for name in request.query_params.getlist("run")[:MOST_RUNS]]
+    runs = [
+        _followed_run(request, name)
+        for name in request.query_params.getlist("run")[:MOST_RUNS]
+    ]
     page = _LiveUpdates(request.query_params.get("open", ""))
 
     async def server_events() -> AsyncIterator[str]:
         """Yield server-sent events; each is the whole of what changed in it."""
         yield "retry: 1000\n\n" + _format_event("begin", [])
         while not await request.is_disconnected():
-            # Asked before the journals are read: what a server writes while it ends is still sent.
+            # Asked before the journals are read: what a server writes while it ends is
+            # still sent.
             ending = request.app.state.ending()
             text, more, over = await run_in_threadpool(page.look, runs)
             yield text or ": nothing new\n\n"
             if (over or ending) and not more:
-                yield _format_event("over", ending or bool(request.app.state.awaited))  # that server ends with its run
+                yield _format_event(
+                    "over", ending or bool(request.app.state.awaited)
+                )  # that server ends with its run
                 return
             await asyncio.sleep(0 if more else EVERY)
 
     # A proxy that collects what it passes on would show the run when it is over.
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(server_events(), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(
+        server_events(), media_type="text/event-stream", headers=headers
+    )
 
 
 def _followed_run(request: Request, name: str) -> FollowedRun:
@@ -87,7 +109,8 @@ def _followed_run(request: Request, name: str) -> FollowedRun:
     kept: dict[str, FollowedRun] = request.app.state.followed
     path = page_parts.run_folder(request, name)
     if name not in kept:
-        # The oldest go: a server that runs for weeks must not keep every journal in memory.
+        # The oldest go: a server that runs for weeks must not keep every journal in
+        # memory.
         while len(kept) >= MOST_RUNS:
             kept.pop(next(iter(kept)))
         kept[name] = FollowedRun(path)
@@ -108,7 +131,9 @@ class _LiveUpdates:
 
     def look(self, runs: list[FollowedRun]) -> tuple[str, bool, bool]:
         """Return events for what is new, whether there is more to read at once, and whether all runs are over."""
-        states = [run.state() for run in runs]  # before the journals: what is over by then is read to its end
+        states = [
+            run.state() for run in runs
+        ]  # before the journals: what is over by then is read to its end
         changed: list[dict[str, Any]] = []
         itemses: list[list[Any]] = []
         more = False
@@ -122,13 +147,25 @@ class _LiveUpdates:
                         state = each.state()
                         before, lines = self._lines.get(each.id, []), state["lines"]
                         self._lines[each.id] = lines
-                        # Most lines of a conversation stay as they are from one look to the next.
-                        state["lines"] = [[at, *line] for at, line in enumerate(lines) if before[at : at + 1] != [line]]
+                        # Most lines of a conversation stay as they are from one look to
+                        # the next.
+                        state["lines"] = [
+                            [at, *line]
+                            for at, line in enumerate(lines)
+                            if before[at : at + 1] != [line]
+                        ]
                         changed.append(state)
-                    itemses += self._new_exchanges(each) if each.id == self._opened else []
-        news: dict[str, list[Any]] = {"runs": states if states != self._runs else [], "conversations": changed}
+                    itemses += (
+                        self._new_exchanges(each) if each.id == self._opened else []
+                    )
+        news: dict[str, list[Any]] = {
+            "runs": states if states != self._runs else [],
+            "conversations": changed,
+        }
         news["said"], self._runs = itemses, states
-        text = "".join(_format_event(name, value) for name, value in news.items() if value)
+        text = "".join(
+            _format_event(name, value) for name, value in news.items() if value
+        )
         return text, more, all(state["over"] or state["gone"] for state in states)
 
     def _new_exchanges(self, each: FollowedConversation) -> list[list[Any]]:
@@ -136,7 +173,10 @@ class _LiveUpdates:
         answered = [row[0] for row in itemses if row[4] is not None]
         if itemses == self._waits:
             return []
-        self._last, self._waits = max([self._last, *answered]), [row for row in itemses if row[4] is None]
+        self._last, self._waits = (
+            max([self._last, *answered]),
+            [row for row in itemses if row[4] is None],
+        )
         return itemses
 
 
@@ -151,8 +191,12 @@ async def earlier_exchanges(request: Request) -> Response:
     if result is None:
         raise page_parts.PageError(404, "There is no such conversation here.")
     with run.lock:
-        said = result.last_exchanges(before=request.path_params["before"], most=MAX_INITIAL_EXCHANGES)
-    return Response(json.dumps(said), media_type="application/json")  # in ASCII: texts may hold half a surrogate pair
+        said = result.last_exchanges(
+            before=request.path_params["before"], most=MAX_INITIAL_EXCHANGES
+        )
+    return Response(
+        json.dumps(said), media_type="application/json"
+    )  # in ASCII: texts may hold half a surrogate pair
 
 
 ROUTES = [
@@ -183,7 +227,9 @@ class FollowedConversation:
         tariff: What replies cost that do not say so.
     """
 
-    def __init__(self, run: str, name: ConversationName, path: Path, tariff: Tariff) -> None:
+    def __init__(
+        self, run: str, name: ConversationName, path: Path, tariff: Tariff
+    ) -> None:
         self.run, self.name, self.path = run, name, path
         self.id = f"{run}/{name.folder}"
         self.tariff = tariff
@@ -206,20 +252,28 @@ class FollowedConversation:
             result = self.path.stat()
             # Read from the start: offsets of the old file mean nothing in the new one.
             if result.st_ino != self._inode or result.st_size < self._read:
-                self._begin(result.st_ino)  # another file, or cut: a resumed run takes back what was torn
+                self._begin(
+                    result.st_ino
+                )  # another file, or cut: a resumed run takes back what was torn
             more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
             gone, more = isinstance(error, FileNotFoundError), False
-            why = "the journal was deleted" if gone else getattr(error, "strerror", None) or str(error)
+            why = (
+                "the journal was deleted"
+                if gone
+                else getattr(error, "strerror", None) or str(error)
+            )
             if self.trouble != why:
-                # One that appears again in its place is another journal, whatever number the disk gives it.
+                # One that appears again in its place is another journal, whatever
+                # number the disk gives it.
                 self.trouble, self._inode = why, 0 if "deleted" in why else self._inode
                 self.version += 1
         now, position = stopwatch_seconds(), self.record.position
         if not self._moved or self._moved[-1][1] != position:
             self._moved.append((now, position))
             self.version += 1
-        # The speed is that of the last seconds: a mean over hours would hide a provider that slows down.
+        # The speed is that of the last seconds: a mean over hours would hide a provider
+        # that slows down.
         while len(self._moved) > 1 and self._moved[0][0] < now - 15.0:
             self._moved.popleft()
             self.version += 1
@@ -245,8 +299,12 @@ class FollowedConversation:
             raise LtmError(f"{where} is not its header")
         text = self._chain.verify_line(line)
         if text is None:
-            events.decode_event(strip_checksum(line), where)  # what a later version wrote says so
-            raise LtmError(f"{where} is damaged: ltm doctor --repair {shlex.quote(str(self.path.parent))} says more")
+            events.decode_event(
+                strip_checksum(line), where
+            )  # what a later version wrote says so
+            raise LtmError(
+                f"{where} is damaged: ltm doctor --repair {shlex.quote(str(self.path.parent))} says more"
+            )
         event = events.decode_event(text, where)
         self.record.add(event)
         self._bill.count_event(event)
@@ -265,7 +323,11 @@ class FollowedConversation:
         """Return each planned example: name, state, where it begins and ends in tokens, score."""
         header = self.record.header
         plan = header.plan.get("examples") if header else None
-        rows = [each for each in plan if isinstance(each, dict)] if isinstance(plan, list) else []
+        rows = (
+            [each for each in plan if isinstance(each, dict)]
+            if isinstance(plan, list)
+            else []
+        )
         named = [f"{each.get('scenario')}/{each.get('example')}" for each in rows]
         examples: list[tuple[str, str, int, int | None, float | None]] = []
         for name in dict.fromkeys([*named, *self.record.examples]):
@@ -273,7 +335,8 @@ class FollowedConversation:
             if known is None or known.begin is None:
                 examples.append((for_screen(name), "to come", 0, None, None))
                 continue
-            # A verdict may come before the end: the scenario goes on, but nothing can change for it.
+            # A verdict may come before the end: the scenario goes on, but nothing can
+            # change for it.
             done = known.end is not None or known.verdict is not None
             state = "done" if done else "waiting" if name in self._waiting else "open"
             score = known.verdict.score if known.verdict else None
@@ -290,17 +353,34 @@ class FollowedConversation:
         states = [state for _, state, *_ in examples]
         tokens = (self._bill.input_tokens or 0) + (self._bill.output_tokens or 0)
         return {
-            "id": self.id, "run": self.run, "name": str(self.name), "agent": self.name.agent, "span": self.name.span,
-            "position": record.position, "target": max(span if isinstance(span, int) else 0, record.position),
-            "exchanges": len(record.transcript), "sum": sum(scores), "scored": len(scores), "total": len(examples),
+            "id": self.id,
+            "run": self.run,
+            "name": str(self.name),
+            "agent": self.name.agent,
+            "span": self.name.span,
+            "position": record.position,
+            "target": max(span if isinstance(span, int) else 0, record.position),
+            "exchanges": len(record.transcript),
+            "sum": sum(scores),
+            "scored": len(scores),
+            "total": len(examples),
             "lines": [list(each) for each in examples[:MOST_EXAMPLES]],
-            **{f"n_{state.partition(' ')[0]}": states.count(state) for state in ("to come", "open", "waiting", "done")},
-            "usd": self._bill.total_usd, "used": tokens or None, "faults": len(record.faults),
-            "fault": for_screen(fault[:LONGEST]), "speed": None if record.reason else self.speed,
-            "ended": for_screen(record.reason or ""), "trouble": for_screen(self.trouble),
-        }  # fmt: skip
+            **{
+                f"n_{state.partition(' ')[0]}": states.count(state)
+                for state in ("to come", "open", "waiting", "done")
+            },
+            "usd": self._bill.total_usd,
+            "used": tokens or None,
+            "faults": len(record.faults),
+            "fault": for_screen(fault[:LONGEST]),
+            "speed": None if record.reason else self.speed,
+            "ended": for_screen(record.reason or ""),
+            "trouble": for_screen(self.trouble),
+        }
 
-    def last_exchanges(self, *, after: int = -1, before: int = 1_000_000_000, most: int = 100) -> list[list[Any]]:
+    def last_exchanges(
+        self, *, after: int = -1, before: int = 1_000_000_000, most: int = 100
+    ) -> list[list[Any]]:
         """Return the last exchanges with numbers between the two: number, who, tokens before, message, reply, fault.
 
         The reply of the message that waits for one is None.
@@ -310,19 +390,41 @@ class FollowedConversation:
             if number in self.record.replies:
                 break
             if after < number < before and (asked := self.record.exchange(number)):
-                itemses.append([number, asked.by, asked.start, asked.message, None, self.record.fault(number)])
+                itemses.append(
+                    [
+                        number,
+                        asked.by,
+                        asked.start,
+                        asked.message,
+                        None,
+                        self.record.fault(number),
+                    ]
+                )
         for each in reversed(self.record.transcript):
             if each.number <= after or len(itemses) >= most:
                 break
             if each.number < before:
                 fault = self.record.fault(each.number)
-                itemses.append([each.number, each.by or each.kind, each.start, each.message, each.reply, fault])
+                itemses.append(
+                    [
+                        each.number,
+                        each.by or each.kind,
+                        each.start,
+                        each.message,
+                        each.reply,
+                        fault,
+                    ]
+                )
         itemses.sort(key=lambda each: int(each[0]))
 
         def shown(part: object) -> object:
             if not isinstance(part, str):
                 return part
-            return for_screen(part if len(part) <= LONGEST else f"{part[:LONGEST]}… ({len(part):,} characters)")
+            return for_screen(
+                part
+                if len(part) <= LONGEST
+                else f"{part[:LONGEST]}… ({len(part):,} characters)"
+            )
 
         return [list(map(shown, each)) for each in itemses[-most:]]
 
@@ -347,7 +449,9 @@ class FollowedRun:
             for name, path in conversations_in(self.path, "journal.jsonl").items():
                 if name not in self._conversations:
                     price = self._prices.price_for(name.agent) if self._prices else None
-                    self._conversations[name] = FollowedConversation(self.path.name, name, path, Tariff(price=price))
+                    self._conversations[name] = FollowedConversation(
+                        self.path.name, name, path, Tariff(price=price)
+                    )
             result = list(self._conversations.values())
             return result, any([each.read_on() for each in result])  # noqa: C419 - each of them has its turn
 
@@ -357,13 +461,23 @@ class FollowedRun:
         try:
             given = read_run_file(self.path).options
             self._prices = read_prices(given.get("ltm_price") or ())
-            self._limits = {name: str(given[name]) for name in ("ltm_max_cost", "ltm_max_tokens") if name in given}
-        except (LtmError, TypeError):  # merged runs, or those of another version, have none
+            self._limits = {
+                name: str(given[name])
+                for name in ("ltm_max_cost", "ltm_max_tokens")
+                if name in given
+            }
+        except (
+            LtmError,
+            TypeError,
+        ):  # merged runs, or those of another version, have none
             self._prices = read_prices(())
 
     def conversation(self, id_: str) -> FollowedConversation | None:
         """Return a conversation by its id."""
-        return next((each for each in list(self._conversations.values()) if each.id == id_), None)
+        return next(
+            (each for each in list(self._conversations.values()) if each.id == id_),
+            None,
+        )
 
     def state(self) -> dict[str, Any]:
         """Return what is shown of the run as a whole, JSON values."""
@@ -371,22 +485,40 @@ class FollowedRun:
         self._begun |= there
         gone = self._begun and not there
         over = (self.path / SUMMARY).exists()
-        fields = {"id": self.path.name, "over": over, "gone": gone, "budget": "", "verdict": ""}
+        fields = {
+            "id": self.path.name,
+            "over": over,
+            "gone": gone,
+            "budget": "",
+            "verdict": "",
+        }
         if fields["over"]:
             # How the run ended: what its gate says, or its state; read once.
             if not self._verdict:
                 past = read_past(self.path)
-                verdict = "could not be measured" if past.gate == "unmeasurable" else f"gate {past.gate}"
+                verdict = (
+                    "could not be measured"
+                    if past.gate == "unmeasurable"
+                    else f"gate {past.gate}"
+                )
                 self._verdict = verdict if past.gate else past.state
             fields["verdict"] = self._verdict
         try:
-            ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}
+            ledger = (
+                Shared(self.path / LEDGER).read()
+                if (self.path / LEDGER).exists()
+                else {}
+            )
             rows = [row for side in ledger.values() for row in side.values()]
             spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
         except (LtmError, OSError, TypeError, AttributeError):
             return fields
         units = {"ltm_max_cost": "dollars", "ltm_max_tokens": "tokens"}
-        limits = [f"{self._limits[name]} {unit}" for name, unit in units.items() if name in self._limits]
+        limits = [
+            f"{self._limits[name]} {unit}"
+            for name, unit in units.items()
+            if name in self._limits
+        ]
         if limits:
             fields["budget"] = f"{spent} spent of {' and '.join(limits)}"
         return fields

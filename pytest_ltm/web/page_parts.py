@@ -32,12 +32,17 @@ class PageError(LtmError):
         self.status = status
 
 
-def render_template(request: Request, template: str, *, status: int = 200, **shown: Any) -> Response:
+def render_template(
+    request: Request, template: str, *, status: int = 200, **shown: Any
+) -> Response:
     """Return a page: a template that extends `layout.html.j2`, with what it shows.
 
-    Whatever was said in a run passes the filter `harmless`, which shows control characters as escapes.
+    Whatever was said in a run passes the filter `harmless`, which shows control
+    characters as escapes.
     """
-    csrf = Markup('<input type="hidden" name="csrf" value="{}">').format(form_token(_viewer_secret(request)))
+    csrf = Markup('<input type="hidden" name="csrf" value="{}">').format(
+        form_token(_viewer_secret(request))
+    )
     text = _template_environment().get_template(template).render(csrf=csrf, **shown)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
 
@@ -50,12 +55,22 @@ async def posted_form(request: Request) -> Mapping[str, str]:
         if len(body) > MOST_BYTES:
             raise PageError(413, "That is too much to send at once.")
     try:
-        qsl = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100, errors="replace")
+        qsl = parse_qsl(
+            body.decode("utf-8", "replace"),
+            keep_blank_values=True,
+            max_num_fields=100,
+            errors="replace",
+        )
     except ValueError as error:
         raise PageError(400, "That is not a form of this page.") from error
     given = dict(qsl)
-    if not hmac.compare_digest(given.get("csrf", "").encode(), form_token(_viewer_secret(request)).encode()):
-        raise PageError(403, "This page is older than the server. Load it again; what you typed is still there.")
+    if not hmac.compare_digest(
+        given.get("csrf", "").encode(), form_token(_viewer_secret(request)).encode()
+    ):
+        raise PageError(
+            403,
+            "This page is older than the server. Load it again; what you typed is still there.",
+        )
     return given
 
 
@@ -70,7 +85,8 @@ def run_folder(request: Request, name: str) -> Path:
     ltm_dir: Path = request.app.state.ltm_dir
     if name == request.app.state.awaited:
         return ltm_dir / "runs" / name  # it may not have begun
-    # Compared with what is there, not joined to a path: a name cannot climb out of the folder.
+    # Compared with what is there, not joined to a path: a name cannot climb out of the
+    # folder.
     if name not in {path.name for path in (ltm_dir / "runs").glob("*")}:
         raise PageError(404, f"There is no run {name!r} here.")
     return find_run(name, ltm_dir)
@@ -81,9 +97,12 @@ def _template_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("pytest_ltm.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("pytest_ltm.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     made.filters["harmless"] = for_screen
     return made
 
@@ -93,4 +112,7 @@ def static_files() -> Mapping[str, bytes]:
     """Return scripts and styles by name; the report's page has the same base."""
     own = files("pytest_ltm.web") / "static"
     report = files("pytest_ltm.reporting.html") / "assets"
-    return {"page.css": (report / "page.css").read_bytes(), **{each.name: each.read_bytes() for each in own.iterdir()}}
+    return {
+        "page.css": (report / "page.css").read_bytes(),
+        **{each.name: each.read_bytes() for each in own.iterdir()},
+    }

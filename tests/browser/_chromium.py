@@ -18,11 +18,23 @@ from websockets.sync.client import connect
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = (
+    shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-port=0",
+)
 PATIENCE = 30.0
 
 
@@ -45,7 +57,8 @@ class Chromium:
         port = port_file.read_text().splitlines()[0]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
             target = next(each for each in json.load(answer) if each["type"] == "page")
-        # No keepalive: its thread draws from the module-level `random`, which belongs to the test that is running.
+        # No keepalive: its thread draws from the module-level `random`, which belongs
+        # to the test that is running.
         self._socket = self._open.enter_context(
             connect(target["webSocketDebuggerUrl"], max_size=None, ping_interval=None)
         )
@@ -57,7 +70,12 @@ class Chromium:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._open.close()
         self._process.terminate()
         self._process.wait(PATIENCE)
@@ -65,7 +83,9 @@ class Chromium:
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Carry out a command of the protocol; what happens meanwhile becomes events."""
         self._sent += 1
-        self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
+        self._socket.send(
+            json.dumps({"id": self._sent, "method": method, "params": params})
+        )
         while True:
             message = self._receive()
             if message.get("id") == self._sent:
@@ -83,7 +103,11 @@ class Chromium:
     def run(self, script: str) -> Any:
         """Return what an expression comes to (a promise is awaited)."""
         found = self.call(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True
+            "Runtime.evaluate",
+            expression=script,
+            awaitPromise=True,
+            returnByValue=True,
+            userGesture=True,
         )
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
@@ -104,7 +128,14 @@ class Chromium:
         )
         place = (x + width / 2, y + height / 2)
         for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+            self.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=place[0],
+                y=place[1],
+                button="left",
+                clickCount=1,
+            )
 
     def press(self, *keys: str) -> None:
         """Press keys one after the other."""
@@ -112,18 +143,41 @@ class Chromium:
             text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
             more = {"text": text} if text else {}
             code = {"Enter": 13, " ": 32, "Tab": 9}.get(key, 0)
-            self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **more)
-            self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+            self.call(
+                "Input.dispatchKeyEvent",
+                type="keyDown",
+                key=key,
+                windowsVirtualKeyCode=code,
+                **more,
+            )
+            self.call(
+                "Input.dispatchKeyEvent",
+                type="keyUp",
+                key=key,
+                windowsVirtualKeyCode=code,
+            )
 
-    def screen(self, width: int, height: int, *, dark: bool = False, media: str = "") -> None:
+    def screen(
+        self, width: int, height: int, *, dark: bool = False, media: str = ""
+    ) -> None:
         """Set size and taste of the reader."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        scheme = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        ]
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
 
     def shot(self, path: Path, *, whole: bool = False) -> None:
         """Save what is seen as a PNG."""
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        data = self.call(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=whole
+        )["data"]
         path.write_bytes(base64.b64decode(data))
 
     def pdf(self) -> bytes:
@@ -137,8 +191,17 @@ class Chromium:
         for event in self.events:
             kind, params = event["method"], event["params"]
             if kind == "Runtime.exceptionThrown":
-                found.append(str(params["exceptionDetails"].get("exception", params["exceptionDetails"])))
-            elif (kind == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert")) or kind in (
+                found.append(
+                    str(
+                        params["exceptionDetails"].get(
+                            "exception", params["exceptionDetails"]
+                        )
+                    )
+                )
+            elif (
+                kind == "Runtime.consoleAPICalled"
+                and params["type"] in ("error", "warning", "assert")
+            ) or kind in (
                 "Log.entryAdded",
                 "Page.javascriptDialogOpening",
             ):
@@ -149,7 +212,9 @@ class Chromium:
     def requests(self) -> list[str]:
         """What was asked of the network or the disk since the page was opened, the page itself aside."""
         urls = [
-            event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
         ]
         return [url for url in urls[1:] if not url.startswith("data:,")]
 
@@ -159,6 +224,10 @@ class Chromium:
             self.events.append(message)
             if message["method"] == "Page.javascriptDialogOpening":
                 self._sent += 1
-                accept = {"id": self._sent, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
+                accept = {
+                    "id": self._sent,
+                    "method": "Page.handleJavaScriptDialog",
+                    "params": {"accept": True},
+                }
                 self._socket.send(json.dumps(accept))
         return message

@@ -10,7 +10,10 @@ from _chromium import Chromium
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    pytest.importorskip("websockets", reason="the browser is driven over a web socket: pip install websockets")
+    pytest.importorskip(
+        "websockets",
+        reason="the browser is driven over a web socket: pip install websockets",
+    )
     from _chromium import BROWSER, Chromium
 
     if BROWSER is None:

@@ -26,25 +26,41 @@ SCENARIOS = 11
 
 def words(rng: random.Random, characters: int) -> str:
     """Return made-up prose: frequent words are short, as in real languages, so that it packs as prose does."""
-    syllables = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "is")]
+    syllables = [
+        a + b
+        for a in "bdfgklmnprstvz"
+        for b in ("a", "e", "i", "o", "u", "an", "er", "is")
+    ]
     known = ["".join(rng.choices(syllables, k=1 + i // 60)) for i in range(240)]
-    known += ["".join(rng.choices(syllables, k=rng.randint(2, 4))) for _ in range(4_000)]
+    known += [
+        "".join(rng.choices(syllables, k=rng.randint(2, 4))) for _ in range(4_000)
+    ]
     weights = [1 / (i + 3) for i in range(len(known))]
     said = rng.choices(known, weights, k=characters // 5)
     return " ".join(said)[:characters]
 
 
-def talk(agent: str, span: int, examples: int, rng: random.Random, share: float) -> ConversationResult:
+def talk(
+    agent: str, span: int, examples: int, rng: random.Random, share: float
+) -> ConversationResult:
     rows = []
     for number in range(examples * SCENARIOS):
         score = 1.0 if rng.random() < share else round(rng.random(), 1)
         rows.append(
             played(
-                f"scenario_{number % SCENARIOS}", score, example=str(number // SCENARIOS), first=1 + 3 * number,
-                agent=agent, span_label=f"{span // 1000}k", span=span, gap=span // 2, measured_span=span * 9 // 10,
-                nodeid=f"n-{agent}-{span}-{number}", reason=words(rng, 60),
+                f"scenario_{number % SCENARIOS}",
+                score,
+                example=str(number // SCENARIOS),
+                first=1 + 3 * number,
+                agent=agent,
+                span_label=f"{span // 1000}k",
+                span=span,
+                gap=span // 2,
+                measured_span=span * 9 // 10,
+                nodeid=f"n-{agent}-{span}-{number}",
+                reason=words(rng, 60),
             )
-        )  # fmt: skip
+        )
     return held(rows, cost_usd=span / 1e5)
 
 
@@ -53,14 +69,23 @@ def large(folder: Path, rng: random.Random) -> Path:
     conversation = talk("agent", 120_000, 3, rng, 0.6)
     run = write_run(folder, conversation)
     texts = {n: (words(rng, 90_000), words(rng, 10_000)) for n in range(1, 100, 3)}
-    (run / "0~talk" / "journal.jsonl").write_text("".join(journal(conversation.scenarios, texts)), encoding="utf-8")
+    (run / "0~talk" / "journal.jsonl").write_text(
+        "".join(journal(conversation.scenarios, texts)), encoding="utf-8"
+    )
     return run
 
 
 def wide(folder: Path, rng: random.Random) -> Path:
     """20 agents x 5 spans, 33 items each."""
     spans = (2_000, 10_000, 32_000, 120_000, 500_000)
-    return write_run(folder, *(talk(f"agent_{n}", span, 3, rng, n / 20) for n in range(20) for span in spans))
+    return write_run(
+        folder,
+        *(
+            talk(f"agent_{n}", span, 3, rng, n / 20)
+            for n in range(20)
+            for span in spans
+        ),
+    )
 
 
 def long(folder: Path, rng: random.Random) -> Path:
@@ -75,8 +100,14 @@ def many(folder: Path, rng: random.Random) -> Path:
     run = write_run(folder, *talks)
     for number, conversation in enumerate(talks):
         rows = conversation.scenarios
-        texts = {n: (words(rng, 500), words(rng, 500)) for n in range(3 * len(rows) + 1) if n % 3 != 2}
-        (run / f"{number}~talk" / "journal.jsonl").write_text("".join(journal(rows, texts)), encoding="utf-8")
+        texts = {
+            n: (words(rng, 500), words(rng, 500))
+            for n in range(3 * len(rows) + 1)
+            if n % 3 != 2
+        }
+        (run / f"{number}~talk" / "journal.jsonl").write_text(
+            "".join(journal(rows, texts)), encoding="utf-8"
+        )
     return run
 
 
@@ -93,10 +124,14 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
     browser.open(out)
     browser.wait_for("document.querySelectorAll('#scene .mark').length > 0")
     browser.call("Page.captureScreenshot")  # else nothing is painted
-    paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
+    paint = browser.run(
+        "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"
+    )
     load = browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    line = browser.run("(async () => { const t = performance.now(); await showConversation(0); "
-                       "document.body.offsetHeight; return performance.now() - t; })()")  # fmt: skip
+    line = browser.run(
+        "(async () => { const t = performance.now(); await showConversation(0); "
+        "document.body.offsetHeight; return performance.now() - t; })()"
+    )
     times = {
         "open": "await unfold(document.getElementById('e20'))",
         "sort": "sortBy(byId('rows'), 4)",
@@ -136,12 +171,25 @@ def main() -> None:
     heads += ["first words", "next words"]
     print("|", " | ".join(heads), "|")
     print("|---" * len(heads) + "|")
-    kinds = {"33 × 100 KB": large, "20 agents × 5 spans": wide, "2,002 items": long, "9,988 × 2 KB": many}
-    with tempfile.TemporaryDirectory() as made, Chromium(Path(made) / "profile") as browser:
+    kinds = {
+        "33 × 100 KB": large,
+        "20 agents × 5 spans": wide,
+        "2,002 items": long,
+        "9,988 × 2 KB": many,
+    }
+    with (
+        tempfile.TemporaryDirectory() as made,
+        Chromium(Path(made) / "profile") as browser,
+    ):
         folder = Path(made)
         for name, make in kinds.items():
             run = make(folder / make.__name__, random.Random(0))
-            print("|", " | ".join(figures(name, run, folder / "report.html", browser)), "|", flush=True)
+            print(
+                "|",
+                " | ".join(figures(name, run, folder / "report.html", browser)),
+                "|",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

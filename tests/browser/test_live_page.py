@@ -31,11 +31,18 @@ class Slow:
 POSITIONS = "[...document.querySelectorAll('.card progress')].map((each) => each.value)"
 
 
-def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(browser: Chromium, tmp_path: Path) -> None:
+def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(
+    browser: Chromium, tmp_path: Path
+) -> None:
     (tmp_path / "bots.py").write_text(BOTS)
     agents = ",".join(f"{name}=bots:Slow" for name in "abc")
     (tmp_path / ".ltm").mkdir()
-    options = [f"--ltm-agent={agents}", "--ltm-span=2k", "--ltm-concurrency=3", "--ltm-suite=hygiene"]
+    options = [
+        f"--ltm-agent={agents}",
+        "--ltm-span=2k",
+        "--ltm-concurrency=3",
+        "--ltm-suite=hygiene",
+    ]
     browser.screen(1440, 1000)
     with serving(tmp_path) as (server, link), playing(tmp_path, *options) as process:
         base = link.partition("/open")[0]
@@ -45,10 +52,17 @@ def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(browser
         go(browser, f"{base}/live?run={run}")
         browser.wait_for(f"{POSITIONS}.length === 3")
         before = browser.run(POSITIONS)
-        browser.wait_for(f"{POSITIONS}.every((value, at) => value > {json.dumps(before)}[at])")
+        browser.wait_for(
+            f"{POSITIONS}.every((value, at) => value > {json.dumps(before)}[at])"
+        )
         browser.click(".card button")
         browser.wait_for("document.querySelectorAll('.exchange').length > 3")
-        assert browser.run("document.querySelector('#transcript').getBoundingClientRect().top") < 1000
+        assert (
+            browser.run(
+                "document.querySelector('#transcript').getBoundingClientRect().top"
+            )
+            < 1000
+        )
         assert browser.run("document.querySelectorAll('.exchange script').length") == 0
         assert browser.run("document.querySelectorAll('.card rect').length") > 3
         assert browser.complaints == []
@@ -62,7 +76,10 @@ def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(browser
         go(browser, f"{link.partition('/open')[0]}/live#{run}%2Fb~2k~0")
         shows(browser, "Finished.")
         assert browser.run(POSITIONS) == positions(latest_run(tmp_path))
-        assert browser.run("document.querySelector('#said').innerText").count("<script>") > 3
+        assert (
+            browser.run("document.querySelector('#said').innerText").count("<script>")
+            > 3
+        )
         browser.screen(390, 800)
         assert browser.run("document.documentElement.scrollWidth") == 390
         browser.click("[data-run] a")
@@ -74,7 +91,9 @@ def begun(browser: Chromium, base: str) -> str:
     """Return the run that the page lists, once it does and its conversations have begun."""
     for _ in range(200):
         go(browser, f"{base}/")
-        found: list[str] = browser.run("[...document.querySelectorAll('a[href^=\"/live?\"]')].map((one) => one.href)")
+        found: list[str] = browser.run(
+            "[...document.querySelectorAll('a[href^=\"/live?\"]')].map((one) => one.href)"
+        )
         if found:
             return found[0].partition("run=")[2]
     raise AssertionError("no run was listed")
@@ -82,16 +101,33 @@ def begun(browser: Chromium, base: str) -> str:
 
 def positions(run: Path) -> list[int]:
     """Return how many tokens each conversation has, by its folder."""
-    found = [json.loads(path.read_text())["tokens"] for path in sorted(run.glob("*/results.json"))]
+    found = [
+        json.loads(path.read_text())["tokens"]
+        for path in sorted(run.glob("*/results.json"))
+    ]
     assert len(found) == 3
     return found
 
 
-def test_the_link_of_a_run_opens_its_live_view_and_ends_with_it(browser: Chromium, tmp_path: Path) -> None:
+def test_the_link_of_a_run_opens_its_live_view_and_ends_with_it(
+    browser: Chromium, tmp_path: Path
+) -> None:
     (tmp_path / "bots.py").write_text(BOTS)
-    command = ["-m", "pytest", "-p", "no:cacheprovider", "--ltm-agent=bots:Slow", "--ltm-live", "--ltm-suite=hygiene"]
+    command = [
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--ltm-agent=bots:Slow",
+        "--ltm-live",
+        "--ltm-suite=hygiene",
+    ]
     process = subprocess.Popen(
-        [sys.executable, *command], cwd=tmp_path, env={**os.environ, **alone()}, stdout=subprocess.PIPE, text=True
+        [sys.executable, *command],
+        cwd=tmp_path,
+        env={**os.environ, **alone()},
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     try:
@@ -102,7 +138,12 @@ def test_the_link_of_a_run_opens_its_live_view_and_ends_with_it(browser: Chromiu
         process.stdout.read()
         assert process.wait(PATIENCE) == 1
         shows(browser, "ltm serve shows runs and their reports")
-        assert browser.run("document.querySelector('.card').innerText").count("0 not played") == 1
+        assert (
+            browser.run("document.querySelector('.card').innerText").count(
+                "0 not played"
+            )
+            == 1
+        )
     finally:
         process.kill()
         process.wait()

@@ -27,14 +27,19 @@ from pytest_ltm.web.review.findings import reviewer_agreements
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 pytest.importorskip("uvicorn", reason="the page needs the extra web")
-pytestmark = [pytest.mark.slow, pytest.mark.nightly("minutes of keys and clicks", every=2)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.nightly("minutes of keys and clicks", every=2),
+]
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> Teal"
 PATIENCE = 60.0
 
 
 @contextmanager
-def serving(project: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(
+    project: Path, port: int = 0
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start `ltm serve`; return its process and the link that it prints."""
     command = [sys.executable, "-m", "pytest_ltm", "serve", "--port", str(port)]
     process = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True)
@@ -69,7 +74,13 @@ def types(browser: Chromium, text: str) -> None:
 def sends(browser: Chromium) -> None:
     """Press Ctrl+Enter."""
     for kind in ("keyDown", "keyUp"):
-        browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", windowsVirtualKeyCode=13, modifiers=2)
+        browser.call(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key="Enter",
+            windowsVirtualKeyCode=13,
+            modifiers=2,
+        )
 
 
 # --- a person
@@ -128,10 +139,14 @@ def answers(browser: Chromium, *, most: int = 1_000) -> int:
             types(browser, asked[1] if asked else "")
             sends(browser)
             given += 1
-            browser.wait_for(f"document.querySelector('#text')?.innerText !== {json.dumps(text)}")
+            browser.wait_for(
+                f"document.querySelector('#text')?.innerText !== {json.dumps(text)}"
+            )
         elif head in ("Said meanwhile", "A break"):
             browser.press("Enter")
-            browser.wait_for(f"document.querySelector('h1')?.innerText !== {json.dumps(head)}")
+            browser.wait_for(
+                f"document.querySelector('h1')?.innerText !== {json.dumps(head)}"
+            )
         else:
             time.sleep(0.05)
     return given
@@ -141,7 +156,12 @@ def test_a_person_sits_ten_scenarios_and_goes_on_after_server_and_run_were_kille
     browser: Chromium, tmp_path: Path
 ) -> None:
     (tmp_path / "test_trains.py").write_text(SCENARIO)
-    run = ["--ltm-agent=ann=human:web", "--ltm-span=600", "--ltm-suite=none", "test_trains.py"]
+    run = [
+        "--ltm-agent=ann=human:web",
+        "--ltm-span=600",
+        "--ltm-suite=none",
+        "test_trains.py",
+    ]
     with serving(tmp_path) as (server, link):
         port = int(link.split(":")[2].partition("/")[0])
         with playing(tmp_path, *run) as process:
@@ -158,7 +178,10 @@ def test_a_person_sits_ten_scenarios_and_goes_on_after_server_and_run_were_kille
             types(browser, "half an answer")
             process.send_signal(signal.SIGKILL)
         server.kill()
-    with serving(tmp_path, port) as (_, _), playing(tmp_path, f"--ltm-resume={latest_run(tmp_path).name}") as process:
+    with (
+        serving(tmp_path, port) as (_, _),
+        playing(tmp_path, f"--ltm-resume={latest_run(tmp_path).name}") as process,
+    ):
         go(browser, sit)
         browser.wait_for("!!document.querySelector('h1')")
         if browser.run("document.querySelector('h1').innerText") == "A break":
@@ -175,26 +198,41 @@ def test_a_person_sits_ten_scenarios_and_goes_on_after_server_and_run_were_kille
         for each in ConversationRecord.read_record(path).transcript
         if "From which" in each.message
     }
-    assert {message: reply for message, reply in said.items() if reply not in message} == {}
+    assert {
+        message: reply for message, reply in said.items() if reply not in message
+    } == {}
     results = json.loads((path.parent / "results.json").read_text())["scenarios"]
-    assert {row["questions"][0]["text"]: row["questions"][0]["answer"] for row in results} == said
+    assert {
+        row["questions"][0]["text"]: row["questions"][0]["answer"] for row in results
+    } == said
     assert [row["score"] for row in results] == [1.0] * 10
     boxes = path.parent / "person"
-    kept = [json.loads(file.read_text()) for file in sorted(boxes.glob("*.answer.json"))]
+    kept = [
+        json.loads(file.read_text()) for file in sorted(boxes.glob("*.answer.json"))
+    ]
     assert all(0 < answer["seconds"] < PATIENCE for answer in kept)
 
 
 # --- review
 
 
-def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_path: Path) -> None:
+def test_two_people_review_twenty_verdicts_with_keys_alone(
+    page: Chromium, tmp_path: Path
+) -> None:
     rows = [
         played(
-            "colours", None, example=str(i), cause="unscored", evidence="Teal", reason=HOSTILE,
-            questions=(QuestionResult(number=3, text=f"Which is it, {i}?", answer=HOSTILE),),
+            "colours",
+            None,
+            example=str(i),
+            cause="unscored",
+            evidence="Teal",
+            reason=HOSTILE,
+            questions=(
+                QuestionResult(number=3, text=f"Which is it, {i}?", answer=HOSTILE),
+            ),
         )
         for i in range(20)
-    ]  # fmt: skip
+    ]
     (tmp_path / ".ltm" / "runs").mkdir(parents=True)
     path = write_run(tmp_path / ".ltm" / "runs" / "run", held(rows))
     with serving(tmp_path) as (server, link):
@@ -202,11 +240,19 @@ def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_p
         base = link.partition("/open")[0]
         go(page, link)
         shows(page, "Runs")
-        for reviewer, keys in (("ann", "r" * 10 + "w" * 10), ("bob", "r" * 10 + "w" * 8 + "rr")):
+        for reviewer, keys in (
+            ("ann", "r" * 10 + "w" * 10),
+            ("bob", "r" * 10 + "w" * 8 + "rr"),
+        ):
             go(page, f"{base}/review/run/look?reviewer={reviewer}")
             for number, key in enumerate(keys):
                 shows(page, f"{20 - number} of 20 left")
-                assert page.run("document.querySelectorAll('.said script, .said img').length") == 0
+                assert (
+                    page.run(
+                        "document.querySelectorAll('.said script, .said img').length"
+                    )
+                    == 0
+                )
                 if number == 5 and reviewer == "bob":
                     server.kill()  # what was decided is on disk
                     server.wait()
@@ -228,6 +274,10 @@ def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_p
         assert server.wait(PATIENCE) == 0
     opinions = decisions.Opinions(decisions.read_decisions(path))
     [pair] = reviewer_agreements(opinions)
-    assert pair.kappa.value == pytest.approx(0.8)  # 18 of 20 agree; by chance, 10 of 20 would
+    assert pair.kappa.value == pytest.approx(
+        0.8
+    )  # 18 of 20 agree; by chance, 10 of 20 would
     assert len(amendments.read_amendments(path)) == 18
-    page.events = [event for event in page.events if event["method"] != "Network.requestWillBeSent"]
+    page.events = [
+        event for event in page.events if event["method"] != "Network.requestWillBeSent"
+    ]

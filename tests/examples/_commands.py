@@ -14,7 +14,8 @@ from alone import alone
 
 ROOT = Path(__file__).parents[2]
 
-# What the installed command `pytest` does; `python -m pytest` would put the working directory on sys.path.
+# What the installed command `pytest` does; `python -m pytest` would put the working
+# directory on sys.path.
 _PYTEST = "import sys; sys.path[:] = filter(None, sys.path); import pytest; sys.exit(pytest.main())"
 _SCREEN = {"NO_COLOR": "1", "TERM": "xterm"}
 _VOLATILE = [
@@ -40,20 +41,33 @@ class Output:
     def counts(self) -> dict[str, int]:
         """Return pytest's last line as numbers by noun."""
         last = next(line for line in reversed(self.lines) if " in TIME" in line)
-        return {noun: int(number) for number, noun in re.findall(r"(\d+) ([a-z]+)", last.partition(" in ")[0])}
+        return {
+            noun: int(number)
+            for number, noun in re.findall(r"(\d+) ([a-z]+)", last.partition(" in ")[0])
+        }
 
 
 def run(command: str, folder: Path, *, columns: int = 80) -> Output:
     """Run a command line of the documentation with this Python."""
     program, *arguments = shlex.split(command, comments=True)
     python = [sys.executable]
-    programs = {"pytest": [*python, "-c", _PYTEST], "python": python, "ltm": [*python, "-m", "pytest_ltm"]}
+    programs = {
+        "pytest": [*python, "-c", _PYTEST],
+        "python": python,
+        "ltm": [*python, "-m", "pytest_ltm"],
+    }
     # A run inside a run would inherit the outer one's worker, options and current test.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST_", "COV_"))
+    }
     done = subprocess.run(
         [*programs[program], *arguments],
         cwd=folder,
-        env=environment | alone() | {"COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8", **_SCREEN},
+        env=environment
+        | alone()
+        | {"COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8", **_SCREEN},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",

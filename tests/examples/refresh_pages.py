@@ -1,7 +1,7 @@
 """Write what the pages show anew after a change of texts or scores: `python tests/examples/refresh_pages.py [PAGE …]`.
 
-Without a page, README and all pages that show commands. What is written is to be read: the sentences around it may
-name the figures that changed.
+Without a page, README and all pages that show commands. What is written is to be read:
+the sentences around it may name the figures that changed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import tempfile
 from difflib import SequenceMatcher
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "samples"))  # as pytest does by pyproject.toml
+sys.path.append(
+    str(Path(__file__).parents[1] / "samples")
+)  # as pytest does by pyproject.toml
 
 from _commands import ROOT, Output, comparable, run
 from _pages import blocks
@@ -36,8 +38,17 @@ def first_command() -> Output:
 def printed_parts(output: Output) -> list[str]:
     """Return what the README shows, as it was printed: the table to its accuracy, a sentence, and one failure."""
     lines = [line.rstrip() for line in output.printed]
-    table = next(i for i, line in enumerate(lines) if line.startswith("memory span")) - 1
-    failure = next(i for i, line in enumerate(lines) if FAILURE in line and line.startswith("_")) + 1
+    table = (
+        next(i for i, line in enumerate(lines) if line.startswith("memory span")) - 1
+    )
+    failure = (
+        next(
+            i
+            for i, line in enumerate(lines)
+            if FAILURE in line and line.startswith("_")
+        )
+        + 1
+    )
     sentence = next(i for i, line in enumerate(lines) if line.startswith("window_8k: "))
     return [
         _until(lines[table:], "accuracy", 1),
@@ -58,8 +69,16 @@ def _until(lines: list[str], beginning: str, more: int) -> str:
 
 def played_pages() -> list[Path]:
     """Return the pages with commands or files that a reader types in."""
-    pages = [README, *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("conftest_examples/**/*.md"))]
-    pages = [page for page in pages if any(block.file or block.language == "console" for block in blocks(page))]
+    pages = [
+        README,
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted(ROOT.glob("conftest_examples/**/*.md")),
+    ]
+    pages = [
+        page
+        for page in pages
+        if any(block.file or block.language == "console" for block in blocks(page))
+    ]
     return [page for page in pages if page.parent.parent.name != "conftest_examples"]
 
 
@@ -75,7 +94,9 @@ def refresh_page(page: Path) -> None:
             if block.language == "console":
                 anew = block.text
                 for command, shown in block.commands():
-                    for old, new in align_lines(shown, run(command, Path(folder)).printed):
+                    for old, new in align_lines(
+                        shown, run(command, Path(folder)).printed
+                    ):
                         anew = anew.replace(f"{old}\n", f"{new}\n", 1)
                 text = text.replace(block.text, anew, 1)
     page.write_text(text, encoding="utf-8")
@@ -90,7 +111,11 @@ def align_lines(shown: list[str], printed: tuple[str, ...]) -> list[tuple[str, s
         for column, new in enumerate(printed):
             paired = best[row][column][0] + _likeness(old, new)
             skipped = best[-1][column][0]
-            best[-1].append((paired, column) if paired > max(skipped, best[row][column + 1][0]) else (skipped, None))
+            best[-1].append(
+                (paired, column)
+                if paired > max(skipped, best[row][column + 1][0])
+                else (skipped, None)
+            )
     pairs, column = [], len(printed)
     for row in range(len(shown), 0, -1):
         while column and best[row][column][1] is None:
@@ -100,16 +125,26 @@ def align_lines(shown: list[str], printed: tuple[str, ...]) -> list[tuple[str, s
         column = max(column - 1, 0)
     if all(comparable(old) == comparable(new) for old, new in pairs):
         return []
-    # Tables of other figures have other widths, so lines that say the same are taken as well; run IDs stay.
-    stays = [comparable(old) == comparable(new) and ("RUN-ID" in comparable(old)) for old, new in pairs]
-    return [pair for pair, same in zip(reversed(pairs), reversed(stays), strict=True) if not same]
+    # Tables of other figures have other widths, so lines that say the same are taken as
+    # well; run IDs stay.
+    stays = [
+        comparable(old) == comparable(new) and ("RUN-ID" in comparable(old))
+        for old, new in pairs
+    ]
+    return [
+        pair
+        for pair, same in zip(reversed(pairs), reversed(stays), strict=True)
+        if not same
+    ]
 
 
 def _likeness(shown: str, printed: str) -> float:
     """Return how alike two lines are: 2 the same, at most 1 nearly, negative if they are about different things."""
     if comparable(shown) == comparable(printed):
         return 2.0
-    words = SequenceMatcher(None, comparable(shown).split(), comparable(printed).split())
+    words = SequenceMatcher(
+        None, comparable(shown).split(), comparable(printed).split()
+    )
     return words.ratio() - 0.4 if words.quick_ratio() > 0.4 else -1.0
 
 

@@ -8,7 +8,9 @@ from _commands import ROOT, comparable, run
 from _pages import blocks
 
 READ_FIRST = {"README", "tutorial"}
-PLAYED_AT_NIGHT = pytest.mark.nightly("commands as a reader types them: each page has its turn within days", every=4)
+PLAYED_AT_NIGHT = pytest.mark.nightly(
+    "commands as a reader types them: each page has its turn within days", every=4
+)
 NEEDED = {"docs/plots.md": "matplotlib"}
 """What a page's commands take that only an extra brings."""
 
@@ -20,11 +22,17 @@ def page_id(page: Path) -> str:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page_id(page), marks=[PLAYED_AT_NIGHT] * (page.stem not in READ_FIRST))
+        pytest.param(
+            page,
+            id=page_id(page),
+            marks=[PLAYED_AT_NIGHT] * (page.stem not in READ_FIRST),
+        )
         for page in refresh_pages.played_pages()
     ],
 )
-def test_a_reader_who_types_along_sees_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_a_reader_who_types_along_sees_what_the_page_shows(
+    page: Path, tmp_path: Path
+) -> None:
     if needed := NEEDED.get(page_id(page)):
         pytest.importorskip(needed, reason=f"its commands need {needed}")
     for block in blocks(page):
@@ -35,8 +43,16 @@ def test_a_reader_who_types_along_sees_what_the_page_shows(page: Path, tmp_path:
         if block.language == "console":
             for command, shown in block.commands():
                 output = run(command, tmp_path)
-                assert missing(shown, output.lines) is None, f"$ {command}\n" + "\n".join(output.lines)
-                told = {75} if "exit status 75" in "".join(shown) else {4} if "ERROR:" in "".join(shown) else {0, 1}
+                assert missing(shown, output.lines) is None, (
+                    f"$ {command}\n" + "\n".join(output.lines)
+                )
+                told = (
+                    {75}
+                    if "exit status 75" in "".join(shown)
+                    else {4}
+                    if "ERROR:" in "".join(shown)
+                    else {0, 1}
+                )
                 assert output.status in told, f"$ {command}\n" + "\n".join(output.lines)
 
 
@@ -51,9 +67,13 @@ def missing(shown: list[str], lines: tuple[str, ...]) -> str | None:
 
 def test_the_first_command_of_the_readme_prints_what_the_readme_shows() -> None:
     printed = refresh_pages.printed_parts(refresh_pages.first_command())
-    assert printed == refresh_pages.shown_parts(), "run python tests/examples/refresh_pages.py README.md"
+    assert printed == refresh_pages.shown_parts(), (
+        "run python tests/examples/refresh_pages.py README.md"
+    )
 
 
 def test_the_landing_page_has_the_table_of_the_readme() -> None:
     table = refresh_pages.shown_parts()[0]
-    assert table in refresh_pages.LANDING_PAGE.read_text(encoding="utf-8"), "copy it from README.md"
+    assert table in refresh_pages.LANDING_PAGE.read_text(encoding="utf-8"), (
+        "copy it from README.md"
+    )

@@ -13,7 +13,9 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "first_agent": [({}, "colours                1.00")],
     "plain_function": [({"failed": 2}, "bicycle                0.50    0.50")],
     "async_agent": [({"passed": 1}, "conference            1.00")],
-    "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
+    "hook_agent": [
+        ({"passed": 1, "failed": 1}, "train                0.00       1.00")
+    ],
     "many_items": [({"passed": 6, "failed": 1}, "1 failed, 6 passed in TIME")],
     "openai_agent": [],
     "local_model": [],
@@ -25,7 +27,9 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"failed": 1}, "resume with: pytest --ltm-resume=RUN-ID"),
         ({"failed": 1, "passed": 1}, "boots                 0.00"),
     ],
-    "returning_user": [({"passed": 1, "failed": 1}, "what_is_only_said                0.00")],
+    "returning_user": [
+        ({"passed": 1, "failed": 1}, "what_is_only_said                0.00")
+    ],
     "process_agent": [
         ({"error": 1, "passed": 1}, "button                  -*          1.00"),
         ({"passed": 1}, "button                1.00"),
@@ -35,7 +39,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 4}, "scored again: run recorded: 4 verdicts unchanged, 0 moved"),
     ],
     "custom_scenario": [
-        ({"passed": 2, "failed": 2, "deselected": 2}, "FAILED  does not contain 'Tuesday'"),
+        (
+            {"passed": 2, "failed": 2, "deselected": 2},
+            "FAILED  does not contain 'Tuesday'",
+        ),
         ({"passed": 4, "deselected": 2}, "accuracy             100%"),
         (
             {"passed": 2, "skipped": 3},
@@ -49,13 +56,19 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "custom_filler": [({"passed": 1}, "ferry                  1.00")],
     "ci_gate": [
         ({"passed": 9}, "baseline saved: ltm_baselines/main.json"),
-        ({"passed": 9}, "gate: passed (2 rules, each for one agent at one memory span)"),
+        (
+            {"passed": 9},
+            "gate: passed (2 rules, each for one agent at one memory span)",
+        ),
         ({"passed": 9}, "gate: regressed: bot at 4k, 2 rules broken (exit status 1)"),
     ],
     "exchange_log": [({"passed": 1}, "boat                   1.00")],
     "locomo": [
         ({}, "conversation.json: 1 conversation, 90 turns, 30 questions"),
-        ({}, "multi_hop            4  0.460         -   0.750     0.750     0.875        5.0"),
+        (
+            {},
+            "multi_hop            4  0.460         -   0.750     0.750     0.875        5.0",
+        ),
     ],
     "longmemeval": [
         ({}, "questions.json: 7 questions, 1.0 MB"),
@@ -73,9 +86,14 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 2}, "multi_hop            2  0.225     1.000"),
         ({"passed": 2}, "2 passed in TIME"),
     ],
-    "memory_systems": [({"passed": 2}, "platform                      1.00        1.00")],
+    "memory_systems": [
+        ({"passed": 2}, "platform                      1.00        1.00")
+    ],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],
-    "command_agent": [({"passed": 1}, "1 passed in TIME"), ({"passed": 1}, "train               1.00")],
+    "command_agent": [
+        ({"passed": 1}, "1 passed in TIME"),
+        ({"passed": 1}, "train               1.00"),
+    ],
     "http_agent": [],
     "ten_line_store": [
         ({"passed": 1}, "train                                          1.00"),
@@ -83,7 +101,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     ],
     "memory_operations": [
         ({"passed": 1}, "updated                                            100%"),
-        ({"passed": 1}, "gate: failed: store_fact_store_Stubborn at 4k, 1 rule broken (exit status 1)"),
+        (
+            {"passed": 1},
+            "gate: failed: store_fact_store_Stubborn at 4k, 1 rule broken (exit status 1)",
+        ),
     ],
     "library_stores": [],
     "memory_store": [({"passed": 1}, "train                1.00")],
@@ -92,7 +113,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "openai_agents_sdk": [({"passed": 1}, "train                1.00")],
     "pydantic_ai_agent": [({"passed": 1}, "train                1.00")],
     "judged_scenario": [
-        ({"passed": 1, "failed": 1}, "allotment                    0.50             1.00"),
+        (
+            {"passed": 1, "failed": 1},
+            "allotment                    0.50             1.00",
+        ),
         ({}, "breach: false-pass is 25.0%, above 0.0%"),
     ],
 }
@@ -108,7 +132,11 @@ LIBRARIES = {
 
 
 def test_every_recipe_is_tested_and_listed() -> None:
-    folders = {path.name for path in RECIPES.iterdir() if path.is_dir() and path.name[0] not in "._"}
+    folders = {
+        path.name
+        for path in RECIPES.iterdir()
+        if path.is_dir() and path.name[0] not in "._"
+    }
     assert folders == set(EXPECTED)
     index = (RECIPES / "README.md").read_text(encoding="utf-8")
     assert all(f"[{name}]({name}/README.md)" in index for name in folders)
@@ -116,12 +144,25 @@ def test_every_recipe_is_tested_and_listed() -> None:
 
 @pytest.mark.nightly("runs as its reader types: each has its turn within days", every=4)
 @pytest.mark.parametrize("recipe", EXPECTED)
-def test_the_commands_of_a_recipe_give_what_it_says(recipe: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_recipe_give_what_it_says(
+    recipe: str, tmp_path: Path
+) -> None:
     if recipe in LIBRARIES:
-        pytest.importorskip(LIBRARIES[recipe], reason=f"{LIBRARIES[recipe]} is not installed")
-    folder = shutil.copytree(RECIPES / recipe, tmp_path / recipe, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        pytest.importorskip(
+            LIBRARIES[recipe], reason=f"{LIBRARIES[recipe]} is not installed"
+        )
+    folder = shutil.copytree(
+        RECIPES / recipe,
+        tmp_path / recipe,
+        ignore=shutil.ignore_patterns("__pycache__", ".*"),
+    )
     page = blocks(folder / "README.md")
-    commands = [command for block in page if block.language == "console" for command, _ in block.commands()]
+    commands = [
+        command
+        for block in page
+        if block.language == "console"
+        for command, _ in block.commands()
+    ]
     assert len(commands) == len(EXPECTED[recipe])
     for command, (counts, line) in zip(commands, EXPECTED[recipe], strict=True):
         output = run(command, folder)
@@ -129,7 +170,9 @@ def test_the_commands_of_a_recipe_give_what_it_says(recipe: str, tmp_path: Path)
         assert comparable(line) in output.lines, "\n".join(output.lines)
 
 
-def test_an_async_agent_is_closed_at_the_end_of_its_conversation(tmp_path: Path) -> None:
+def test_an_async_agent_is_closed_at_the_end_of_its_conversation(
+    tmp_path: Path,
+) -> None:
     folder = shutil.copytree(RECIPES / "async_agent", tmp_path / "recipe")
     output = run("pytest -s --ltm-agent=bot:Bot test_conference.py", folder)
     assert [line for line in output.lines if "closed with" in line]

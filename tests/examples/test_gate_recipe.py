@@ -29,23 +29,39 @@ def workflow(name: str) -> dict[Any, Any]:
 def workflow_command() -> str:
     """Return the step that runs pytest."""
     steps = workflow("memory.yml")["jobs"]["memory"]["steps"]
-    [command] = [step["run"] for step in steps if str(step.get("run", "")).startswith("pytest")]
+    [command] = [
+        step["run"] for step in steps if str(step.get("run", "")).startswith("pytest")
+    ]
     return str(command)
 
 
-def test_the_workflow_is_green_with_the_agent_of_the_baseline_and_red_with_the_cheaper_one(tmp_path: Path) -> None:
-    folder = shutil.copytree(RECIPE, tmp_path / "recipe", ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    [save, *_] = [command for block in blocks(RECIPE / "README.md") for command, _ in block.commands()]
+def test_the_workflow_is_green_with_the_agent_of_the_baseline_and_red_with_the_cheaper_one(
+    tmp_path: Path,
+) -> None:
+    folder = shutil.copytree(
+        RECIPE, tmp_path / "recipe", ignore=shutil.ignore_patterns("__pycache__", ".*")
+    )
+    [save, *_] = [
+        command
+        for block in blocks(RECIPE / "README.md")
+        for command, _ in block.commands()
+    ]
     assert run(save, folder).status == 0
     assert run(workflow_command(), folder).status == 0
     red = run(workflow_command().replace("bot:Bot", "bot:Cheaper"), folder)
     assert red.status == 1
     assert "gate: regressed: bot at 4k, 2 rules broken (exit status 1)" in red.lines
-    assert {"memory.xml", "memory.html", "memory.md"} <= {path.name for path in folder.iterdir()}
+    assert {"memory.xml", "memory.html", "memory.md"} <= {
+        path.name for path in folder.iterdir()
+    }
 
 
 def test_the_workflow_names_only_options_that_there_are() -> None:
-    named = {word.partition("=")[0] for word in workflow_command().split() if word.startswith("--ltm-")}
+    named = {
+        word.partition("=")[0]
+        for word in workflow_command().split()
+        if word.startswith("--ltm-")
+    }
     assert named <= {option.flag for option in _options.OPTIONS} | {"--ltm-agent"}
 
 
@@ -53,7 +69,9 @@ def test_the_page_of_the_gate_has_a_row_for_every_metric() -> None:
     lines = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8").splitlines()
     cells = "".join(line.split(" | ")[0] for line in lines if line.startswith("| `"))
     assert [
-        name for name in [*metric_names(against=True), *metric_names(against=False)] if f"`{name}`" not in cells
+        name
+        for name in [*metric_names(against=True), *metric_names(against=False)]
+        if f"`{name}`" not in cells
     ] == []
 
 
@@ -66,9 +84,16 @@ ON = True
 
 def test_the_comment_is_written_after_the_run_whose_summary_it_takes() -> None:
     memory, comment = workflow("memory.yml"), workflow(COMMENT)
-    assert comment[ON]["workflow_run"] == {"workflows": [memory["name"]], "types": ["completed"]}
+    assert comment[ON]["workflow_run"] == {
+        "workflows": [memory["name"]],
+        "types": ["completed"],
+    }
     steps = memory["jobs"]["memory"]["steps"]
-    [kept] = [step["with"] for step in steps if step.get("with", {}).get("name") == "memory-summary"]
+    [kept] = [
+        step["with"]
+        for step in steps
+        if step.get("with", {}).get("name") == "memory-summary"
+    ]
     assert f"--ltm-summary={kept['path']} " in workflow_command()
     [step] = comment["jobs"]["comment"]["steps"]
     assert "--name memory-summary" in step["run"]
@@ -79,7 +104,11 @@ def test_what_runs_code_of_a_pull_request_may_only_read() -> None:
     memory = workflow("memory.yml")
     assert memory[ON] == "pull_request"
     assert memory["permissions"] == {"contents": "read"}
-    [checkout] = [step for step in memory["jobs"]["memory"]["steps"] if "checkout" in str(step.get("uses"))]
+    [checkout] = [
+        step
+        for step in memory["jobs"]["memory"]["steps"]
+        if "checkout" in str(step.get("uses"))
+    ]
     assert checkout["with"]["persist-credentials"] is False
 
 
@@ -116,7 +145,12 @@ esac
     ("comments", "at", "summary", "asked"),
     [
         ("", "abc", "## Fine, @everyone\n", "-X POST repos/o/r/issues/7/comments"),
-        ("42\n43\n", "abc", "## Fine, @everyone\n", "-X PATCH repos/o/r/issues/comments/42"),
+        (
+            "42\n43\n",
+            "abc",
+            "## Fine, @everyone\n",
+            "-X PATCH repos/o/r/issues/comments/42",
+        ),
         ("42\n", "newer", "## Fine, @everyone\n", ""),
         ("42\n", "abc", None, "-X PATCH repos/o/r/issues/comments/42"),
         ("", "abc", "é@" * 100_000, "-X POST repos/o/r/issues/7/comments"),
@@ -132,12 +166,23 @@ def test_there_is_one_comment_which_later_pushes_update(
         (tmp_path / "summary").write_text(summary)
     branch = '$(touch owned); "`touch owned`"'
     facts = {
-        "REPO": "o/r", "RUN_ID": "5", "RUN_URL": "https://x/5", "OWNER": "fork", "BRANCH": branch, "HEAD_SHA": "abc",
-        "PULL_AT": at, "COMMENTS": comments, "SUMMARY": str(tmp_path / "summary"), "LOG": str(tmp_path / "log"),
-        "RUNNER_TEMP": str(tmp_path), "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-    }  # fmt: skip
+        "REPO": "o/r",
+        "RUN_ID": "5",
+        "RUN_URL": "https://x/5",
+        "OWNER": "fork",
+        "BRANCH": branch,
+        "HEAD_SHA": "abc",
+        "PULL_AT": at,
+        "COMMENTS": comments,
+        "SUMMARY": str(tmp_path / "summary"),
+        "LOG": str(tmp_path / "log"),
+        "RUNNER_TEMP": str(tmp_path),
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+    }
     script = workflow(COMMENT)["jobs"]["comment"]["steps"][0]["run"]
-    subprocess.run(["bash", "-c", script], cwd=tmp_path, env=facts, check=True, capture_output=True)
+    subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=facts, check=True, capture_output=True
+    )
     log = (tmp_path / "log").read_text().splitlines()
     assert f"head=fork:{branch}" in log[0]
     assert not (tmp_path / "owned").exists()

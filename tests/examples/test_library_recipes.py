@@ -27,13 +27,17 @@ RECIPES = ROOT / "conftest_examples"
 @pytest.mark.parametrize(
     ("recipe", "library"),
     {
-        "langgraph_agent": "langgraph", "langchain_agent": "langchain", "pydantic_ai_agent": "pydantic-ai",
+        "langgraph_agent": "langgraph",
+        "langchain_agent": "langchain",
+        "pydantic_ai_agent": "pydantic-ai",
         "openai_agents_sdk": "agents",
     }.items(),
-)  # fmt: skip
+)
 def test_a_recipe_is_what_init_writes(recipe: str, library: str) -> None:
     framework = load_frameworks()[library]
-    assert (RECIPES / recipe / "ltm_agent.py").read_text("utf-8") == framework.adapter_text("bot", framework.name)
+    assert (RECIPES / recipe / "ltm_agent.py").read_text(
+        "utf-8"
+    ) == framework.adapter_text("bot", framework.name)
     assert (RECIPES / recipe / "bot.py").read_text("utf-8") == framework.stand_in
 
 
@@ -55,7 +59,9 @@ def adapter_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 def adapter(recipe: str) -> Any:
     """Return the adapter module of a recipe."""
-    spec = importlib.util.spec_from_file_location(f"{recipe}_adapter", RECIPES / recipe / "adapter.py")
+    spec = importlib.util.spec_from_file_location(
+        f"{recipe}_adapter", RECIPES / recipe / "adapter.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -74,10 +80,18 @@ def test_a_runnable_gets_all_messages_so_far(adapter_of: Callable[..., Any]) -> 
     agent.accept("filler", "done")
     assert agent.reply("a") == "hi"
     agent.reply("b")
-    assert seen[1] == [("user", "filler"), ("ai", "done"), ("user", "a"), ("ai", "hi"), ("user", "b")]
+    assert seen[1] == [
+        ("user", "filler"),
+        ("ai", "done"),
+        ("user", "a"),
+        ("ai", "hi"),
+        ("user", "b"),
+    ]
 
 
-def test_a_graph_gets_one_thread_for_each_conversation(adapter_of: Callable[..., Any]) -> None:
+def test_a_graph_gets_one_thread_for_each_conversation(
+    adapter_of: Callable[..., Any],
+) -> None:
     calls: list[Any] = []
 
     def invoke(state: Any, config: Any) -> Any:
@@ -93,8 +107,10 @@ def test_a_graph_gets_one_thread_for_each_conversation(adapter_of: Callable[...,
     one.accept("filler", "done")
     other.reply("b")
     assert [messages for messages, _ in calls] == [
-        [("user", "a")], [("user", "filler"), ("ai", "done")], [("user", "b")]
-    ]  # fmt: skip
+        [("user", "a")],
+        [("user", "filler"), ("ai", "done")],
+        [("user", "b")],
+    ]
     assert calls[0][1] == calls[1][1] != calls[2][1]
 
 
@@ -121,11 +137,15 @@ def test_a_session_of_the_agents_sdk_is_told_filler(
     assert asyncio.run(agent.reply("a")) == "it has 3"
 
 
-def test_an_agent_of_pydantic_ai_gets_its_messages_back(adapter_of: Callable[..., Any]) -> None:
+def test_an_agent_of_pydantic_ai_gets_its_messages_back(
+    adapter_of: Callable[..., Any],
+) -> None:
     async def run(message: str, message_history: Any) -> Any:
         messages = [*message_history, message]
         used = SimpleNamespace(input_tokens=len(messages), output_tokens=1)
-        return SimpleNamespace(output=" ".join(messages), all_messages=lambda: messages, usage=used)
+        return SimpleNamespace(
+            output=" ".join(messages), all_messages=lambda: messages, usage=used
+        )
 
     agent = adapter_of("pydantic-ai", SimpleNamespace(run=run))()
     asyncio.run(agent.reply("a"))
@@ -147,32 +167,61 @@ def words(text: str) -> list[float]:
 
 def embeddings(post: Any) -> Answer:
     """Answer as OpenAI does when asked for embeddings."""
-    texts = [post.body["input"]] if isinstance(post.body["input"], str) else post.body["input"]
-    data = [{"object": "embedding", "index": i, "embedding": words(text)} for i, text in enumerate(texts)]
-    body = {"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
+    texts = (
+        [post.body["input"]]
+        if isinstance(post.body["input"], str)
+        else post.body["input"]
+    )
+    data = [
+        {"object": "embedding", "index": i, "embedding": words(text)}
+        for i, text in enumerate(texts)
+    ]
+    body = {
+        "object": "list",
+        "model": "m",
+        "data": data,
+        "usage": {"prompt_tokens": 0, "total_tokens": 0},
+    }
     return Answer(body, headers={"Connection": "close"})
 
 
-def test_a_store_of_mem0_works_behind_a_chat_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_mem0_works_behind_a_chat_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEM0_TELEMETRY", "False")
     monkeypatch.setenv("MEM0_DIR", str(tmp_path))
     with chance_put_back(), serving(embeddings) as server:
         mem0 = pytest.importorskip("mem0", reason="mem0 is not installed")
         service = {"api_key": "none", "openai_base_url": server.url, "model": "m"}
-        memory = mem0.Memory.from_config({
-            "embedder": {"provider": "openai", "config": {**service, "embedding_dims": 64}},
-            "llm": {"provider": "openai", "config": service},
-            "vector_store": {"provider": "qdrant", "config": {"path": str(tmp_path / "q"), "embedding_model_dims": 64}},
-            "history_db_path": str(tmp_path / "history.db"),
-        })  # fmt: skip
+        memory = mem0.Memory.from_config(
+            {
+                "embedder": {
+                    "provider": "openai",
+                    "config": {**service, "embedding_dims": 64},
+                },
+                "llm": {"provider": "openai", "config": service},
+                "vector_store": {
+                    "provider": "qdrant",
+                    "config": {"path": str(tmp_path / "q"), "embedding_model_dims": 64},
+                },
+                "history_db_path": str(tmp_path / "history.db"),
+            }
+        )
         store = SimpleNamespace(
-            search=memory.search, add=lambda messages, user_id: memory.add(messages, user_id=user_id, infer=False)
+            search=memory.search,
+            add=lambda messages, user_id: memory.add(
+                messages, user_id=user_id, infer=False
+            ),
         )
         module = adapter("memory_store")
-        one, other = (module.StoreAgent(store, lambda notes, _: " ".join(notes)) for _ in range(2))
+        one, other = (
+            module.StoreAgent(store, lambda notes, _: " ".join(notes)) for _ in range(2)
+        )
         one.reply("My train to Ghent leaves from platform 14.")
         one.accept("filler about walnuts", "done")
-        assert "platform 14" in one.reply("From which platform leaves my train to Ghent?")
+        assert "platform 14" in one.reply(
+            "From which platform leaves my train to Ghent?"
+        )
         assert one.retrieved()
         assert other.reply("From which platform leaves my train to Ghent?") == ""
 
@@ -181,11 +230,15 @@ class Letta:
     """Stands in for a Letta server: what its client posts, and what it answers."""
 
     def __init__(self) -> None:
-        self.agents = SimpleNamespace(create=self.create, delete=self.delete, messages=self)
+        self.agents = SimpleNamespace(
+            create=self.create, delete=self.delete, messages=self
+        )
         self.notes: dict[str, list[str]] = {}
         self.deleted: list[str] = []
 
-    def create(self, *path: str, messages: Sequence[Mapping[str, str]] = (), **settings: Any) -> Any:
+    def create(
+        self, *path: str, messages: Sequence[Mapping[str, str]] = (), **settings: Any
+    ) -> Any:
         if not path:
             self.notes[settings["model"]] = []
             return SimpleNamespace(id=settings["model"])
@@ -193,7 +246,10 @@ class Letta:
         return SimpleNamespace(
             messages=[
                 SimpleNamespace(message_type="reasoning_message", reasoning="hm"),
-                SimpleNamespace(message_type="assistant_message", content=" ".join(self.notes[path[0]])),
+                SimpleNamespace(
+                    message_type="assistant_message",
+                    content=" ".join(self.notes[path[0]]),
+                ),
             ]
         )
 
@@ -215,9 +271,20 @@ def test_the_client_of_letta_finds_what_the_adapter_asks_for() -> None:
 
     def answer(post: Any) -> dict[str, Any]:
         if post.path.rstrip("/").endswith("/messages"):
-            said = [{"message_type": "assistant_message", "id": "1", "date": "2026-01-01T00:00:00Z", "content": "hi"}]
+            said = [
+                {
+                    "message_type": "assistant_message",
+                    "id": "1",
+                    "date": "2026-01-01T00:00:00Z",
+                    "content": "hi",
+                }
+            ]
             stop = {"message_type": "stop_reason", "stop_reason": "end_turn"}
-            return {"messages": said, "stop_reason": stop, "usage": {"message_type": "usage_statistics"}}
+            return {
+                "messages": said,
+                "stop_reason": stop,
+                "usage": {"message_type": "usage_statistics"},
+            }
         return {"id": "agent-1", "name": "n"}
 
     with serving(answer) as server:
@@ -237,7 +304,9 @@ def test_the_client_of_letta_finds_what_the_adapter_asks_for() -> None:
 def started(folder: Path) -> Iterator[str]:
     """Start the recipe's server as its README says; yields its address."""
     command = [sys.executable, "server.py"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, text=True
+    ) as server:
         try:
             assert server.stdout is not None
             yield server.stdout.readline().strip()
@@ -245,7 +314,9 @@ def started(folder: Path) -> Iterator[str]:
             server.kill()
 
 
-def test_the_recipe_of_an_agent_behind_http_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recipe_of_an_agent_behind_http_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("httpx2", reason="the extra `http` is not installed")
     folder = shutil.copytree(RECIPES / "http_agent", tmp_path / "recipe")
     command = "pytest --ltm-agent=bot.yml test_train.py"
@@ -256,5 +327,7 @@ def test_the_recipe_of_an_agent_behind_http_works(tmp_path: Path, monkeypatch: p
         assert run(command, folder).counts() == {"passed": 1}
         os.environ["BOT_TOKEN"] = "wrong"
         assert "401 Unauthorized" in "\n".join(run(command, folder).printed)
-    written = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.json*"))
+    written = "".join(
+        path.read_text(encoding="utf-8") for path in folder.rglob("*.json*")
+    )
     assert "open sesame" not in written

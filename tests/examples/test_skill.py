@@ -26,7 +26,9 @@ def test_the_commands_of_the_skill_do_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     printed = {}
     for language, file, text in re.findall(
-        r"^ *```(\w+) ?(\S*)\n(.*?)^ *```$", SKILL.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        r"^ *```(\w+) ?(\S*)\n(.*?)^ *```$",
+        SKILL.read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
     ):
         if file:
             (tmp_path / file).write_text(dedent(text))
@@ -45,8 +47,12 @@ def test_the_commands_of_the_skill_do_what_it_says(tmp_path: Path) -> None:
 
 
 def test_init_drops_the_skill_into_a_folder_once(tmp_path: Path) -> None:
-    assert run("ltm init --skill .agents/skills", tmp_path).printed == ("wrote .agents/skills/agent-memory/SKILL.md",)
-    assert (tmp_path / ".agents/skills/agent-memory/SKILL.md").read_text("utf-8") == SKILL.read_text("utf-8")
+    assert run("ltm init --skill .agents/skills", tmp_path).printed == (
+        "wrote .agents/skills/agent-memory/SKILL.md",
+    )
+    assert (tmp_path / ".agents/skills/agent-memory/SKILL.md").read_text(
+        "utf-8"
+    ) == SKILL.read_text("utf-8")
     assert [path.name for path in tmp_path.iterdir()] == [".agents"]
     again = run("ltm init --skill .agents/skills", tmp_path)
     assert again.status == 2

@@ -141,19 +141,42 @@ scenarios:
   - scenario: colours
   - scenario: trigger_response
 """
-FILES = {"bots.py": BOTS, "pets.py": PETS, "two.ltm-suite.yml": SUITE, "pytest.ini": "[pytest]\n"}
+FILES = {
+    "bots.py": BOTS,
+    "pets.py": PETS,
+    "two.ltm-suite.yml": SUITE,
+    "pytest.ini": "[pytest]\n",
+}
 OPTIONS = (
-    "--ltm-agent=bots:Told,bots:Saved", "--ltm-suite=two.ltm-suite.yml", "--ltm-span=2k", "--ltm-seed=5",
-    "--ltm-judge=rules", "-rN", "pets.py",
-)  # fmt: skip
-LEFT_OUT = ("anyio", "asyncio", "cacheprovider", "cov", "html", "hypothesispytest", "metadata", "randomly", "timeout")
+    "--ltm-agent=bots:Told,bots:Saved",
+    "--ltm-suite=two.ltm-suite.yml",
+    "--ltm-span=2k",
+    "--ltm-seed=5",
+    "--ltm-judge=rules",
+    "-rN",
+    "pets.py",
+)
+LEFT_OUT = (
+    "anyio",
+    "asyncio",
+    "cacheprovider",
+    "cov",
+    "html",
+    "hypothesispytest",
+    "metadata",
+    "randomly",
+    "timeout",
+)
 """Plugins that have no part in what is recorded, and would show in what is printed."""
 
 _NOISE = (
     (r"(?m)^(?:platform|rootdir|configfile|plugins|cachedir): .*\n|^platform .*\n", ""),
     (r"\b\d{8}-\d{6}-[0-9a-f]{4}\b", "RUN"),
     (r"(?m)^=+ (.*) in \d+\.\d+s =+$", r"== \1"),
-    (r'"(wall_seconds|agent_seconds|tokens_a_second|tests_an_hour)": [^,\n}]+', r'"\1": "#"'),
+    (
+        r'"(wall_seconds|agent_seconds|tokens_a_second|tests_an_hour)": [^,\n}]+',
+        r'"\1": "#"',
+    ),
     (r'"(reply_seconds|storing_seconds)": \{[^}]*\}', r'"\1": "#"'),
     (r"(?m)^((?:reply|storing) in s, median/p95) .*", r"\1 #"),
     (r'"(pytest|pytest-ltm|pytest_ltm_version)": "[^"]*"', r'"\1": "#"'),
@@ -182,11 +205,17 @@ def recorded(command: str) -> Written:
 
     Only a run that is scored again has no probe: it asks no agent.
     """
-    folders = [RECORDED / command] if command == "dry_run" else [RECORDED / "play", RECORDED / command]
+    folders = (
+        [RECORDED / command]
+        if command == "dry_run"
+        else [RECORDED / "play", RECORDED / command]
+    )
     files: Written = {}
     for folder in folders:
         files |= {
-            path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()
+            path.relative_to(folder).as_posix(): path.read_text("utf-8")
+            for path in folder.rglob("*")
+            if path.is_file()
         }
     if command == "rescore":
         for name in ("probe.jsonl", "canaries.jsonl", "canaries.timings.jsonl"):
@@ -197,8 +226,8 @@ def recorded(command: str) -> Written:
 def renamed(files: Written, names: Mapping[str, Mapping[str, str]]) -> Written:
     """Return recorded files with fields and values renamed, so that they can be compared with what is written now.
 
-    `names` is what `renamed.yml` holds. Fingerprints cover field names: with a mapping, they are compared by which of
-    them are equal.
+    `names` is what `renamed.yml` holds. Fingerprints cover field names: with a mapping,
+    they are compared by which of them are equal.
     """
     for old, new in names["fields"].items():
         word = rf"(?<![\w-]){re.escape(old)}(?![\w-])"
@@ -209,10 +238,17 @@ def renamed(files: Written, names: Mapping[str, Mapping[str, str]]) -> Written:
             elif name.endswith("timings.jsonl"):
                 files = files | {name: re.sub(word, new, text)}
             else:
-                files = files | {name: re.sub(rf'(?<!\\)"{re.escape(old)}"(?=\s*:)', f'"{new}"', text)}
+                files = files | {
+                    name: re.sub(
+                        rf'(?<!\\)"{re.escape(old)}"(?=\s*:)', f'"{new}"', text
+                    )
+                }
     for old, new in names["values"].items():
         value = rf"(?<!\\){re.escape(json.dumps(old))}(?!\s*:)"
-        files = {name: json.dumps(new).join(re.split(value, text)) for name, text in files.items()}
+        files = {
+            name: json.dumps(new).join(re.split(value, text))
+            for name, text in files.items()
+        }
     return numbered(files) if any(names.values()) else files
 
 
@@ -221,7 +257,9 @@ def numbered(files: Written) -> Written:
     seen: dict[str, str] = {}
     return {
         name: re.sub(
-            r"sha256:[0-9a-f]{64}", lambda found: seen.setdefault(found[0], f"sha256:#{len(seen)}"), files[name]
+            r"sha256:[0-9a-f]{64}",
+            lambda found: seen.setdefault(found[0], f"sha256:#{len(seen)}"),
+            files[name],
         )
         for name in sorted(files)
     }
@@ -245,17 +283,43 @@ def record(commands: Mapping[str, Written]) -> None:
 
 
 def _run(folder: Path, *arguments: str, dies_at: int = -1) -> Written:
-    hidden = ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden and "XDIST" not in name}
-    command = [sys.executable, "-m", "pytest", *(f"-pno:{name}" for name in LEFT_OUT), *arguments]
+    hidden = (
+        "PYTEST_ADDOPTS",
+        "CI",
+        "BUILD_NUMBER",
+        "GITHUB_ACTIONS",
+        "GITHUB_STEP_SUMMARY",
+    )
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in hidden and "XDIST" not in name
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *(f"-pno:{name}" for name in LEFT_OUT),
+        *arguments,
+    ]
     done = subprocess.run(
-        command, cwd=folder, env=environment | {"COLUMNS": "100", "DIES_AT": str(dies_at)}, capture_output=True,
-        text=True, encoding="utf-8", timeout=TIMEOUT, check=False,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env=environment | {"COLUMNS": "100", "DIES_AT": str(dies_at)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=TIMEOUT,
+        check=False,
+    )
     printed = f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     if "-n2" in arguments:  # two workers report in the order in which they get on
         printed = "".join(
-            sorted(line for line in printed.splitlines(keepends=True) if not re.search(r"\[ *\d+%\]$", line))
+            sorted(
+                line
+                for line in printed.splitlines(keepends=True)
+                if not re.search(r"\[ *\d+%\]$", line)
+            )
         )
     files = {"printed.txt": printed}
     if "--ltm-dry-run" not in arguments:
@@ -264,19 +328,33 @@ def _run(folder: Path, *arguments: str, dies_at: int = -1) -> Written:
 
 
 def _latest(folder: Path) -> Path:
-    return folder / ".ltm" / "runs" / (folder / ".ltm" / "latest").read_text("utf-8").strip()
+    return (
+        folder
+        / ".ltm"
+        / "runs"
+        / (folder / ".ltm" / "latest").read_text("utf-8").strip()
+    )
 
 
 def _left(run: Path) -> Written:
     """Return the texts of a run folder; of timings, which events there are with which fields."""
     files: Written = {}
     for path in run.rglob("*"):
-        if path.is_dir() or path.name in (".lock", ".owner.json", ".probe.lock", ".canaries.lock", "hung.txt"):
+        if path.is_dir() or path.name in (
+            ".lock",
+            ".owner.json",
+            ".probe.lock",
+            ".canaries.lock",
+            "hung.txt",
+        ):
             continue
         text = path.read_text("utf-8")
         if path.name.endswith("timings.jsonl"):
             events = [json.loads(line) for line in text.splitlines()]
-            text = "".join(f"{event['event']} {event.get('exchange', '-')}: {' '.join(event)}\n" for event in events)
+            text = "".join(
+                f"{event['event']} {event.get('exchange', '-')}: {' '.join(event)}\n"
+                for event in events
+            )
         files[path.relative_to(run).as_posix()] = text
     return files
 

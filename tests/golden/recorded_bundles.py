@@ -12,9 +12,14 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 BUNDLES = DOCS / "bundles"
 WHOLE = "memory.ltm.zip"
 PLAYED = (
-    "--ltm-agent=window:1k,full", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-seed=4",
-    "-k", "colours or shopping_list or locations_directions",
-)  # fmt: skip
+    "--ltm-agent=window:1k,full",
+    "--ltm-span=2k",
+    "--ltm-suite=standard",
+    "--ltm-examples=1",
+    "--ltm-seed=4",
+    "-k",
+    "colours or shopping_list or locations_directions",
+)
 # The forgeries, with a part of what is said of each.
 FORGERIES = {
     "better_score": "its score is 1.0, and the journal says",
@@ -26,7 +31,11 @@ FORGERIES = {
 
 def forging_script() -> str:
     """Return the script that the page gives."""
-    [script] = re.findall(r"```python forge\.py\n(.*?)```", (DOCS / "verify.md").read_text("utf-8"), re.DOTALL)
+    [script] = re.findall(
+        r"```python forge\.py\n(.*?)```",
+        (DOCS / "verify.md").read_text("utf-8"),
+        re.DOTALL,
+    )
     return str(script)
 
 
@@ -36,10 +45,21 @@ def record() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "forge.py").write_text(forging_script(), encoding="utf-8")
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLAYED]
+        pytest = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *PLAYED,
+        ]
         subprocess.run(pytest, cwd=home, check=False, stdout=subprocess.DEVNULL)
         bundle = [sys.executable, "-m", "pytest_ltm", "bundle", "latest", "-o", WHOLE]
-        for command in (bundle, *([sys.executable, "forge.py", name] for name in FORGERIES)):
+        for command in (
+            bundle,
+            *([sys.executable, "forge.py", name] for name in FORGERIES),
+        ):
             subprocess.run(command, cwd=home, check=True)
         for path in home.glob("*.ltm.zip"):
             (BUNDLES / path.name).write_bytes(path.read_bytes())

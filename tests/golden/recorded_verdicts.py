@@ -1,9 +1,11 @@
 """What each evaluator says of replies, and of what is near them: the same reply with a word more or less.
 
-The replies are the labelled ones, and those of `replies.jsonl`. The record, `tests/golden/verdicts`, has a file for
-each evaluator and a line for each reply: its id; a mark for the reply by each scoring, and one with a judge whom
-everything satisfies; one for each of its neighbours; how the verdict is told. A mark is the share of the full score: 0,
-a to y for 1 to 25 of 26 parts, 1; `?` is open, or partly so, `-` unscored, `.` not yet over.
+The replies are the labelled ones, and those of `replies.jsonl`. The record,
+`tests/golden/verdicts`, has a file for each evaluator and a line for each reply: its
+id; a mark for the reply by each scoring, and one with a judge whom everything
+satisfies; one for each of its neighbours; how the verdict is told. A mark is the share
+of the full score: 0, a to y for 1 to 25 of 26 parts, 1; `?` is open, or partly so, `-`
+unscored, `.` not yet over.
 """
 
 from __future__ import annotations
@@ -31,22 +33,81 @@ PARTS = 26
 MARKS = 2_400
 """For each evaluator, about: the fewer replies, the more neighbours each of them has."""
 PUT_IN = (
-    "not", "no", "never", "or", "and", "but", "perhaps", "was", "now", "before", "first", "last", "then", "instead of",
-    "no longer", "not sure", "you said", "I think", "said", "again", "?", ".", ",", ":", "\n", '"', "-", "2", "one",
-)  # fmt: skip
+    "not",
+    "no",
+    "never",
+    "or",
+    "and",
+    "but",
+    "perhaps",
+    "was",
+    "now",
+    "before",
+    "first",
+    "last",
+    "then",
+    "instead of",
+    "no longer",
+    "not sure",
+    "you said",
+    "I think",
+    "said",
+    "again",
+    "?",
+    ".",
+    ",",
+    ":",
+    "\n",
+    '"',
+    "-",
+    "2",
+    "one",
+)
 OPENINGS = (
-    "I don't know, but ", "I am not sure. ", "No. ", "It was not this: ", "You told me: ", "Earlier it was: ", "Yes: ",
-    "Let me think: ", "You asked: ", "I can't say that ", "If I had to guess: ", "Sorry, I forgot. ", "1. ", "> ", '"',
-)  # fmt: skip
+    "I don't know, but ",
+    "I am not sure. ",
+    "No. ",
+    "It was not this: ",
+    "You told me: ",
+    "Earlier it was: ",
+    "Yes: ",
+    "Let me think: ",
+    "You asked: ",
+    "I can't say that ",
+    "If I had to guess: ",
+    "Sorry, I forgot. ",
+    "1. ",
+    "> ",
+    '"',
+)
 CLOSINGS = (
-    " I am not sure.", " Or is it?", " No, that is wrong.", " That was before.", " I made that up.", "?", ' "',
-    " I don't know.", " Not any more.", " Or something else.", " Both are possible.", " That is all.",
-    " Is that right?", " Sorry.",
-)  # fmt: skip
+    " I am not sure.",
+    " Or is it?",
+    " No, that is wrong.",
+    " That was before.",
+    " I made that up.",
+    "?",
+    ' "',
+    " I don't know.",
+    " Not any more.",
+    " Or something else.",
+    " Both are possible.",
+    " That is all.",
+    " Is that right?",
+    " Sorry.",
+)
 CUES = (
-    "not", "or", "either", "before that it was", "I don't know", "no longer", "wrong", "you said", "in total",
+    "not",
+    "or",
+    "either",
+    "before that it was",
+    "I don't know",
+    "no longer",
+    "wrong",
+    "you said",
+    "in total",
     "said to be",
-)  # fmt: skip
+)
 REACH = 130
 """In letters: how far a cue is moved away from the right answer, one letter at a time."""
 MOVED = 12
@@ -81,17 +142,27 @@ class Line(NamedTuple):
 
 def cases() -> dict[str, list[Case]]:
     """Return the replies by the name of their evaluator."""
-    rows = [row for path in sorted(LABELLED.glob("*.jsonl")) for row in _rows(path) if "evaluator" in row]
+    rows = [
+        row
+        for path in sorted(LABELLED.glob("*.jsonl"))
+        for row in _rows(path)
+        if "evaluator" in row
+    ]
     for number, row in enumerate(_rows(REPLIES)):
         told = {"evaluator": row["evaluator"], "args": row["args"]}
-        rows += [{"id": f"{number}-{n}", **told, "answers": answers} for n, answers in enumerate(row["replies"])]
+        rows += [
+            {"id": f"{number}-{n}", **told, "answers": answers}
+            for n, answers in enumerate(row["replies"])
+        ]
     found = dict[str, list[Case]]()
     for row, before in zip(rows, [rows[-1], *rows], strict=False):
         other = before["answers"] if before["args"] == row["args"] else row["answers"]
         case = Case(row["id"], row["evaluator"], row["args"], row["answers"], other)
         found.setdefault(case.evaluator, []).append(case)
     for of_name in found.values():
-        for number, place in enumerate(range(0, len(of_name), -(-len(of_name) // MOVED))):
+        for number, place in enumerate(
+            range(0, len(of_name), -(-len(of_name) // MOVED))
+        ):
             of_name[place] = of_name[place]._replace(cue=CUES[number % len(CUES)])
     return found
 
@@ -111,23 +182,38 @@ def judged(case: Case, count: int) -> Line:
 def _others(evaluator: Any) -> list[Any]:
     """Return an evaluator with the published scorings, and with a judge, if it takes one."""
     made = [structs.replace(evaluator, scoring=scoring) for scoring in SCORINGS[1:]]
-    return [*made, structs.replace(evaluator, judge=Satisfied()) if hasattr(evaluator, "judge") else evaluator]
+    return [
+        *made,
+        structs.replace(evaluator, judge=Satisfied())
+        if hasattr(evaluator, "judge")
+        else evaluator,
+    ]
 
 
 class Satisfied:
     """A judge who gives the best grade to all that it is asked about."""
 
     def assess(self, inquiry: Inquiry, /) -> str:
-        return f"GRADE: {next(grade for grade in inquiry.grades if grade != inquiry.fail)}"
+        return (
+            f"GRADE: {next(grade for grade in inquiry.grades if grade != inquiry.fail)}"
+        )
 
 
 def _said(evaluator: Any, answers: Sequence[str]) -> tuple[str, str]:
     """Return the mark of a verdict, and how it is told: its rule and reason, what was checked, and the evidence."""
-    verdict = evaluator.verdict(answers) if isinstance(evaluator, QuoteAtReply) else evaluator(answers)
+    verdict = (
+        evaluator.verdict(answers)
+        if isinstance(evaluator, QuoteAtReply)
+        else evaluator(answers)
+    )
     if not isinstance(verdict, Score):
-        return "-" if verdict else ".", " ".join(verdict.reason.split()) if verdict else ""
+        return "-" if verdict else ".", " ".join(
+            verdict.reason.split()
+        ) if verdict else ""
     checks = [f"{'+' if check.ok else '-'}{check.label}" for check in verdict.checks]
-    told = " ".join(f"{verdict.rule}: {'; '.join((verdict.reason, *checks))} << {verdict.evidence}".split())
+    told = " ".join(
+        f"{verdict.rule}: {'; '.join((verdict.reason, *checks))} << {verdict.evidence}".split()
+    )
     if verdict.upper > verdict.value:
         return "?", told
     if verdict.value in (0, 1):
@@ -147,7 +233,9 @@ def near(case: Case, count: int) -> Iterator[list[str]]:
         draw = zlib.crc32(f"{case.id} {number}".encode())
         index = told[-1] if number % 2 else told[draw % len(told)]
         answers = list(case.answers)
-        answers[index] = change(answers[index], draw // 7, "".join(case.other[index : index + 1]))
+        answers[index] = change(
+            answers[index], draw // 7, "".join(case.other[index : index + 1])
+        )
         yield answers
     for letters in range(REACH if told and case.cue else 0):
         answers = list(case.answers)
@@ -157,7 +245,11 @@ def near(case: Case, count: int) -> Iterator[list[str]]:
 
 def _cued(reply: str, case: Case, letters: int) -> str:
     """Put a cue so many letters before or behind the right answer, or the middle of a reply that does not have it."""
-    wanted = re.search("|".join(map(re.escape, _texts(case.args.get("expected"), reply))) or "$^", reply, re.IGNORECASE)
+    wanted = re.search(
+        "|".join(map(re.escape, _texts(case.args.get("expected"), reply))) or "$^",
+        reply,
+        re.IGNORECASE,
+    )
     start, end = wanted.span() if wanted else [reply.find(" ", len(reply) // 2) + 1] * 2
     between = (NEUTRAL * 4)[:letters]
     if zlib.crc32(case.id.encode()) % 2:
@@ -169,7 +261,9 @@ def _texts(expected: Any, reply: str) -> list[str]:
     """Return the texts that are expected, and are in a reply."""
     if isinstance(expected, list):
         return [text for one in expected for text in _texts(one, reply)]
-    return [str(expected)] if expected and str(expected).lower() in reply.lower() else []
+    return (
+        [str(expected)] if expected and str(expected).lower() in reply.lower() else []
+    )
 
 
 def _left_out(reply: str, draw: int, _other: str) -> str:
@@ -211,8 +305,18 @@ def _joined(reply: str, draw: int, other: str) -> str:
 
 
 CHANGES: tuple[Callable[[str, int, str], str], ...] = (
-    _left_out, _put_in, _stretched, _opened, _put_in, _stretched, _closed, _joined, _left_out, _stretched, _turned,
-)  # fmt: skip
+    _left_out,
+    _put_in,
+    _stretched,
+    _opened,
+    _put_in,
+    _stretched,
+    _closed,
+    _joined,
+    _left_out,
+    _stretched,
+    _turned,
+)
 
 
 def recorded(name: str) -> dict[str, Line]:

@@ -34,7 +34,10 @@ values: {}
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=("all", "runs", "verdicts", "gate", "schema", "bundles"), default="all"
+        "what",
+        nargs="?",
+        choices=("all", "runs", "verdicts", "gate", "schema", "bundles"),
+        default="all",
     )
     what = parser.parse_args().what
     if what in ("all", "runs"):
@@ -48,5 +51,9 @@ if __name__ == "__main__":
     if what in ("all", "bundles"):
         recorded_bundles.record()
     if what in ("all", "schema"):
-        SCHEMA.write_text(json.dumps(summary_schema(), indent=1) + "\n", encoding="utf-8")
-        LOGS_SCHEMA.write_text(json.dumps(interchange_schema(), indent=1) + "\n", encoding="utf-8")
+        SCHEMA.write_text(
+            json.dumps(summary_schema(), indent=1) + "\n", encoding="utf-8"
+        )
+        LOGS_SCHEMA.write_text(
+            json.dumps(interchange_schema(), indent=1) + "\n", encoding="utf-8"
+        )

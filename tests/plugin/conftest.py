@@ -15,7 +15,8 @@ from _pytest.pytester import RunResult
 from alone import alone
 from run_folders import latest_run
 
-# pytester forgets the modules that a run inside this process imports: what is here already is imported once only.
+# pytester forgets the modules that a run inside this process imports: what is here
+# already is imported once only.
 PRELOADED = (
     "greenlet",
     "numpy",  # cannot be imported twice
@@ -33,13 +34,25 @@ PRELOADED = (
     "yaml",
 )
 for _name in PRELOADED:
-    if find_spec(_name.partition(".")[0]) and (_name != "rouge_score.rouge_scorer" or find_spec("numpy")):
+    if find_spec(_name.partition(".")[0]) and (
+        _name != "rouge_score.rouge_scorer" or find_spec("numpy")
+    ):
         importlib.import_module(_name)
 
 NEIGHBOURS = (
-    "anyio", "asyncio", "faker", "html", "html_fixtures", "hypothesispytest", "metadata", "pytest_cov", "randomly",
-    "rerunfailures", "time_machine", "timeout",
-)  # fmt: skip
+    "anyio",
+    "asyncio",
+    "faker",
+    "html",
+    "html_fixtures",
+    "hypothesispytest",
+    "metadata",
+    "pytest_cov",
+    "randomly",
+    "rerunfailures",
+    "time_machine",
+    "timeout",
+)
 """Plugins that most tests leave out: each has tests of its own with it."""
 
 TICKS = '''
@@ -55,7 +68,9 @@ def tick(*words):
 class Project:
     """A folder with test files, and pytest to be run in it."""
 
-    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self.pytester = pytester
         self.path: Path = pytester.path
         self._monkeypatch = monkeypatch
@@ -77,20 +92,37 @@ class Project:
         before = path.stat().st_mtime if path.exists() else None
         path.write_text(source, encoding="utf-8")
         if before is not None:
-            # Bytecode is told by the length and the whole second of its source: the next text gets another second.
+            # Bytecode is told by the length and the whole second of its source: the
+            # next text gets another second.
             os.utime(path, (before + 2, before + 2))
 
     def pytest(self, *args: str, subprocess: bool = False) -> RunResult:
         """Run pytest, in this process unless told otherwise."""
-        run = self.pytester.runpytest_subprocess if subprocess else self.pytester.runpytest_inprocess
+        run = (
+            self.pytester.runpytest_subprocess
+            if subprocess
+            else self.pytester.runpytest_inprocess
+        )
         with warnings.catch_warnings():
-            warnings.simplefilter("default")  # the filters of the outer run are not the project's
+            warnings.simplefilter(
+                "default"
+            )  # the filters of the outer run are not the project's
             return run(*args)
 
-    def ltm(self, *args: str, agent: str = "echo", span: str = "300", subprocess: bool = False) -> RunResult:
+    def ltm(
+        self,
+        *args: str,
+        agent: str = "echo",
+        span: str = "300",
+        subprocess: bool = False,
+    ) -> RunResult:
         """Run the project's scenarios."""
         return self.pytest(
-            f"--ltm-agent={agent}", f"--ltm-span={span}", "--ltm-suite=none", *args, subprocess=subprocess
+            f"--ltm-agent={agent}",
+            f"--ltm-span={span}",
+            "--ltm-suite=none",
+            *args,
+            subprocess=subprocess,
         )
 
     @property
@@ -109,15 +141,24 @@ class Project:
 
 
 @pytest.fixture
-def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def pytester(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
     """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
-    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+    for name in (
+        "PYTEST_ADDOPTS",
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "PYTEST_XDIST_TESTRUNUID",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name, value in alone().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--ltm-no-probe")  # most tests count messages: see test_probe_run.py
+    monkeypatch.setenv(
+        "PYTEST_ADDOPTS", "--ltm-no-probe"
+    )  # most tests count messages: see test_probe_run.py
     return pytester
 
 

@@ -62,7 +62,11 @@ def test_b(ltm): talk(ltm, "B")
 
 
 def ups_and_downs(project: Project, scope: str) -> list[str]:
-    return [tick.removeprefix(f"{scope} ") for tick in project.ticks if tick.startswith(f"{scope} ")]
+    return [
+        tick.removeprefix(f"{scope} ")
+        for tick in project.ticks
+        if tick.startswith(f"{scope} ")
+    ]
 
 
 def section_of(result: RunResult, title: str, test: str) -> list[str]:

@@ -25,7 +25,10 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX"),
 ]
 
-hides = pytest.mark.skipif(not can_hide_folders(), reason="the kernel cannot hide folders (Landlock, Linux 5.19)")
+hides = pytest.mark.skipif(
+    not can_hide_folders(),
+    reason="the kernel cannot hide folders (Landlock, Linux 5.19)",
+)
 LIMIT = 12
 """Seconds for a reply of those that hang: a busy machine takes some to start a process."""
 PATIENCE = 600
@@ -84,26 +87,44 @@ HOSTILE = {
     "hangs_in_reply": Hostile("swallow()", "did not return from reply() within 12 s"),
     "sleeps": Hostile("time.sleep(600)", "did not return from reply() within 12 s"),
     "waits_in_c": Hostile(
-        "lock = threading.Lock(); lock.acquire(); lock.acquire()", "did not return from reply() within 12 s"
+        "lock = threading.Lock(); lock.acquire(); lock.acquire()",
+        "did not return from reply() within 12 s",
     ),
-    "hangs_when_imported": Hostile("time.sleep(600)", "could not be made within 12 s", "module"),
+    "hangs_when_imported": Hostile(
+        "time.sleep(600)", "could not be made within 12 s", "module"
+    ),
     "hangs_when_closed": Hostile("def close(self):\n        swallow()", "", "method"),
     "hangs_at_exit": Hostile("atexit.register(swallow)"),
     "leaves_a_thread": Hostile("threading.Thread(target=swallow).start()"),
-    "leaves_a_daemon_thread": Hostile("threading.Thread(target=swallow, daemon=True).start()"),
-    "stops_itself": Hostile("os.kill(os.getpid(), signal.SIGSTOP)", "did not return from reply() within 12 s"),
+    "leaves_a_daemon_thread": Hostile(
+        "threading.Thread(target=swallow, daemon=True).start()"
+    ),
+    "stops_itself": Hostile(
+        "os.kill(os.getpid(), signal.SIGSTOP)",
+        "did not return from reply() within 12 s",
+    ),
     # --- ending
-    "exits_in_init": Hostile("os._exit(3)", "could not be made: its process ended with status 3", "begin"),
+    "exits_in_init": Hostile(
+        "os._exit(3)", "could not be made: its process ended with status 3", "begin"
+    ),
     "exits_in_reply": Hostile("os._exit(3)", "its process ended with status 3"),
     "exits_with_success": Hostile("os._exit(0)", "its process ended with status 0"),
-    "exits_when_imported": Hostile("os._exit(3)", "its process ended with status 3", "module"),
+    "exits_when_imported": Hostile(
+        "os._exit(3)", "its process ended with status 3", "module"
+    ),
     "exits_at_exit": Hostile("atexit.register(os._exit, 3)"),
-    "exits_from_a_thread": Hostile("threading.Timer(0.2, os._exit, [3]).start(); time.sleep(60)", "status 3"),
+    "exits_from_a_thread": Hostile(
+        "threading.Timer(0.2, os._exit, [3]).start(); time.sleep(60)", "status 3"
+    ),
     "segfaults": Hostile(SEGFAULT, "its process was ended by SIGSEGV"),
     "segfaults_in_init": Hostile(SEGFAULT, "was ended by SIGSEGV", "begin"),
     "aborts": Hostile("os.abort()", "was ended by SIGABRT"),
-    "kills_itself": Hostile("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"),
-    "kills_its_parent": Hostile("os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)", "was ended by SIGKILL"),
+    "kills_itself": Hostile(
+        "os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"
+    ),
+    "kills_its_parent": Hostile(
+        "os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)", "was ended by SIGKILL"
+    ),
     "kills_its_group": Hostile("os.killpg(0, signal.SIGKILL)", "was ended by SIGKILL"),
     "leaks": Hostile(
         "resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29)); hold = [bytearray(2**25) for _ in range(40)]",
@@ -115,27 +136,48 @@ HOSTILE = {
         "        except MemoryError:\n            return None"
     ),
     # --- raising
-    "raises_in_init": Hostile("raise ValueError('no model')", "could not be made: ValueError: no model", "begin"),
-    "raises": Hostile("raise ValueError('no model')", "raised in reply(): ValueError: no model"),
+    "raises_in_init": Hostile(
+        "raise ValueError('no model')",
+        "could not be made: ValueError: no model",
+        "begin",
+    ),
+    "raises": Hostile(
+        "raise ValueError('no model')", "raised in reply(): ValueError: no model"
+    ),
     "leaves_with_sys_exit": Hostile("sys.exit(5)", "raised in reply(): SystemExit: 5"),
-    "raises_ctrl_c": Hostile("raise KeyboardInterrupt", "raised in reply(): KeyboardInterrupt"),
-    "raises_generator_exit": Hostile("raise GeneratorExit", "raised in reply(): GeneratorExit"),
+    "raises_ctrl_c": Hostile(
+        "raise KeyboardInterrupt", "raised in reply(): KeyboardInterrupt"
+    ),
+    "raises_generator_exit": Hostile(
+        "raise GeneratorExit", "raised in reply(): GeneratorExit"
+    ),
     "recurses": Hostile("return self.do()", "raised in reply(): RecursionError"),
     "raises_what_has_no_text": Hostile(
-        "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()", "raised in reply(): Odd"
+        "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()",
+        "raised in reply(): Odd",
     ),
-    "raises_a_novel": Hostile("raise ValueError('x' * 30_000_000)", "raised in reply(): ValueError: xxx"),
+    "raises_a_novel": Hostile(
+        "raise ValueError('x' * 30_000_000)", "raised in reply(): ValueError: xxx"
+    ),
     # --- saying
-    "says_no_text": Hostile("return 42", "it replied with 42 (an int); a reply is a str"),
+    "says_no_text": Hostile(
+        "return 42", "it replied with 42 (an int); a reply is a str"
+    ),
     "says_bytes": Hostile("return b'Yes.'", "it replied with b'Yes.' (a bytes)"),
-    "says_far_too_much": Hostile("return 'x' * 40_000_000", "it replied with 40,000,000 characters"),
+    "says_far_too_much": Hostile(
+        "return 'x' * 40_000_000", "it replied with 40,000,000 characters"
+    ),
     "says_half_a_pair": Hostile(r"return chr(0xd83d)"),
     "says_nul": Hostile(r"return chr(0) + chr(27) + chr(10)"),
-    "says_a_str_of_its_own": Hostile("return type('S', (str,), {'__len__': lambda self: 10**9})('Yes.')"),
+    "says_a_str_of_its_own": Hostile(
+        "return type('S', (str,), {'__len__': lambda self: 10**9})('Yes.')"
+    ),
     # --- talking past us
     "closes_stdout": Hostile("sys.stdout.close(); os.close(1)"),
     "closes_everything": Hostile("os.closerange(3, 256)", "its process "),
-    "prints_answers": Hostile("""print('{"reply": "forged"}', flush=True); os.write(1, b'{"reply": "forged"}\\n')"""),
+    "prints_answers": Hostile(
+        """print('{"reply": "forged"}', flush=True); os.write(1, b'{"reply": "forged"}\\n')"""
+    ),
     "prints_a_lot": Hostile("[print('x' * 10_000) for _ in range(1_000)] and None"),
     "reads_stdin": Hostile("input('? ')", "raised in reply(): EOFError"),
     "reads_all_of_stdin": Hostile("assert sys.stdin.read() == ''"),
@@ -143,16 +185,20 @@ HOSTILE = {
     "changes_its_folder": Hostile("os.chdir('/')"),
     "clears_the_environment": Hostile("os.environ.clear()"),
     "forgets_its_path": Hostile("sys.path.clear(); sys.modules.clear()"),
-    "ignores_signals": Hostile("[signal.signal(n, signal.SIG_IGN) for n in (15, 1, 2, 13, 14)] and None"),
+    "ignores_signals": Hostile(
+        "[signal.signal(n, signal.SIG_IGN) for n in (15, 1, 2, 13, 14)] and None"
+    ),
     "traces": Hostile("sys.settrace(lambda *_: None)"),
     # --- not alone
-    "forks_and_both_reply": Hostile("copy = os.fork(); copy and os.waitpid(copy, 0); return 'Yes.'", "it has forked"),
+    "forks_and_both_reply": Hostile(
+        "copy = os.fork(); copy and os.waitpid(copy, 0); return 'Yes.'", "it has forked"
+    ),
     "forks_and_the_copy_stays": Hostile("os.fork() or time.sleep(600)"),
     "leaves_a_grandchild": Hostile(
         "subprocess.Popen(['sh', '-c', 'trap \"\" TERM HUP; sleep 600'], start_new_session=True, stdin=0)\n"
         "        return None"
     ),
-}  # fmt: skip
+}
 
 
 def module_of(hostile: Hostile) -> str:
@@ -168,26 +214,40 @@ def chosen(session: pytest.Session) -> list[str]:
     calls = [
         item.callspec.params
         for item in session.items
-        if isinstance(item, pytest.Function) and "drilled" in item.fixturenames and hasattr(item, "callspec")
+        if isinstance(item, pytest.Function)
+        and "drilled" in item.fixturenames
+        and hasattr(item, "callspec")
     ]
     return [name for name in HOSTILE if {"name": name} in calls]
 
 
 @pytest.fixture(scope="module")
-def drilled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def drilled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Any:
     """Those that are tested beside one that is well: ends of runs, conversations, and the folder.
 
-    Those that hang have a run of their own: what is no matter of time has all the time that it needs.
+    Those that hang have a run of their own: what is no matter of time has all the time
+    that it needs.
     """
     folder = tmp_path_factory.mktemp("hostile")
     names = chosen(request.session)
     for name in names:
         (folder / "hostile").mkdir(exist_ok=True)
-        (folder / "hostile" / f"{name}.py").write_text(module_of(HOSTILE[name]), encoding="utf-8")
+        (folder / "hostile" / f"{name}.py").write_text(
+            module_of(HOSTILE[name]), encoding="utf-8"
+        )
     (folder / "well.py").write_text(BOT, encoding="utf-8")
     (folder / "test_it.py").write_text(TALK, encoding="utf-8")
-    hanging = [name for name in names if f"{LIMIT} s" in HOSTILE[name].says or "swallow" in HOSTILE[name].code]
-    ends = [play(folder, hanging, LIMIT), play(folder, [name for name in names if name not in hanging], PATIENCE)]
+    hanging = [
+        name
+        for name in names
+        if f"{LIMIT} s" in HOSTILE[name].says or "swallow" in HOSTILE[name].code
+    ]
+    ends = [
+        play(folder, hanging, LIMIT),
+        play(folder, [name for name in names if name not in hanging], PATIENCE),
+    ]
     found = {
         path.parent.name.partition("~")[0]: json.loads(path.read_text(encoding="utf-8"))
         for path in folder.glob(".ltm/runs/*/*/results.json")
@@ -195,24 +255,42 @@ def drilled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return ends, found, folder
 
 
-def play(folder: Path, names: list[str], limit: int) -> tuple[list[str], subprocess.CompletedProcess[str]]:
+def play(
+    folder: Path, names: list[str], limit: int
+) -> tuple[list[str], subprocess.CompletedProcess[str]]:
     """Play with these agents on workers, and with one that is well."""
     agents = [f"--ltm-agent={name}=hostile.{name}:Bot" for name in names]
     done = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-n3", *agents, "--ltm-agent=well=well:Bot", "--ltm-agent-process",
-            "--ltm-suite=none", f"--ltm-reply-timeout={limit}", "test_it.py",
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n3",
+            *agents,
+            "--ltm-agent=well=well:Bot",
+            "--ltm-agent-process",
+            "--ltm-suite=none",
+            f"--ltm-reply-timeout={limit}",
+            "test_it.py",
         ],
-        cwd=folder, capture_output=True, text=True, timeout=1_200, check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=1_200,
+        check=False,
         env={**os.environ, **alone(), "PYTEST_ADDOPTS": "", "LTM_HOSTILE": str(folder)},
-    )  # fmt: skip
+    )
     assert (folder / ".ltm").exists(), done.stdout + done.stderr
     return names, done
 
 
-@pytest.mark.nightly("some processes for each agent: each has its turn within days", every=3)
+@pytest.mark.nightly(
+    "some processes for each agent: each has its turn within days", every=3
+)
 @pytest.mark.parametrize("name", [*HOSTILE, "well"])
-def test_what_an_agent_does_ends_at_most_its_own_conversation(drilled: Any, name: str) -> None:
+def test_what_an_agent_does_ends_at_most_its_own_conversation(
+    drilled: Any, name: str
+) -> None:
     _, found, _ = drilled
     (row,) = found[name]["scenarios"]
     says = HOSTILE[name].says if name in HOSTILE else ""
@@ -223,11 +301,15 @@ def test_what_an_agent_does_ends_at_most_its_own_conversation(drilled: Any, name
         assert (row["outcome"], found[name]["ended"]) == ("passed", "complete")
 
 
-def test_the_run_ends_in_order_and_nothing_is_left_of_any_agent(drilled: Any, request: pytest.FixtureRequest) -> None:
+def test_the_run_ends_in_order_and_nothing_is_left_of_any_agent(
+    drilled: Any, request: pytest.FixtureRequest
+) -> None:
     ends, found, folder = drilled
     for names, done in ends:
         fails = any(HOSTILE[name].says for name in names)
-        assert done.returncode == (75 if fails else 0), done.stdout[-3000:] + done.stderr[-3000:]
+        assert done.returncode == (75 if fails else 0), (
+            done.stdout[-3000:] + done.stderr[-3000:]
+        )
         assert "INTERNALERROR" not in done.stdout
         assert "worker 'gw" not in done.stdout
     assert len(found) == len(chosen(request.session)) + 1
@@ -287,7 +369,9 @@ def test_a(ltm):
 
 def is_alive(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        )
     except OSError:
         return False
 
@@ -326,8 +410,10 @@ def test_an_agent_that_saves_goes_on_in_another_process(project: Project) -> Non
     done = project.ltm("--ltm-agent-process", agent="saves:Bot", span="40")
 
     assert {name: row["outcome"] for name, row in project.results().items()} == {
-        "a": "passed", "b": "error", "c": "passed",
-    }  # fmt: skip
+        "a": "passed",
+        "b": "error",
+        "c": "passed",
+    }
     assert done.ret == 75
 
 
@@ -344,9 +430,13 @@ def test_the_agent_is_the_same_there_as_here(project: Project) -> None:
     assert facts("--ltm-agent-process") == facts()
 
 
-def test_the_option_has_an_ini_twin_and_every_conversation_a_process(project: Project) -> None:
+def test_the_option_has_an_ini_twin_and_every_conversation_a_process(
+    project: Project,
+) -> None:
     project.file(SAVES, "saves.py")
-    project.file("def test_a(ltm):\n    ltm.say('one')\n    print('pid', ltm.ask('pid?').split()[-1])\n")
+    project.file(
+        "def test_a(ltm):\n    ltm.say('one')\n    print('pid', ltm.ask('pid?').split()[-1])\n"
+    )
     (project.path / "pytest.ini").write_text("[pytest]\nltm_agent_process = true\n")
 
     done = project.ltm("--ltm-trials=2", "-rP", agent="saves:Bot")
@@ -358,24 +448,36 @@ def test_the_option_has_an_ini_twin_and_every_conversation_a_process(project: Pr
 
 def test_the_fixture_ltm_agent_refuses(project: Project) -> None:
     project.file(SAVES, "saves.py")
-    project.file("def test_a(ltm, ltm_agent):\n    ltm.say('one')\n    ltm.ask('two?')\n")
+    project.file(
+        "def test_a(ltm, ltm_agent):\n    ltm.say('one')\n    ltm.ask('two?')\n"
+    )
 
     done = project.ltm("--ltm-agent-process", agent="saves:Bot")
 
     done.assert_outcomes(errors=1)
-    done.stdout.fnmatch_lines(["*ltm_agent: the agent is in a process of its own (--ltm-agent-process*"])
+    done.stdout.fnmatch_lines(
+        ["*ltm_agent: the agent is in a process of its own (--ltm-agent-process*"]
+    )
 
 
 @pytest.mark.parametrize(
     ("agent", "says"),
     [
-        ("made", "the hook pytest_ltm_make_agent makes 'made' in this process*Name a class or a plain function*"),
-        ("saves:bot", "agent 'saves:bot' is *made where its module is imported*Name a class or a plain function*"),
+        (
+            "made",
+            "the hook pytest_ltm_make_agent makes 'made' in this process*Name a class or a plain function*",
+        ),
+        (
+            "saves:bot",
+            "agent 'saves:bot' is *made where its module is imported*Name a class or a plain function*",
+        ),
         ("saves:Nobody", "*has no 'Nobody'*"),
         ("broken:Bot", "*No module named 'no_such_thing'*"),
     ],
 )
-def test_what_cannot_be_had_there_is_refused_before_the_first_message(project: Project, agent: str, says: str) -> None:
+def test_what_cannot_be_had_there_is_refused_before_the_first_message(
+    project: Project, agent: str, says: str
+) -> None:
     project.file(f"{SAVES}\nbot = Bot()\n", "saves.py")
     project.file("import no_such_thing\n", "broken.py")
     project.file(LONG)
@@ -393,13 +495,21 @@ def test_what_cannot_be_had_there_is_refused_before_the_first_message(project: P
 
 
 def test_a_traceback_of_there_is_in_the_report_of_the_item(project: Project) -> None:
-    project.file("def deeper():\n    raise ValueError('at the bottom')\ndef bot(message):\n    deeper()\n", "bots.py")
+    project.file(
+        "def deeper():\n    raise ValueError('at the bottom')\ndef bot(message):\n    deeper()\n",
+        "bots.py",
+    )
     project.file(LONG)
 
     done = project.ltm("--ltm-agent-process", agent="bots:bot")
 
     done.stdout.fnmatch_lines(
-        ["*in the agent's process*", "*bots.py*in deeper*", "*raise ValueError*", "*raised in reply(): ValueError: at*"]
+        [
+            "*in the agent's process*",
+            "*bots.py*in deeper*",
+            "*raise ValueError*",
+            "*raised in reply(): ValueError: at*",
+        ]
     )
 
 
@@ -410,7 +520,9 @@ def test_the_process_has_no_file_of_the_run_open(project: Project) -> None:
         "    return ' '.join(os.path.realpath(f'/proc/self/fd/{name}') for name in os.listdir('/proc/self/fd'))\n",
         "bots.py",
     )
-    project.file("def test_a(ltm):\n    ltm.say('one')\n    print('open', ltm.ask('two?'))\n")
+    project.file(
+        "def test_a(ltm):\n    ltm.say('one')\n    print('open', ltm.ask('two?'))\n"
+    )
 
     done = project.ltm("--ltm-agent-process", "-rP", agent="bots:bot")
 
@@ -469,18 +581,28 @@ class Bot:
 
 
 @hides
-def test_an_agent_in_a_process_of_its_own_cannot_read_the_run_folder(project: Project) -> None:
+def test_an_agent_in_a_process_of_its_own_cannot_read_the_run_folder(
+    project: Project,
+) -> None:
     project.file(TALK)
     project.file(READER, "reader.py")
     done = project.ltm("--ltm-agent-process", agent="reader:Bot")
 
-    done.stdout.fnmatch_lines(["*raised in reply(): PermissionError: *Permission denied: '.ltm/runs/*plan.json'*"])
+    done.stdout.fnmatch_lines(
+        [
+            "*raised in reply(): PermissionError: *Permission denied: '.ltm/runs/*plan.json'*"
+        ]
+    )
 
 
 @hides
-def test_an_agent_that_cannot_read_what_it_made_beside_the_run_folder_is_told_the_way_out(project: Project) -> None:
+def test_an_agent_that_cannot_read_what_it_made_beside_the_run_folder_is_told_the_way_out(
+    project: Project,
+) -> None:
     project.file(TALK)
     project.file(WRITER, "writer.py")
     done = project.ltm("--ltm-agent-process", agent="writer:Bot")
 
-    assert "or move the run folder elsewhere with --ltm-dir" in " ".join(done.stdout.str().split())
+    assert "or move the run folder elsewhere with --ltm-dir" in " ".join(
+        done.stdout.str().split()
+    )

@@ -15,13 +15,31 @@ def test_a_generated_file_gives_a_table_by_value_and_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "s.json"
-    assert main(["data", "longmemeval-generate", "--count", "7", "--sessions", "8", "-o", str(data)]) == 0
+    assert (
+        main(
+            [
+                "data",
+                "longmemeval-generate",
+                "--count",
+                "7",
+                "--sessions",
+                "8",
+                "-o",
+                str(data),
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
-    monkeypatch.setattr(evidence, "LONGMEMEVAL", [("round", "value"), ("session", "facts")])
+    monkeypatch.setattr(
+        evidence, "LONGMEMEVAL", [("round", "value"), ("session", "facts")]
+    )
     evidence.main(["--longmemeval", str(data)])
 
     head, _, rounds, sessions = capsys.readouterr().out.splitlines()
     assert head == "| value | key | recall@5 | recall@10 | questions |"
     assert rounds.startswith("| round | value | ")
     assert sessions.startswith("| session | value + facts | ")
-    assert sessions.endswith(" | 0.800 | 5 |")  # one has evidence that shares no word with its question
+    assert sessions.endswith(
+        " | 0.800 | 5 |"
+    )  # one has evidence that shares no word with its question

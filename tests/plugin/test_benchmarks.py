@@ -23,8 +23,12 @@ SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "
 
 
 @pytest.mark.nightly("measures, and asserts little")
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="drills look for workers in /proc")
-def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="drills look for workers in /proc"
+)
+def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     pytest.importorskip("xdist")
 
     assert main(["drills", "--size", "2"]) == 0
@@ -50,21 +54,32 @@ def test_a_run_killed_with_conversations_in_flight_ends_like_the_undisturbed_one
 
 @pytest.mark.nightly("measures, and asserts little")
 @pytest.mark.slow
-def test_what_is_used_of_a_provider_is_counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_used_of_a_provider_is_counted_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(concurrency, "SECONDS", 0.01)
-    monkeypatch.setattr(concurrency, "TALK", "def test_talk(ltm):\n    ltm.say('Yes.')\n    ltm.ask('Well?')\n")
+    monkeypatch.setattr(
+        concurrency,
+        "TALK",
+        "def test_talk(ltm):\n    ltm.say('Yes.')\n    ltm.ask('Well?')\n",
+    )
     monkeypatch.delenv("LTM_INSPECT", raising=False)
 
     [line] = concurrency._at_a_provider(2)
 
     assert re.match(
-        r"a provider that takes 32 requests at a time: (\d+) of \1 requests answered in \d+ s, 0 refused", line
+        r"a provider that takes 32 requests at a time: (\d+) of \1 requests answered in \d+ s, 0 refused",
+        line,
     )
 
 
-@pytest.mark.nightly("measures, and asserts little: one of them before each merge", every=len(SHOWN))
+@pytest.mark.nightly(
+    "measures, and asserts little: one of them before each merge", every=len(SHOWN)
+)
 @pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
-def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_benchmark_measures_and_says_what(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert name in BENCHMARKS
     assert main([name, "--size", SIZES[name]]) == 0
     assert re.search(SHOWN[name], capsys.readouterr().out)
@@ -75,11 +90,16 @@ def test_what_starting_costs_is_compared_case_by_case() -> None:
     here = Path(sys.executable)  # environments of their own take minutes to make
     lines = [*startup.compared(startup.Environments(here, here, here), 1)]
     assert len(lines) == 4
-    assert all(re.search(r": \d\.\d{3} s, \d\.\d{3} s; \d+\.\d\d times \(median of 1\)$", line) for line in lines)
+    assert all(
+        re.search(r": \d\.\d{3} s, \d\.\d{3} s; \d+\.\d\d times \(median of 1\)$", line)
+        for line in lines
+    )
 
 
 def test_an_unknown_benchmark_is_one_sentence_with_the_cure() -> None:
-    with pytest.raises(ConfigurationError, match=r"no benchmark 'step'\. Did you mean 'steps'\?"):
+    with pytest.raises(
+        ConfigurationError, match=r"no benchmark 'step'\. Did you mean 'steps'\?"
+    ):
         main(["step"])
 
 
@@ -90,13 +110,22 @@ def test_a_size_of_nothing_is_refused(words: list[str]) -> None:
 
 
 COUNTS = mutants.ROOT / "pytest_ltm" / "_results" / "statistics" / "counts.py"
-HOLM = ["tests/unit/test_statistics_counts.py::test_holm_steps_down_and_keeps_the_order"]
+HOLM = [
+    "tests/unit/test_statistics_counts.py::test_holm_steps_down_and_keeps_the_order"
+]
 
 
 def test_a_changed_rule_is_noticed_and_an_unchanged_one_is_not() -> None:
-    [steps_down] = [one for one in mutants.mutants(COUNTS) if one.before == "(len(p_values) - rank) * p_values[place]"]
+    [steps_down] = [
+        one
+        for one in mutants.mutants(COUNTS)
+        if one.before == "(len(p_values) - rank) * p_values[place]"
+    ]
     same = steps_down._replace(after=steps_down.before)
-    verdicts = [mutants.judged(one, tests).said for one, tests in ((steps_down, HOLM), (same, HOLM), (steps_down, []))]
+    verdicts = [
+        mutants.judged(one, tests).said
+        for one, tests in ((steps_down, HOLM), (same, HOLM), (steps_down, []))
+    ]
 
     assert steps_down.after == "((len(p_values) - rank) / p_values[place])"
     assert verdicts == ["noticed", "survived", "not run"]

@@ -24,28 +24,53 @@ from json_server import Answer, Post, serving
 from pytest_ltm._cli import main
 from pytest_ltm._storage.sanitize import COLOR
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 VALUE = "pl4nted/Heron+42?vÄlue&so-on"
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQC7VJTU"
 PASSWORD = "Winter-4711-glove"
-CONTROLS = "\x1b]52;c;aGVyb24=\x07\x1b[2J\x9b2J\x90q\u202ekcab\u2066\x08\x1b[8mhid\x1b[0m"
+CONTROLS = (
+    "\x1b]52;c;aGVyb24=\x07\x1b[2J\x9b2J\x90q\u202ekcab\u2066\x08\x1b[8mhid\x1b[0m"
+)
 FORMS = {
     "plain": VALUE,
     "json": json.dumps(VALUE)[1:-1],
     "url": quote(VALUE, safe=""),
-    "lower url": re.sub("%[0-9A-F]{2}", lambda found: found.group().lower(), quote(VALUE, safe="")),
+    "lower url": re.sub(
+        "%[0-9A-F]{2}", lambda found: found.group().lower(), quote(VALUE, safe="")
+    ),
     "hex": VALUE.encode().hex(),
     "HEX": VALUE.encode().hex().upper(),
     "html": html.escape(VALUE),
-    **{f"base64 {n}": base64.b64encode(b"user:pw"[:n] + VALUE.encode() + b":x"[: n % 3]).decode() for n in (0, 1, 2)},
-    **{f"urlsafe {n}": base64.urlsafe_b64encode(b"?>?"[:n] + VALUE.encode()).decode() for n in (0, 1, 2)},
+    **{
+        f"base64 {n}": base64.b64encode(
+            b"user:pw"[:n] + VALUE.encode() + b":x"[: n % 3]
+        ).decode()
+        for n in (0, 1, 2)
+    },
+    **{
+        f"urlsafe {n}": base64.urlsafe_b64encode(b"?>?"[:n] + VALUE.encode()).decode()
+        for n in (0, 1, 2)
+    },
 }
 HIDDEN = {
-    **{name: form for name, form in FORMS.items() if not name.startswith(("base64", "urlsafe"))},
-    **{name: form[8:40] for name, form in FORMS.items() if name.startswith(("base64", "urlsafe"))},
-    "key": KEY[:20], "second line of a key": KEY[-20:], "password": PASSWORD, "bearer": "t0ken-of-a-bearer",
-}  # fmt: skip
+    **{
+        name: form
+        for name, form in FORMS.items()
+        if not name.startswith(("base64", "urlsafe"))
+    },
+    **{
+        name: form[8:40]
+        for name, form in FORMS.items()
+        if name.startswith(("base64", "urlsafe"))
+    },
+    "key": KEY[:20],
+    "second line of a key": KEY[-20:],
+    "password": PASSWORD,
+    "bearer": "t0ken-of-a-bearer",
+}
 """What must not be found; of base64 what is the same whatever stands before and after."""
 PLANTED = "\n".join(
     [
@@ -159,15 +184,29 @@ def planted(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     return project
 
 
-SOURCES = {"planted.txt", "bots.py", "bot.py", "test_it.py", "conftest.py", "ticks.py", "http.yml"}
+SOURCES = {
+    "planted.txt",
+    "bots.py",
+    "bot.py",
+    "test_it.py",
+    "conftest.py",
+    "ticks.py",
+    "http.yml",
+}
 
 
 def written(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield every file that was written, by name, in each way in which it may be unpacked."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name not in SOURCES and path.suffix not in {".pyc", ".lock"}:
+        if (
+            path.is_file()
+            and path.name not in SOURCES
+            and path.suffix not in {".pyc", ".lock"}
+        ):
             text = path.read_bytes().decode("utf-8", "surrogateescape")
-            yield from ((str(path.relative_to(folder)), layer) for layer in layers(text))
+            yield from (
+                (str(path.relative_to(folder)), layer) for layer in layers(text)
+            )
 
 
 def layers(text: str, deep: int = 0) -> Iterator[str]:
@@ -181,13 +220,24 @@ def layers(text: str, deep: int = 0) -> Iterator[str]:
         with contextlib.suppress(ValueError, OSError, zlib.error, EOFError):
             data = base64.b64decode(part)
             yield from layers(
-                (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else zlib.decompress(data)).decode(), deep + 1
+                (
+                    gzip.decompress(data)
+                    if data[:2] == b"\x1f\x8b"
+                    else zlib.decompress(data)
+                ).decode(),
+                deep + 1,
             )
-    for part in (text, *text.splitlines(), *re.findall(r'data-jsonblob="([^"]*)"', text)):
+    for part in (
+        text,
+        *text.splitlines(),
+        *re.findall(r'data-jsonblob="([^"]*)"', text),
+    ):
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(html.unescape(part))
             if isinstance(found, (dict, list)):
-                yield from (inner for one in texts(found) for inner in layers(one, deep + 1))
+                yield from (
+                    inner for one in texts(found) for inner in layers(one, deep + 1)
+                )
 
 
 def texts(value: object) -> Iterator[str]:
@@ -228,14 +278,24 @@ def check(project: Project, *screens: str) -> None:
     assert any(name.endswith("journal.jsonl") for name in seen)
 
 
-ALL = ("--html=r.html", "--self-contained-html", "--junitxml=r.xml", "--ltm-report=own.html", "--ltm-summary=own.md")
+ALL = (
+    "--html=r.html",
+    "--self-contained-html",
+    "--junitxml=r.xml",
+    "--ltm-report=own.html",
+    "--ltm-summary=own.md",
+)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [("-q",), (), ("-v", "-l", "-rA"), ("-vv", "-s", "-rA"), ("-n", "2", "-v", "-rA")], ids=" ".join
+    "options",
+    [("-q",), (), ("-v", "-l", "-rA"), ("-vv", "-s", "-rA"), ("-n", "2", "-v", "-rA")],
+    ids=" ".join,
 )
-def test_nothing_planted_comes_out_of_a_run(planted: Project, options: tuple[str, ...]) -> None:
+def test_nothing_planted_comes_out_of_a_run(
+    planted: Project, options: tuple[str, ...]
+) -> None:
     given = (
         "-o",
         "junit_logging=all",
@@ -247,21 +307,43 @@ def test_nothing_planted_comes_out_of_a_run(planted: Project, options: tuple[str
     done = planted.ltm(*given, *options, agent="bots:Bot", subprocess=True)
     assert done.ret == 75, str(done.stdout)  # an example is lost through the agent
     # With -s what others print keeps its colours.
-    check(planted, *(COLOR.sub("", str(text)) if "-s" in options else str(text) for text in (done.stdout, done.stderr)))
+    check(
+        planted,
+        *(
+            COLOR.sub("", str(text)) if "-s" in options else str(text)
+            for text in (done.stdout, done.stderr)
+        ),
+    )
 
 
 @pytest.mark.slow
-def test_nothing_planted_comes_out_of_commands(planted: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_planted_comes_out_of_commands(
+    planted: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     for _ in range(2):
-        planted.ltm("--ltm-save=base", "-k", "not agent_raises", agent="bots:Bot", subprocess=True)
+        planted.ltm(
+            "--ltm-save=base",
+            "-k",
+            "not agent_raises",
+            agent="bots:Bot",
+            subprocess=True,
+        )
     assert (planted.path / "ltm_baselines" / "base.json").is_file()
-    first, second = sorted(path.name for path in (planted.path / ".ltm" / "runs").iterdir())
+    first, second = sorted(
+        path.name for path in (planted.path / ".ltm" / "runs").iterdir()
+    )
     capsys.readouterr()
     for words in (
-        ["doctor"], ["doctor", second], ["doctor", second, "--json"], ["report", second, "-o", "two.html"],
-        ["compare", first, second], ["amend", second, "test_says", "--score=1", f"--reason={PLANTED}"],
-        ["merge", first, second, "-o", "merged"], ["nothing", PLANTED], [PLANTED],
-    ):  # fmt: skip
+        ["doctor"],
+        ["doctor", second],
+        ["doctor", second, "--json"],
+        ["report", second, "-o", "two.html"],
+        ["compare", first, second],
+        ["amend", second, "test_says", "--score=1", f"--reason={PLANTED}"],
+        ["merge", first, second, "-o", "merged"],
+        ["nothing", PLANTED],
+        [PLANTED],
+    ):
         with contextlib.suppress(SystemExit):
             main(words)
     said = capsys.readouterr()
@@ -271,13 +353,17 @@ def test_nothing_planted_comes_out_of_commands(planted: Project, capsys: pytest.
 
 @pytest.mark.slow
 def test_nothing_planted_comes_out_of_an_agents_process(planted: Project) -> None:
-    done = planted.ltm("-v", "-rA", *ALL, agent=f"cmd:{sys.executable} bot.py", subprocess=True)
+    done = planted.ltm(
+        "-v", "-rA", *ALL, agent=f"cmd:{sys.executable} bot.py", subprocess=True
+    )
     assert list(planted.path.rglob("agent-stderr.txt"))
     check(planted, str(done.stdout), str(done.stderr))
 
 
 @pytest.mark.slow
-def test_nothing_planted_comes_out_of_a_servers_answer(planted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_planted_comes_out_of_a_servers_answer(
+    planted: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answer(post: Post) -> Answer:
         return (
             Answer(json.dumps({"error": PLANTED}) + PLANTED, 400)
@@ -285,7 +371,9 @@ def test_nothing_planted_comes_out_of_a_servers_answer(planted: Project, monkeyp
             else Answer({"reply": PLANTED})
         )
 
-    monkeypatch.setenv("WHOSE", VALUE)  # not named like a secret: that it is one is said by where it is used
+    monkeypatch.setenv(
+        "WHOSE", VALUE
+    )  # not named like a secret: that it is one is said by where it is used
     monkeypatch.delenv("PLANTED_API_KEY")
     with serving(answer) as server:
         planted.file(
@@ -300,13 +388,17 @@ def test_nothing_planted_comes_out_of_a_servers_answer(planted: Project, monkeyp
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no modes there")
-def test_run_folders_are_the_owners_alone_and_what_is_there_stays(project: Project) -> None:
+def test_run_folders_are_the_owners_alone_and_what_is_there_stays(
+    project: Project,
+) -> None:
     project.file("def test_a(ltm):\n    ltm.say('Hello')\n    ltm.ask('There?')\n")
     there = project.path / "there"
     there.mkdir(mode=0o755)
     for where in (".ltm", "there"):
         project.ltm(f"--ltm-dir={where}")
-        folders = [path for path in (project.path / where).rglob("*") if path.is_dir()][:2]
+        folders = [path for path in (project.path / where).rglob("*") if path.is_dir()][
+            :2
+        ]
         assert [stat.S_IMODE(path.stat().st_mode) for path in folders] == [0o700, 0o700]
     assert stat.S_IMODE((project.path / ".ltm").stat().st_mode) == 0o700
     assert stat.S_IMODE(there.stat().st_mode) == 0o755
@@ -340,7 +432,14 @@ ASKED = "def test_asked(ltm): ltm.say('Hi'); ltm.ask('What?')"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    ["--capture=fd", "--capture=sys", "--capture=tee-sys", "-s", "-n1 -p xdist", "--ltm-concurrency=2"],
+    [
+        "--capture=fd",
+        "--capture=sys",
+        "--capture=tee-sys",
+        "-s",
+        "-n1 -p xdist",
+        "--ltm-concurrency=2",
+    ],
 )
 def test_what_an_agent_prints_is_sanitized_whenever_it_does(
     project: Project, monkeypatch: pytest.MonkeyPatch, options: str
@@ -351,7 +450,14 @@ def test_what_an_agent_prints_is_sanitized_whenever_it_does(
     done = project.ltm(*options.split(), agent="loud:Loud", subprocess=True)
     screen = COLOR.sub("", f"{done.stdout}\n{done.stderr}")
     assert done.ret == 0, screen
-    for when in ("imported", "made", "configured", "saved", "closed", *([] if "-n" in options else ["collected"])):
+    for when in (
+        "imported",
+        "made",
+        "configured",
+        "saved",
+        "closed",
+        *([] if "-n" in options else ["collected"]),
+    ):
         assert rf"{when} [redacted $PLANTED_TOKEN] \x1b]52;c;aGk=\x07" in screen
     assert "planted-value-77" not in screen
     assert not controls(screen)
@@ -368,7 +474,9 @@ def pytest_runtest_makereport(item, call):
 """
 
 
-def test_reports_of_others_are_handed_no_secret(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_of_others_are_handed_no_secret(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PLANTED_TOKEN", "planted-value-77")
     project.file(OTHERS, "conftest.py")
     project.file(
@@ -395,12 +503,24 @@ def test_a_secret_parameter_shows_in_no_file_of_other_reporters(
         "@pytest.mark.parametrize('key', [os.environ['PLANTED_TOKEN']])\n"
         "def test_key(ltm, key): ltm.say('Hi'); ltm.ask('What?')\n"
     )
-    words = ("-p", "metadata", "-p", "html", "--html=r.html", "--self-contained-html", "--junitxml=r.xml", "-v")
+    words = (
+        "-p",
+        "metadata",
+        "-p",
+        "html",
+        "--html=r.html",
+        "--self-contained-html",
+        "--junitxml=r.xml",
+        "-v",
+    )
     done = project.ltm(*words, subprocess=True)
     done.assert_outcomes(passed=1)
     for text in (
         str(done.stdout),
-        *((project.path / name).read_text(encoding="utf-8") for name in ("r.html", "r.xml")),
+        *(
+            (project.path / name).read_text(encoding="utf-8")
+            for name in ("r.html", "r.xml")
+        ),
     ):
         assert "test_key" in text
         assert "planted-value-77" not in text

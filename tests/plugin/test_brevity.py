@@ -10,7 +10,9 @@ from conftest import Project
 
 from pytest_ltm.plugin import report
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 
 @pytest.fixture
@@ -23,14 +25,24 @@ def run(project: Project) -> Callable[..., pytest.RunResult]:
             {"speaker": "Tom", "dia_id": "D1:2", "text": "I mend clocks."},
         ]
         qa = [
-            {"question": f"What does Ida keep ({n})?", "answer": "bees", "evidence": ["D1:1"], "category": 4}
+            {
+                "question": f"What does Ida keep ({n})?",
+                "answer": "bees",
+                "evidence": ["D1:1"],
+                "category": 4,
+            }
             for n in range(questions)
         ]
         talk = {"speaker_a": "Ida", "speaker_b": "Tom", "session_1": turns}
         talk["session_1_date_time"] = "9:05 am on 3 March, 2021"
         path = project.path / "talks.json"
-        path.write_text(json.dumps([{"sample_id": "talk-1", "conversation": talk, "qa": qa}]), encoding="utf-8")
-        return project.pytest("--ltm-agent=silent", "--ltm-suite=locomo", f"--ltm-data={path}", *options)
+        path.write_text(
+            json.dumps([{"sample_id": "talk-1", "conversation": talk, "qa": qa}]),
+            encoding="utf-8",
+        )
+        return project.pytest(
+            "--ltm-agent=silent", "--ltm-suite=locomo", f"--ltm-data={path}", *options
+        )
 
     return ask
 

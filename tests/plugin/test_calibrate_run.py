@@ -13,7 +13,9 @@ from published_definitions import write
 
 from pytest_ltm._cli import main
 
-pytestmark = pytest.mark.nightly("minutes of texts that only scenarios, filler and generators change")
+pytestmark = pytest.mark.nightly(
+    "minutes of texts that only scenarios, filler and generators change"
+)
 
 SUITE = """
 name: small
@@ -30,23 +32,45 @@ def small(project: Project) -> list[str]:
     for number, colour in enumerate(COLOURS):
         place = project.path / "published" / "Colours"
         place.mkdir(parents=True, exist_ok=True)
-        told = [f"My favourite colour is {name}." for name in (COLOURS[number - 1], colour)]
+        told = [
+            f"My favourite colour is {name}." for name in (COLOURS[number - 1], colour)
+        ]
         script = [*told, "What is my favourite colour?"]
         waits = [{"percentage_finished": 45.0}, {"percentage_finished": 90.0}, {}]
         definition = {
-            "script": script, "is_question": [False, False, True], "waits": waits, "expected_responses": [colour]
-        }  # fmt: skip
-        (place / f"{number}.def.json").write_text(json.dumps(definition), encoding="utf-8")
-    (project.path / "published" / "config.yml").write_text("memory_span: 2000\n", encoding="utf-8")
+            "script": script,
+            "is_question": [False, False, True],
+            "waits": waits,
+            "expected_responses": [colour],
+        }
+        (place / f"{number}.def.json").write_text(
+            json.dumps(definition), encoding="utf-8"
+        )
+    (project.path / "published" / "config.yml").write_text(
+        "memory_span: 2000\n", encoding="utf-8"
+    )
     (project.path / "small.ltm-suite.yml").write_text(SUITE, encoding="utf-8")
-    project.file("import nowhere\n")  # a test of the project's own is none of its business
+    project.file(
+        "import nowhere\n"
+    )  # a test of the project's own is none of its business
     return ["published", "small.ltm-suite.yml"]
 
 
 @pytest.mark.slow
-def test_both_sides_are_played_and_compared(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_sides_are_played_and_compared(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     definitions, suite = small(project)
-    status = main(["calibrate", definitions, f"--ltm-suite={suite}", "--seeds=2", "--agent=window:500", "--json"])
+    status = main(
+        [
+            "calibrate",
+            definitions,
+            f"--ltm-suite={suite}",
+            "--seeds=2",
+            "--agent=window:500",
+            "--json",
+        ]
+    )
     found = json.loads(capsys.readouterr().out)
     assert status == 0
     assert found["span"] == "2000"
@@ -58,7 +82,9 @@ def test_both_sides_are_played_and_compared(project: Project, capsys: pytest.Cap
     assert not (project.path / ".ltm").exists()
 
 
-def test_a_span_that_nobody_names_is_asked_for(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_span_that_nobody_names_is_asked_for(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     definitions, _ = small(project)
     (project.path / "published" / "config.yml").unlink()
     assert main(["calibrate", definitions]) == 2
@@ -70,7 +96,15 @@ def test_scenario_messages_are_looked_through_and_compared(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     definitions, suite = small(project)
-    words = ["leak-check", suite, "--reference", definitions, "--span=2k", "--seeds=9", "--json"]
+    words = [
+        "leak-check",
+        suite,
+        "--reference",
+        definitions,
+        "--span=2k",
+        "--seeds=9",
+        "--json",
+    ]
     assert main(words) == 0
     printed = capsys.readouterr()
     assert printed.err.count("seed ") == 3  # the definitions are two conversations
@@ -78,7 +112,11 @@ def test_scenario_messages_are_looked_through_and_compared(
     assert among["name"] == "among scenario messages"
     assert set(among["ours"]) == {"colours", "names", "all"}
     assert set(among["reference"]) == {"colours", "all"}
-    assert among["ours"]["all"]["evidence"] == among["ours"]["colours"]["evidence"] == 2 * 2 * 3
+    assert (
+        among["ours"]["all"]["evidence"]
+        == among["ours"]["colours"]["evidence"]
+        == 2 * 2 * 3
+    )
     assert filler["ours"]["all"]["lift"]["5%"] > 1
 
 
@@ -91,21 +129,39 @@ MOST_APART = 0.64
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_retrieval_earns_as_much_as_published_texts_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retrieval_earns_as_much_as_published_texts_leave(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = write(tmp_path / "published", "first")
     agents = [f"--agent={','.join(APART)}"]
     main(["calibrate", str(folder), "--span=32k", "--seeds=2", *agents, "--json"])
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert set(found["left_out"]) <= {"chapter_break"}
     assert not [sentence for sentence in found["breaches"] if "full marks" in sentence]
-    totals = {agent: found["agents"][agent]["total"]["difference"]["value"] for agent in APART}
-    assert {agent: gain for agent, gain in totals.items() if abs(gain) > MOST_APART} == {}
+    totals = {
+        agent: found["agents"][agent]["total"]["difference"]["value"] for agent in APART
+    }
+    assert {
+        agent: gain for agent, gain in totals.items() if abs(gain) > MOST_APART
+    } == {}
 
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_scenario_messages_give_no_more_away_than_published_ones(tmp_path: Path) -> None:
-    assert main(["leak-check", "standard", "--reference", str(write(tmp_path / "published", "first"))]) == 0
+def test_scenario_messages_give_no_more_away_than_published_ones(
+    tmp_path: Path,
+) -> None:
+    assert (
+        main(
+            [
+                "leak-check",
+                "standard",
+                "--reference",
+                str(write(tmp_path / "published", "first")),
+            ]
+        )
+        == 0
+    )
 
 
 # --- Generated histories beside the real ones.
@@ -113,11 +169,15 @@ def test_scenario_messages_give_no_more_away_than_published_ones(tmp_path: Path)
 REAL = {
     "locomo": (LOCOMO / "locomo10.json",),
     "longmemeval": tuple(
-        LONGMEMEVAL / f"longmemeval_{part}.json" for part in ("s_cleaned_3", "oracle_exact_2", "abs_truncated_4")
+        LONGMEMEVAL / f"longmemeval_{part}.json"
+        for part in ("s_cleaned_3", "oracle_exact_2", "abs_truncated_4")
     ),
 }
 MOST_GIVEN = 1.25
-GENERATE = {"locomo": ("--conversations=10",), "longmemeval": ("--count=8", "--tokens=115k")}
+GENERATE = {
+    "locomo": ("--conversations=10",),
+    "longmemeval": ("--count=8", "--tokens=115k"),
+}
 
 
 @pytest.mark.slow

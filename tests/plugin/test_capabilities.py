@@ -66,19 +66,32 @@ class Configures(Bare):
 """
 
 
-def run(pytester: pytest.Pytester, bot: str, capabilities: list[str]) -> pytest.RunResult:
-    pytester.makepyfile(test_needs=SCENARIOS.format(capabilities=capabilities), bots=BOTS)
-    return pytester.runpytest(f"--ltm-agent=bots:{bot}", "--ltm-span=500", "-rs", "test_needs.py")
+def run(
+    pytester: pytest.Pytester, bot: str, capabilities: list[str]
+) -> pytest.RunResult:
+    pytester.makepyfile(
+        test_needs=SCENARIOS.format(capabilities=capabilities), bots=BOTS
+    )
+    return pytester.runpytest(
+        f"--ltm-agent=bots:{bot}", "--ltm-span=500", "-rs", "test_needs.py"
+    )
 
 
-def test_a_scenario_whose_capability_is_missing_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
+def test_a_scenario_whose_capability_is_missing_is_skipped_with_the_reason(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(pytester, "Bare", sorted(CAPABILITIES))
     result.assert_outcomes(skipped=len(CAPABILITIES))
-    assert all(f"needs an agent that is {capability}" in result.stdout.str() for capability in CAPABILITIES)
+    assert all(
+        f"needs an agent that is {capability}" in result.stdout.str()
+        for capability in CAPABILITIES
+    )
 
 
 def test_with_the_capability_it_is_played(pytester: pytest.Pytester) -> None:
-    run(pytester, "Able", sorted(CAPABILITIES)).assert_outcomes(passed=len(CAPABILITIES))
+    run(pytester, "Able", sorted(CAPABILITIES)).assert_outcomes(
+        passed=len(CAPABILITIES)
+    )
 
 
 def test_members_may_be_async(pytester: pytest.Pytester) -> None:
@@ -86,22 +99,34 @@ def test_members_may_be_async(pytester: pytest.Pytester) -> None:
     run(pytester, "Awaited", capabilities).assert_outcomes(passed=4)
 
 
-def test_members_that_are_nearly_a_capability_are_told_with_what_they_lack(pytester: pytest.Pytester) -> None:
+def test_members_that_are_nearly_a_capability_are_told_with_what_they_lack(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(pytester, "Nearly", ["Checkpointable", "Stateless"])
     result.assert_outcomes(skipped=2)
     shown = " ".join(result.stdout.str().split())
-    assert "is not Checkpointable: its save() cannot be called with no arguments, it has no load()" in shown
+    assert (
+        "is not Checkpointable: its save() cannot be called with no arguments, it has no load()"
+        in shown
+    )
     assert "is not Stateless: stateless is False, not True" in shown
 
 
-def test_a_save_that_gives_no_bytes_is_a_fault_that_says_so(pytester: pytest.Pytester) -> None:
+def test_a_save_that_gives_no_bytes_is_a_fault_that_says_so(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(pytester, "SavesText", ["Checkpointable"])
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*saved 'state' (a str); save() returns bytes*"])
 
 
-def test_an_async_configuration_is_refused_with_the_way_out(pytester: pytest.Pytester) -> None:
+def test_an_async_configuration_is_refused_with_the_way_out(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(pytester, "Configures", ["Configured"])
     result.assert_outcomes(skipped=1)
     shown = " ".join(result.stdout.str().split())
-    assert "failed in configuration(): TypeError: it returned an awaitable. Make it a plain function" in shown
+    assert (
+        "failed in configuration(): TypeError: it returned an awaitable. Make it a plain function"
+        in shown
+    )

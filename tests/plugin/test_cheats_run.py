@@ -34,7 +34,17 @@ def test_a_scenario_of_ones_own_that_can_be_bought_is_told(
 ) -> None:
     project.file(OWN.format(check="'Kelvin' in"))
     agents = ["--agent=silent,dump", "--agent=padded:20:echo"]
-    status = main(["cheats", "test_it.py", "--span=300", *agents, "-o", "all.md", "--pytest=-p no:randomly"])
+    status = main(
+        [
+            "cheats",
+            "test_it.py",
+            "--span=300",
+            *agents,
+            "-o",
+            "all.md",
+            "--pytest=-p no:randomly",
+        ]
+    )
     printed = capsys.readouterr().out
     assert status == 1
     assert "dump                     2.00" in printed
@@ -44,13 +54,17 @@ def test_a_scenario_of_ones_own_that_can_be_bought_is_told(
     assert not (project.path / ".ltm").exists()
 
 
-def test_one_that_cannot_be_bought_holds(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_that_cannot_be_bought_holds(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     project.file(OWN.format(check="'Kelvin.' =="))
     assert main(["cheats", "test_it.py", "--span=300", "--agent=dump"]) == 0
     assert "No cheat earns more than 3% above a floor" in capsys.readouterr().out
 
 
-def test_what_pytest_refuses_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_pytest_refuses_is_told(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     project.file(OWN.format(check="'Kelvin' in"))
     assert main(["cheats", "test_it.py", "--span=300", "--agent=dumpp"]) == 2
     assert "Did you mean 'dump'?" in capsys.readouterr().err
@@ -63,8 +77,19 @@ QUICK = ("random", "fixed:last", "candidates", "hedge", "padded:window:4k")
 
 
 def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
-    main(["cheats", f"--ltm-suite={suite}", "--span=32k", *words, "-o", str(path / "found.json")])
-    cells: list[dict[str, Any]] = json.loads((path / "found.json").read_text(encoding="utf-8"))["cells"]
+    main(
+        [
+            "cheats",
+            f"--ltm-suite={suite}",
+            "--span=32k",
+            *words,
+            "-o",
+            str(path / "found.json"),
+        ]
+    )
+    cells: list[dict[str, Any]] = json.loads(
+        (path / "found.json").read_text(encoding="utf-8")
+    )["cells"]
     return cells
 
 
@@ -73,7 +98,9 @@ def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
     return {
         (cell["agent"], cell["scenario"]): round(cell["points"] - cell["floor"], 2)
         for cell in cells
-        if cell["above"] and cell["agent"] not in padded and not padded_spec(cell["agent"])
+        if cell["above"]
+        and cell["agent"] not in padded
+        and not padded_spec(cell["agent"])
     }
 
 
@@ -85,7 +112,10 @@ def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
     """Return by padded agent what padding earned, as a share of all marks."""
     padded = {cell["agent"] for cell in cells if padded_spec(cell["agent"])}
     scenarios = len({cell["scenario"] for cell in cells})
-    return {spec: (total(cells, spec) - total(cells, padded_spec(spec))) / scenarios for spec in padded}
+    return {
+        spec: (total(cells, spec) - total(cells, padded_spec(spec))) / scenarios
+        for spec in padded
+    }
 
 
 def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
@@ -94,7 +124,9 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     assert max(gained(cells).values()) <= PADDING
 
 
-@pytest.mark.nightly("a minute, and only evaluators, scenarios and cheats change what it finds")
+@pytest.mark.nightly(
+    "a minute, and only evaluators, scenarios and cheats change what it finds"
+)
 @pytest.mark.slow
 def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
     cells = attacked(project.path, "extended")

@@ -17,7 +17,10 @@ from run_folders import latest_run
 
 from pytest_ltm.plugin import concurrency
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=4)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
+]
 
 MANY = ("--ltm-trials=8", "--ltm-concurrency=8")
 BOTS = """
@@ -106,11 +109,17 @@ def test_b(ltm): talk(ltm, "B")
 
 
 def journals(project: Project) -> dict[str, bytes]:
-    return {path.parent.name: path.read_bytes() for path in latest_run(project.path).glob("*/journal.jsonl")}
+    return {
+        path.parent.name: path.read_bytes()
+        for path in latest_run(project.path).glob("*/journal.jsonl")
+    }
 
 
 def results(project: Project) -> dict[str, str]:
-    return {path.parent.name: path.read_text() for path in latest_run(project.path).glob("*/results.json")}
+    return {
+        path.parent.name: path.read_text()
+        for path in latest_run(project.path).glob("*/results.json")
+    }
 
 
 @pytest.fixture
@@ -121,16 +130,22 @@ def talking(project: Project) -> Project:
 
 
 @pytest.mark.parametrize("span", ["300", "isolated"])
-def test_journals_and_results_are_those_of_conversations_played_alone(talking: Project, span: str) -> None:
+def test_journals_and_results_are_those_of_conversations_played_alone(
+    talking: Project, span: str
+) -> None:
     both = "bots:Bot,saved=bots:Saved"
     talking.ltm("--ltm-trials=4", agent=both, span=span).assert_outcomes(passed=16)
     alone, rows = journals(talking), results(talking)
-    talking.ltm("--ltm-trials=4", "--ltm-concurrency=8", agent=both, span=span).assert_outcomes(passed=16)
+    talking.ltm(
+        "--ltm-trials=4", "--ltm-concurrency=8", agent=both, span=span
+    ).assert_outcomes(passed=16)
     assert journals(talking) == alone
     assert results(talking) == rows
 
 
-def test_what_an_agent_prints_logs_and_warns_of_is_its_own_items(talking: Project) -> None:
+def test_what_an_agent_prints_logs_and_warns_of_is_its_own_items(
+    talking: Project,
+) -> None:
     talking.file(
         """
 import pytest
@@ -148,7 +163,11 @@ def test_a(ltm, caplog, request):
         trial = part.partition("-0]")[0][-1]
         for what in ("printed", "logged", "whispered"):
             assert f"{what} by {trial}" in part
-            assert not any(f"{what} by {other}" in part for other in range(8) if str(other) != trial)
+            assert not any(
+                f"{what} by {other}" in part
+                for other in range(8)
+                if str(other) != trial
+            )
 
 
 FIXTURES = """
@@ -178,13 +197,21 @@ def test_it(ltm, session, package, module, function, tmp_path, capsys):
 """
 
 
-def test_wide_fixtures_live_until_the_last_item_of_any_conversation(talking: Project) -> None:
+def test_wide_fixtures_live_until_the_last_item_of_any_conversation(
+    talking: Project,
+) -> None:
     talking.conftest(FIXTURES)
     talking.file(USES)
     talking.file(USES.replace("test_it", "test_other"), "test_other.py")
     talking.ltm(*MANY, agent="bots:Bot").assert_outcomes(passed=16)
     counts = Counter(talking.ticks)
-    assert counts["up session"] == counts["down session"] == counts["up package"] == counts["down package"] == 1
+    assert (
+        counts["up session"]
+        == counts["down session"]
+        == counts["up package"]
+        == counts["down package"]
+        == 1
+    )
     assert counts["up module"] == counts["down module"] == 2
     assert counts["up function"] == counts["down function"] == counts["body"] == 16
     assert talking.ticks[-1] == "down session"
@@ -208,12 +235,18 @@ def test_a(ltm, monkeypatch):
 
 def test_who_needs_the_main_thread_is_played_alone(talking: Project) -> None:
     agents = "bots:Bot,main=bots:Main,shared=bots:shared"
-    talking.ltm("--ltm-trials=3", "--ltm-concurrency=auto", agent=agents).assert_outcomes(passed=18)
+    talking.ltm(
+        "--ltm-trials=3", "--ltm-concurrency=auto", agent=agents
+    ).assert_outcomes(passed=18)
 
 
-def test_one_object_for_several_conversations_is_refused_in_a_sentence(talking: Project) -> None:
+def test_one_object_for_several_conversations_is_refused_in_a_sentence(
+    talking: Project,
+) -> None:
     result = talking.ltm(*MANY, "-rs", agent="bots:Once")
-    result.stdout.fnmatch_lines(["*the same object from each call*--ltm-concurrency=1*"])
+    result.stdout.fnmatch_lines(
+        ["*the same object from each call*--ltm-concurrency=1*"]
+    )
 
 
 FAILS = """
@@ -232,9 +265,13 @@ def test_under_x_what_is_in_flight_is_kept_and_can_be_resumed(talking: Project) 
     result.stdout.fnmatch_lines(["*stopping after 1 failures*"])
     for name, text in results(talking).items():
         assert json.loads(text)["ended"] == "interrupted"
-        events = [json.loads(line)["event"] for line in journals(talking)[name].splitlines()]
+        events = [
+            json.loads(line)["event"] for line in journals(talking)[name].splitlines()
+        ]
         assert events.count("message") == events.count("reply") > 0
-    talking.pytest("--ltm-resume=latest", "--maxfail=0").assert_outcomes(passed=16, failed=8)
+    talking.pytest("--ltm-resume=latest", "--maxfail=0").assert_outcomes(
+        passed=16, failed=8
+    )
     assert journals(talking) == whole
 
 
@@ -258,7 +295,9 @@ class Slow:
 """,
         "slow.py",
     )
-    given = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored
+    given = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # in the background a shell has it ignored
     try:
         result = talking.ltm(*MANY, agent="slow:Slow", subprocess=True)
     finally:
@@ -269,13 +308,21 @@ class Slow:
 
 
 def test_a_killed_run_is_resumed_with_all_that_was_in_flight(talking: Project) -> None:
-    words = ["--ltm-trials=32", "--ltm-concurrency=32", "--ltm-agent=bots:Saved", "--ltm-span=300", "--ltm-suite=none"]
+    words = [
+        "--ltm-trials=32",
+        "--ltm-concurrency=32",
+        "--ltm-agent=bots:Saved",
+        "--ltm-span=300",
+        "--ltm-suite=none",
+    ]
     talking.pytest(*words, "--ltm-dir=whole").assert_outcomes(passed=64)
     heard = talking.path / "heard.txt"
     once = Counter(heard.read_text().splitlines())
     heard.unlink()
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", *words], cwd=talking.path, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "pytest", "-q", *words],
+        cwd=talking.path,
+        stdout=subprocess.DEVNULL,
     )
     until = time.monotonic() + 60
     while not heard.exists() or heard.stat().st_size < 2_000:
@@ -291,14 +338,22 @@ def test_a_killed_run_is_resumed_with_all_that_was_in_flight(talking: Project) -
 
 
 def _journals(folder: Path) -> dict[str, bytes]:
-    return {path.parent.name: path.read_bytes() for path in folder.glob("runs/*/*/journal.jsonl")}
+    return {
+        path.parent.name: path.read_bytes()
+        for path in folder.glob("runs/*/*/journal.jsonl")
+    }
 
 
 def test_a_budget_holds_for_all_that_are_in_flight(talking: Project) -> None:
-    result = talking.ltm(*MANY, "--ltm-max-tokens=400", "--ltm-price=1/1", agent="bots:Bot")
+    result = talking.ltm(
+        *MANY, "--ltm-max-tokens=400", "--ltm-price=1/1", agent="bots:Bot"
+    )
     result.stdout.fnmatch_lines(["*the budget is spent*"])
     spent = json.loads((latest_run(talking.path) / "budget.json").read_text())
-    tokens = sum(row[1] if isinstance(row, list) else row["tokens"] for row in spent["agent"].values())
+    tokens = sum(
+        row[1] if isinstance(row, list) else row["tokens"]
+        for row in spent["agent"].values()
+    )
     assert 400 <= tokens < 900
 
 
@@ -329,7 +384,11 @@ def test_a(ltm, capsys):
 """
     )
     talking.ltm(
-        *MANY, "--ltm-judge=judging:Judge", "--ltm-judge-cache=off", "--ltm-judge-canaries=off", agent="bots:Bot"
+        *MANY,
+        "--ltm-judge=judging:Judge",
+        "--ltm-judge-cache=off",
+        "--ltm-judge-canaries=off",
+        agent="bots:Bot",
     ).assert_outcomes(passed=8)
 
 
@@ -359,12 +418,20 @@ class Main(Signals):
 """
 
 
-def test_an_agent_that_computes_instead_of_waiting_is_named(talking: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_computes_instead_of_waiting_is_named(
+    talking: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(concurrency, "MUCH", 0.1)
-    monkeypatch.setattr(concurrency, "stopwatch_seconds", time.process_time)  # what else the machine does takes no part
+    monkeypatch.setattr(
+        concurrency, "stopwatch_seconds", time.process_time
+    )  # what else the machine does takes no part
     talking.file(BAD, "bad.py")
-    result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes")
-    result.stdout.fnmatch_lines(["note: agents in this process computed for * s, *Computes the most: *"])
+    result = talking.ltm(
+        "--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes"
+    )
+    result.stdout.fnmatch_lines(
+        ["note: agents in this process computed for * s, *Computes the most: *"]
+    )
     result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", agent="bots:Bot")
     result.stdout.no_fnmatch_line("*computed for*")
 
@@ -382,14 +449,18 @@ def test_where_the_system_has_no_more_threads_fewer_are_played_at_once(
     started = threading.Thread.start
 
     def start(thread: threading.Thread) -> None:
-        if sum(one.name == thread.name for one in threading.enumerate()) >= 2:  # of agents; of others there is one
+        if (
+            sum(one.name == thread.name for one in threading.enumerate()) >= 2
+        ):  # of agents; of others there is one
             raise RuntimeError("can't start new thread")
         started(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
     result = talking.ltm(*MANY, agent="bots:Bot")
     result.assert_outcomes(passed=16)
-    result.stdout.fnmatch_lines(["note: fewer conversations were played at once than*can't start new thread*"])
+    result.stdout.fnmatch_lines(
+        ["note: fewer conversations were played at once than*can't start new thread*"]
+    )
 
 
 WORKERS = ("-n2", "--ltm-trials=4", "--ltm-concurrency=2")
@@ -424,7 +495,9 @@ def pytest_sessionfinish(session):
     assert results(talking) == rows
 
 
-def test_a_worker_that_dies_loses_none_of_the_conversations_that_it_plays(talking: Project) -> None:
+def test_a_worker_that_dies_loses_none_of_the_conversations_that_it_plays(
+    talking: Project,
+) -> None:
     talking.file(
         """
 import os, pathlib
@@ -447,17 +520,28 @@ class Dies(Saved):
     heard.unlink()
     result = talking.ltm(*WORKERS, agent="dying:Dies")
     result.assert_outcomes(passed=8)
-    result.stdout.fnmatch_lines(["*worker gw* died*the conversation continues where it stopped*"])
+    result.stdout.fnmatch_lines(
+        ["*worker gw* died*the conversation continues where it stopped*"]
+    )
     again = Counter(heard.read_text().splitlines())
     assert not once - again
-    assert (again - once).total() <= 1  # the other one in flight: the agent that died had not heard
+    assert (
+        again - once
+    ).total() <= 1  # the other one in flight: the agent that died had not heard
 
 
 def test_under_x_no_worker_sends_anything_new(talking: Project) -> None:
     talking.file(TALK + FAILS)
-    talking.ltm("--ltm-trials=4", agent="bots:Saved").assert_outcomes(passed=8, failed=4)
+    talking.ltm("--ltm-trials=4", agent="bots:Saved").assert_outcomes(
+        passed=8, failed=4
+    )
     whole = journals(talking)
     talking.ltm(*WORKERS, "-x", agent="bots:Saved")
-    assert {json.loads(text)["ended"] for text in results(talking).values()} <= {"interrupted", "complete"}
-    talking.pytest("--ltm-resume=latest", "--maxfail=0", "-n0").assert_outcomes(passed=8, failed=4)
+    assert {json.loads(text)["ended"] for text in results(talking).values()} <= {
+        "interrupted",
+        "complete",
+    }
+    talking.pytest("--ltm-resume=latest", "--maxfail=0", "-n0").assert_outcomes(
+        passed=8, failed=4
+    )
     assert journals(talking) == whole

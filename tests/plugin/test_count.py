@@ -35,13 +35,18 @@ def conversation(project: Project, name: str = "results") -> dict[str, Any]:
 
 
 def gap(project: Project) -> dict[str, Any]:
-    needle: dict[str, Any] = conversation(project)["scenarios"][0]["questions"][0]["needles"][0]
+    needle: dict[str, Any] = conversation(project)["scenarios"][0]["questions"][0][
+        "needles"
+    ][0]
     return needle
 
 
 def test_talk_does_not_shorten_the_test(talking: Project) -> None:
-    # Trivia are about as long as the agent's replies; of replies to shorter messages, the cap would count less.
-    talking.ltm("--ltm-filler=trivia", "--ltm-count=all", agent="bots:talkative", span="1000")
+    # Trivia are about as long as the agent's replies; of replies to shorter messages,
+    # the cap would count less.
+    talking.ltm(
+        "--ltm-filler=trivia", "--ltm-count=all", agent="bots:talkative", span="1000"
+    )
     published = gap(talking)
     talking.ltm("--ltm-filler=trivia", agent="bots:talkative", span="1000")
     capped = gap(talking)
@@ -51,23 +56,32 @@ def test_talk_does_not_shorten_the_test(talking: Project) -> None:
     assert conversation(talking)["scenarios"][0]["overrun"] is False
 
 
-def test_a_conversation_that_is_mostly_the_agents_own_is_told_of_where_all_of_it_counts(talking: Project) -> None:
-    talking.ltm("--ltm-count=all", agent="bots:talkative", span="1000").stdout.fnmatch_lines(
-        ["*of the tokens are the agent's own*"]
+def test_a_conversation_that_is_mostly_the_agents_own_is_told_of_where_all_of_it_counts(
+    talking: Project,
+) -> None:
+    talking.ltm(
+        "--ltm-count=all", agent="bots:talkative", span="1000"
+    ).stdout.fnmatch_lines(["*of the tokens are the agent's own*"])
+    talking.ltm(agent="bots:talkative", span="1000").stdout.no_fnmatch_line(
+        "*of the tokens are the agent's own*"
     )
-    talking.ltm(agent="bots:talkative", span="1000").stdout.no_fnmatch_line("*of the tokens are the agent's own*")
 
 
 @pytest.mark.parametrize(
-    ("options", "count"), [([], "capped"), (["--ltm-scoring=v3.5"], "all"), (["--ltm-count=told"], "told")]
+    ("options", "count"),
+    [([], "capped"), (["--ltm-scoring=v3.5"], "all"), (["--ltm-count=told"], "told")],
 )
-def test_the_mode_is_part_of_the_plan(talking: Project, options: list[str], count: str) -> None:
+def test_the_mode_is_part_of_the_plan(
+    talking: Project, options: list[str], count: str
+) -> None:
     talking.ltm(*options)
 
     assert conversation(talking, "plan")["count"] == count
 
 
-def test_a_recording_is_replayed_with_the_mode_it_was_made_with(talking: Project) -> None:
+def test_a_recording_is_replayed_with_the_mode_it_was_made_with(
+    talking: Project,
+) -> None:
     talking.ltm("--ltm-count=told")
     talking.ltm(agent="replay:latest")
 
@@ -82,7 +96,9 @@ def test_another_mode_is_a_usage_error(talking: Project) -> None:
 
 
 def test_a_dry_run_reckons_with_replies_of_a_given_length(talking: Project) -> None:
-    done = talking.ltm("--ltm-dry-run", "--ltm-assume-reply=500", agent="bots:talkative", span="1000")
+    done = talking.ltm(
+        "--ltm-dry-run", "--ltm-assume-reply=500", agent="bots:talkative", span="1000"
+    )
 
     done.stdout.fnmatch_lines(["*assumed reply length: 500 tokens*"])
 
@@ -98,12 +114,27 @@ def test_pair(ltm, topic):
 """
 
 
-def test_between_two_messages_lies_a_distraction_segment_of_filler_alone(talking: Project) -> None:
+def test_between_two_messages_lies_a_distraction_segment_of_filler_alone(
+    talking: Project,
+) -> None:
     talking.file(PAIR)
-    talking.ltm("--ltm-count=filler", "--ltm-filler=trivia", agent="bots:talkative", span="1000")
+    talking.ltm(
+        "--ltm-count=filler", "--ltm-filler=trivia", agent="bots:talkative", span="1000"
+    )
 
-    journal = next(latest_run(talking.path).glob("*/journal.jsonl")).read_text("utf-8").splitlines()
-    kinds = [event["kind"] for event in map(json.loads, journal) if event.get("event") == "message"]
+    journal = (
+        next(latest_run(talking.path).glob("*/journal.jsonl"))
+        .read_text("utf-8")
+        .splitlines()
+    )
+    kinds = [
+        event["kind"]
+        for event in map(json.loads, journal)
+        if event.get("event") == "message"
+    ]
     assert (
-        "".join({"filler": "f"}.get(kind, kind[0]) for kind in kinds).replace("ff", "f").replace("ff", "f") == "ossfaa"
+        "".join({"filler": "f"}.get(kind, kind[0]) for kind in kinds)
+        .replace("ff", "f")
+        .replace("ff", "f")
+        == "ossfaa"
     )

@@ -34,7 +34,9 @@ def rivers(project: Project, pytester: pytest.Pytester) -> Project:
     return project
 
 
-def test_the_options_of_a_data_set_that_a_plugin_brings_are_known(rivers: Project) -> None:
+def test_the_options_of_a_data_set_that_a_plugin_brings_are_known(
+    rivers: Project,
+) -> None:
     found = rivers.pytest("-p", "rivers", "--help")
     assert "--ltm-rivers-count=N" in str(found.stdout)
     assert "how many rivers (default 3)" in str(found.stdout)
@@ -42,16 +44,25 @@ def test_the_options_of_a_data_set_that_a_plugin_brings_are_known(rivers: Projec
 
 def test_the_help_shows_the_options_in_groups(rivers: Project) -> None:
     shown = str(rivers.pytest("-p", "rivers", "--help").stdout)
-    begins = [shown.index(f"\nlong-term memory (pytest-ltm), {name}:\n") for name in GROUPS]
+    begins = [
+        shown.index(f"\nlong-term memory (pytest-ltm), {name}:\n") for name in GROUPS
+    ]
     assert begins == sorted(begins)
     groups = dict(zip(GROUPS, map(slice, begins, [*begins[1:], None]), strict=True))
-    assert all(f"\n  {option.flag}" in shown[groups[option.group]] for option in (*OPTIONS, *PLAIN))
+    assert all(
+        f"\n  {option.flag}" in shown[groups[option.group]]
+        for option in (*OPTIONS, *PLAIN)
+    )
     assert "--ltm-rivers-count=N" in shown[groups[DATA_SETS]]
     assert "--ltm-scoring=RULES" in shown[groups[ADVANCED]]
 
 
-def test_a_data_set_that_a_plugin_brings_is_opened_with_its_options(rivers: Project) -> None:
-    found = rivers.pytest("-p", "rivers", "--ltm-agent=echo", "--ltm-suite=rivers", "--ltm-rivers-count=7")
+def test_a_data_set_that_a_plugin_brings_is_opened_with_its_options(
+    rivers: Project,
+) -> None:
+    found = rivers.pytest(
+        "-p", "rivers", "--ltm-agent=echo", "--ltm-suite=rivers", "--ltm-rivers-count=7"
+    )
     assert "opened None with {'count': 7}" in str(found.stdout) + str(found.stderr)
 
 
@@ -60,8 +71,12 @@ def test_its_options_go_with_its_suite(rivers: Project) -> None:
     found.stderr.fnmatch_lines(["*--ltm-rivers-count: needs --ltm-suite=rivers"])
 
 
-def test_two_data_sets_of_one_name_are_refused(project: Project, pytester: pytest.Pytester) -> None:
+def test_two_data_sets_of_one_name_are_refused(
+    project: Project, pytester: pytest.Pytester
+) -> None:
     pytester.syspathinsert()
     project.file(PLUGIN.replace('"rivers"', '"locomo"'), "rivers.py")
     found = project.pytest("-p", "rivers", "--co")
-    assert "two plugins have a data set 'locomo'" in str(found.stdout) + str(found.stderr)
+    assert "two plugins have a data set 'locomo'" in str(found.stdout) + str(
+        found.stderr
+    )

@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-FILE = {"steps": [{"say": "My favourite colour is teal."}, {"ask": "What is my favourite colour?"}], "expected": "teal"}
+FILE = {
+    "steps": [
+        {"say": "My favourite colour is teal."},
+        {"ask": "What is my favourite colour?"},
+    ],
+    "expected": "teal",
+}
 
 
-@pytest.mark.parametrize(("name", "options"), [("first", ["--ltm-suite=standard"]), ("a-b c", [])])
+@pytest.mark.parametrize(
+    ("name", "options"), [("first", ["--ltm-suite=standard"]), ("a-b c", [])]
+)
 def test_the_files_are_played_whatever_their_names_and_nothing_beside_them(
     project: Any, name: str, options: list[str]
 ) -> None:
@@ -27,7 +35,9 @@ def test_a_scenario_outside_the_standard_suite_is_played(project: Any) -> None:
     folder = project.path / "mine" / "kv_pairs"
     folder.mkdir(parents=True)
     (folder / "first.def.json").write_text("{}", encoding="utf-8")
-    found = project.pytest("--ltm-agent=full", "--ltm-definitions=mine", "--collect-only", "-q")
+    found = project.pytest(
+        "--ltm-agent=full", "--ltm-definitions=mine", "--collect-only", "-q"
+    )
     found.stdout.fnmatch_lines(["*kv_pairs*first*"])
 
 

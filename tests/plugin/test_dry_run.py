@@ -18,7 +18,9 @@ from pytest_ltm.plugin import dry_run as _dry_run
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting import forecast as _forecast
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 AGENTS = """
 from pathlib import Path
@@ -76,12 +78,16 @@ def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.Ru
     return project.runpytest_inprocess(f"--ltm-agent={agent}", *words)
 
 
-def test_nothing_is_written_nobody_is_made_and_everything_is_skipped(project: pytest.Pytester) -> None:
+def test_nothing_is_written_nobody_is_made_and_everything_is_skipped(
+    project: pytest.Pytester,
+) -> None:
     before = {path.name for path in project.path.iterdir()}
     result = run(project, "--ltm-dry-run", "test_talk.py", "-rs", agent="bots:Costly")
     assert result.ret == 0
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["ltm: dry run: no agent or judge is called*", "*dry run: no agent was called*"])
+    result.stdout.fnmatch_lines(
+        ["ltm: dry run: no agent or judge is called*", "*dry run: no agent was called*"]
+    )
     made = {path.name for path in project.path.iterdir()} - before
     assert not {name for name in made if name == "made.txt" or name.startswith(".ltm")}
 
@@ -105,30 +111,54 @@ def test_no_line_is_wider_than_the_terminal(
     assert any(re.match(r"colours +#-+#", line) for line in shown)
 
 
-def test_what_is_told_costs_nothing_and_what_is_asked_does(project: pytest.Pytester, forecasts: list[Forecast]) -> None:
+def test_what_is_told_costs_nothing_and_what_is_asked_does(
+    project: pytest.Pytester, forecasts: list[Forecast]
+) -> None:
     for agent in ("bots:Costly", "bots:Told"):
         run(project, "--ltm-dry-run", "--ltm-span=4k", "test_talk.py", agent=agent)
     asked, told = forecasts
     assert (asked.told, told.filler.messages) == (0, 0)
     assert told.told > 0
-    assert asked.filler.messages >= 4_000 * 0.8 / 1_000  # it takes 500 tokens at once, and says about as much
+    assert (
+        asked.filler.messages >= 4_000 * 0.8 / 1_000
+    )  # it takes 500 tokens at once, and says about as much
     assert asked.filler.tokens_in > 1_000
 
 
-def test_the_expected_cost_is_that_of_the_price(project: pytest.Pytester, forecasts: list[Forecast]) -> None:
-    run(project, "--ltm-dry-run", "--ltm-price=100/200", "--ltm-price=full=10/20/1", "test_talk.py")
+def test_the_expected_cost_is_that_of_the_price(
+    project: pytest.Pytester, forecasts: list[Forecast]
+) -> None:
+    run(
+        project,
+        "--ltm-dry-run",
+        "--ltm-price=100/200",
+        "--ltm-price=full=10/20/1",
+        "test_talk.py",
+    )
     [found] = forecasts
     use = found.agent_use
     dollars = (10 * use.tokens_in + 20 * use.tokens_out) / 1e6
-    result = run(project, "--ltm-dry-run", "--ltm-price=100/200", "--ltm-price=full=10/20/1", "test_talk.py")
+    result = run(
+        project,
+        "--ltm-dry-run",
+        "--ltm-price=100/200",
+        "--ltm-price=full=10/20/1",
+        "test_talk.py",
+    )
     result.stdout.fnmatch_lines(
-        [f"USD: agent *{dollars:.4f}", "best use of cache *", f"expected in total: *${dollars:.4f}"]
+        [
+            f"USD: agent *{dollars:.4f}",
+            "best use of cache *",
+            f"expected in total: *${dollars:.4f}",
+        ]
     )
 
 
 def test_without_a_price_the_way_to_give_one_is_told(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-dry-run", "test_talk.py", agent="bots:Costly")
-    assert "give --ltm-price=bots_Costly=IN/OUT" in " ".join(result.stdout.str().split())
+    assert "give --ltm-price=bots_Costly=IN/OUT" in " ".join(
+        result.stdout.str().split()
+    )
 
 
 def test_a_chat_model_needs_no_key_and_is_priced_by_the_list(
@@ -139,22 +169,39 @@ def test_a_chat_model_needs_no_key_and_is_priced_by_the_list(
     words = ("--ltm-dry-run", "--ltm-judge=openai:gpt-4o-mini", "test_talk.py")
     result = run(project, *words, agent="chat=openai:gpt-4o-2024-08-06")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*dollars per million tokens*chat 2.5/10/1.25 (list price of 2025-08)*judge 0.15*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*dollars per million tokens*chat 2.5/10/1.25 (list price of 2025-08)*judge 0.15*"
+        ]
+    )
 
 
-@pytest.mark.parametrize("spec", ["openai:m@http://127.0.0.1:9/v1?{}", "memory:openai:m@http://127.0.0.1:9/v1?{}"])
+@pytest.mark.parametrize(
+    "spec",
+    ["openai:m@http://127.0.0.1:9/v1?{}", "memory:openai:m@http://127.0.0.1:9/v1?{}"],
+)
 def test_no_reply_is_expected_to_be_longer_than_max_tokens(
     project: pytest.Pytester, forecasts: list[Forecast], spec: str
 ) -> None:
-    result = run(project, "--ltm-dry-run", "--ltm-no-probe", "test_talk.py", agent=spec.format("max_tokens=7"))
+    result = run(
+        project,
+        "--ltm-dry-run",
+        "--ltm-no-probe",
+        "test_talk.py",
+        agent=spec.format("max_tokens=7"),
+    )
     use = forecasts[0].agent_use
     assert use.tokens_out == 7 * use.messages
     assert "out: at most 7 for each reply" in " ".join(result.stdout.str().split())
 
 
-def test_an_example_that_gives_up_at_a_wrong_answer_is_told_of(project: pytest.Pytester) -> None:
+def test_an_example_that_gives_up_at_a_wrong_answer_is_told_of(
+    project: pytest.Pytester,
+) -> None:
     result = run(project, "--ltm-dry-run", "test_talk.py", agent="echo")
-    assert "1 example stopped at a simulated answer" in " ".join(result.stdout.str().split())
+    assert "1 example stopped at a simulated answer" in " ".join(
+        result.stdout.str().split()
+    )
 
 
 @pytest.mark.parametrize("agent", ["full", "window:8k", "bm25:8k"])
@@ -194,8 +241,15 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
 
     chat_server.reads("window", "2k")
     chat_server.count = token_counter("o200k_base").count
-    # An agent that forgets ends Restaurant sooner than the forecast assumes: less is said, and counted alike.
-    words = ("--ltm-span=5k", "--ltm-suite=standard", "--ltm-examples=1", "-k", "not restaurant")
+    # An agent that forgets ends Restaurant sooner than the forecast assumes: less is
+    # said, and counted alike.
+    words = (
+        "--ltm-span=5k",
+        "--ltm-suite=standard",
+        "--ltm-examples=1",
+        "-k",
+        "not restaurant",
+    )
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"
     run(project, *words, "--ltm-dry-run", agent=spec)
     assert not chat_server.requests
@@ -212,7 +266,9 @@ def test_a_dry_run_is_of_a_whole_run(project: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*--ltm-dry-run: not with --ltm-resume*"])
 
 
-def test_time_that_would_really_pass_is_expected_and_does_not_pass(project: pytest.Pytester) -> None:
+def test_time_that_would_really_pass_is_expected_and_does_not_pass(
+    project: pytest.Pytester,
+) -> None:
     project.makepyfile(
         test_talk="""
         def test_tea(ltm):
@@ -222,7 +278,13 @@ def test_time_that_would_really_pass_is_expected_and_does_not_pass(project: pyte
         """
     )
     for mode, expected in (("sleep", "3h"), ("simulated", "6s")):
-        result = run(project, "--ltm-dry-run", f"--ltm-time={mode}", "test_talk.py", "--ltm-latency=2")
+        result = run(
+            project,
+            "--ltm-dry-run",
+            f"--ltm-time={mode}",
+            "test_talk.py",
+            "--ltm-latency=2",
+        )
         result.stdout.fnmatch_lines([f"expected time * {expected}"])
 
 
@@ -232,7 +294,9 @@ def test_workers_are_left_out(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*dry run*", "expected in total: *"])
 
 
-def test_of_an_example_that_was_reported_only_its_item_is_kept(project: pytest.Pytester) -> None:
+def test_of_an_example_that_was_reported_only_its_item_is_kept(
+    project: pytest.Pytester,
+) -> None:
     kept = Counter[str]()
 
     class Look:
@@ -241,10 +305,22 @@ def test_of_an_example_that_was_reported_only_its_item_is_kept(project: pytest.P
             skipped = terminal.stats["skipped"]
             kept.update(reports=len({id(one) for one in skipped}), counted=len(skipped))
             kept["sides"] = sum(LANE in item.stash for item in session.items)
-            kept["properties"] = sum(len(item.user_properties) for item in session.items)
+            kept["properties"] = sum(
+                len(item.user_properties) for item in session.items
+            )
 
-    words = ("--ltm-dry-run", "--ltm-agent=full", "--ltm-span=isolated", "--ltm-examples=9", "-k", "cat", "-rs")
+    words = (
+        "--ltm-dry-run",
+        "--ltm-agent=full",
+        "--ltm-span=isolated",
+        "--ltm-examples=9",
+        "-k",
+        "cat",
+        "-rs",
+    )
     result = project.runpytest_inprocess(*words, "test_talk.py", plugins=[Look()])
 
-    result.stdout.fnmatch_lines(["SKIPPED [[]9[]] *: dry run: no agent was called", "* 9 skipped*"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED [[]9[]] *: dry run: no agent was called", "* 9 skipped*"]
+    )
     assert kept == {"reports": 1, "counted": 9, "sides": 0, "properties": 0}

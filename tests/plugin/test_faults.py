@@ -10,7 +10,9 @@ from run_folders import latest_run
 
 from pytest_ltm._model.plan import agent_fingerprint
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 AGENTS = '''
 import os, sys
@@ -75,7 +77,9 @@ def test_a_passing_fault_costs_nobody_anything(project: Any) -> None:
     [retry] = [event for event in timings(project) if event["event"] == "retry"]
     assert (retry["exchange"], retry["attempt"]) == (2, 1)
     assert 0.5 <= retry["waited"] <= 1
-    result.stdout.fnmatch_lines(["note: *at 300: 1 message sent again after 1 failed attempt: see 'retry' in*"])
+    result.stdout.fnmatch_lines(
+        ["note: *at 300: 1 message sent again after 1 failed attempt: see 'retry' in*"]
+    )
     assert "ConnectionRefusedError: refused" in retry["error"]
 
 
@@ -91,8 +95,13 @@ def test_the_ini_file_says_how_often(project: Any) -> None:
     assert project.ltm(agent="agents_here:Flaky").ret == 75
 
 
-@pytest.mark.parametrize(("given", "said"), [("-1", "at least 0, not -1"), ("many", "'many' is not a whole number")])
-def test_a_number_of_retries_that_is_none_ends_the_session(project: Any, given: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("-1", "at least 0, not -1"), ("many", "'many' is not a whole number")],
+)
+def test_a_number_of_retries_that_is_none_ends_the_session(
+    project: Any, given: str, said: str
+) -> None:
     result = project.ltm(f"--ltm-retries={given}", agent="echo")
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"*--ltm-retries: {said}*"])
@@ -102,11 +111,15 @@ def test_a_number_of_retries_that_is_none_ends_the_session(project: Any, given: 
     ("agent", "said"),
     [("Wrong", "ValueError: no such model"), ("Exits", "SystemExit: 7")],
 )
-def test_a_fault_that_stays_is_the_error_of_one_scenario(project: Any, agent: str, said: str) -> None:
+def test_a_fault_that_stays_is_the_error_of_one_scenario(
+    project: Any, agent: str, said: str
+) -> None:
     result = project.ltm(agent=f"agents_here:{agent}")
     result.assert_outcomes(passed=1, errors=1)
     assert result.ret == 75
-    result.stdout.fnmatch_lines([f"*agent error*: *{said}*", "*unmeasurable (exit status 75)*"])
+    result.stdout.fnmatch_lines(
+        [f"*agent error*: *{said}*", "*unmeasurable (exit status 75)*"]
+    )
 
 
 def test_an_agent_that_is_gone_for_good_ends_the_conversation(project: Any) -> None:
@@ -119,12 +132,23 @@ def test_an_agent_that_is_gone_for_good_ends_the_conversation(project: Any) -> N
 def test_a_flood_is_a_fault_and_leaves_no_flood_behind(project: Any) -> None:
     result = project.ltm(agent="agents_here:Flood")
     assert result.ret == 75
-    result.stdout.fnmatch_lines(["*replied with 10,000,000 characters; a reply has at most 1,000,000*"])
-    assert sum(path.stat().st_size for path in latest_run(project.path).rglob("*") if path.is_file()) < 100_000
+    result.stdout.fnmatch_lines(
+        ["*replied with 10,000,000 characters; a reply has at most 1,000,000*"]
+    )
+    assert (
+        sum(
+            path.stat().st_size
+            for path in latest_run(project.path).rglob("*")
+            if path.is_file()
+        )
+        < 100_000
+    )
 
 
 def test_a_rude_reply_drives_neither_terminal_nor_page(project: Any) -> None:
-    result = project.ltm("--ltm-report=page.html", "--junitxml=unit.xml", agent="agents_here:Rude")
+    result = project.ltm(
+        "--ltm-report=page.html", "--junitxml=unit.xml", agent="agents_here:Rude"
+    )
     result.assert_outcomes(failed=2)
     assert result.ret == 1
     shown = result.stdout.str()
@@ -202,27 +226,51 @@ def test_raises(ltm):
 """
 
 
-@pytest.mark.parametrize("more", [(), ("--showlocals", "-vv"), ("--tb=short", "-rA"), ("--tb=native",)])
-def test_no_secret_is_in_any_output(project: Any, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "more", [(), ("--showlocals", "-vv"), ("--tb=short", "-rA"), ("--tb=native",)]
+)
+def test_no_secret_is_in_any_output(
+    project: Any, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
     monkeypatch.setenv("PLANTED_API_KEY", VALUE)
     project.file(LEAKY, "leaky.py")
     project.file(LEAKY_TESTS)
     project.invite("html", "html_fixtures", "metadata")
     result = project.ltm(
-        "--ltm-report=page.html", "--junitxml=unit.xml", "--html=table.html", "--self-contained-html", *more,
+        "--ltm-report=page.html",
+        "--junitxml=unit.xml",
+        "--html=table.html",
+        "--self-contained-html",
+        *more,
         agent="leaky:Leaky",
-    )  # fmt: skip
+    )
     assert result.ret == 75
     sources = {project.path / "leaky.py", project.path / "test_it.py"}
     written = [
-        path for path in project.path.rglob("*") if path.is_file() and path not in sources and path.suffix != ".pyc"
+        path
+        for path in project.path.rglob("*")
+        if path.is_file() and path not in sources and path.suffix != ".pyc"
     ]
-    assert {"journal.jsonl", "results.json", "summary.json", "plan.json", "page.html", "unit.xml", "table.html"} <= {
-        path.name for path in written
-    }
+    assert {
+        "journal.jsonl",
+        "results.json",
+        "summary.json",
+        "plan.json",
+        "page.html",
+        "unit.xml",
+        "table.html",
+    } <= {path.name for path in written}
     texts = {path.name: path.read_bytes() for path in written}
-    texts |= {"stdout": result.stdout.str().encode(), "stderr": result.stderr.str().encode()}
-    leaks = [(name, core) for name, text in texts.items() for core in CORES if core.encode() in text]
+    texts |= {
+        "stdout": result.stdout.str().encode(),
+        "stderr": result.stderr.str().encode(),
+    }
+    leaks = [
+        (name, core)
+        for name, text in texts.items()
+        for core in CORES
+        if core.encode() in text
+    ]
     assert leaks == []
     assert b"[redacted $PLANTED_API_KEY]" in texts["journal.jsonl"]
     assert b"[redacted $PLANTED_API_KEY]" in texts["stdout"]
@@ -244,19 +292,27 @@ def test_a_spec_with_credentials_is_shown_without_them(
     project.file(LEAKY, "leaky.py")
     result = project.ltm("--ltm-retries=0", agent=agent)
     assert "swordfish" not in result.stdout.str() + result.stderr.str()
-    for path in (project.path / ".ltm").rglob("*") if (project.path / ".ltm").exists() else ():
+    for path in (
+        (project.path / ".ltm").rglob("*") if (project.path / ".ltm").exists() else ()
+    ):
         assert "swordfish" not in path.name
         assert path.is_dir() or b"swordfish" not in path.read_bytes()
 
 
 def test_two_passwords_have_one_fingerprint() -> None:
-    assert agent_fingerprint("http:https://a:one@host", None) == agent_fingerprint("http:https://a:two@host", None)
+    assert agent_fingerprint("http:https://a:one@host", None) == agent_fingerprint(
+        "http:https://a:two@host", None
+    )
     one, two = ({"model": "m", "api_key": key} for key in ("one", "two"))
     assert agent_fingerprint("x", one) == agent_fingerprint("x", two)
-    assert agent_fingerprint("x", one) != agent_fingerprint("x", {"model": "n", "api_key": "one"})
+    assert agent_fingerprint("x", one) != agent_fingerprint(
+        "x", {"model": "n", "api_key": "one"}
+    )
 
 
-def test_an_exception_that_cannot_be_printed_ends_its_own_scenario_only(project: Any) -> None:
+def test_an_exception_that_cannot_be_printed_ends_its_own_scenario_only(
+    project: Any,
+) -> None:
     project.file(
         """
 class Unspeakable(Exception):
@@ -284,7 +340,9 @@ def test_c(ltm):
     assert "please report" not in result.stdout.str()
 
 
-def test_a_scenario_that_says_itself_that_it_was_not_reached_was_reached(project: Any) -> None:
+def test_a_scenario_that_says_itself_that_it_was_not_reached_was_reached(
+    project: Any,
+) -> None:
     project.file(
         "import pytest\n"
         "def test_a(ltm):\n    ltm.say('A')\n    assert ltm.ask('A?')\n"

@@ -26,15 +26,23 @@ AGENTS = "full,length-bias:shortest:500"
 
 
 def scores(project: Any) -> dict[str, list[float]]:
-    return {label: [row["score"] for row in found["scenarios"]] for label, found in results(project)}
+    return {
+        label: [row["score"] for row in found["scenarios"]]
+        for label, found in results(project)
+    }
 
 
 def results(project: Any) -> Iterator[tuple[str, Any]]:
     for path in sorted(latest_run(project.path).glob("*/results.json")):
-        yield path.parent.name.partition("~")[0], json.loads(path.read_text(encoding="utf-8"))
+        yield (
+            path.parent.name.partition("~")[0],
+            json.loads(path.read_text(encoding="utf-8")),
+        )
 
 
-@pytest.mark.parametrize(("filler", "kept"), [("trivia", [1.0] * 3), ("mixed", [0.0] * 3)])
+@pytest.mark.parametrize(
+    ("filler", "kept"), [("trivia", [1.0] * 3), ("mixed", [0.0] * 3)]
+)
 def test_an_agent_that_goes_by_length_loses_its_needles_among_filler_of_mixed_lengths(
     project: Any, filler: str, kept: list[float]
 ) -> None:
@@ -45,10 +53,14 @@ def test_an_agent_that_goes_by_length_loses_its_needles_among_filler_of_mixed_le
 
 def test_a_dry_run_foresees_as_many_exchanges_as_there_will_be(project: Any) -> None:
     project.file(NEEDLES)
-    foreseen = project.ltm("--ltm-filler=mixed", "--ltm-dry-run", agent="full", span="6k")
+    foreseen = project.ltm(
+        "--ltm-filler=mixed", "--ltm-dry-run", agent="full", span="6k"
+    )
     project.ltm("--ltm-filler=mixed", agent="full", span="6k").assert_outcomes(passed=3)
     [path] = latest_run(project.path).glob("*/journal.jsonl")
-    events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    events = [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     told = sum(event["event"] == "filler" for event in events)
     assert told > 80
     foreseen.stdout.re_match_lines([rf"told, not answered +{told}$"])

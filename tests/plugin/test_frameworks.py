@@ -102,9 +102,16 @@ def test_journals_of_eight_conversations_at_once_are_those_of_one_at_a_time(
     recorded = []
     for number in (1, 8):
         with chance_put_back():
-            run = project.ltm("--ltm-trials=8", f"--ltm-concurrency={number}", agent="bots:Bot")
+            run = project.ltm(
+                "--ltm-trials=8", f"--ltm-concurrency={number}", agent="bots:Bot"
+            )
         run.assert_outcomes(passed=16)
         folder = latest_run(project.path)
-        recorded.append({path.parent.name: path.read_bytes() for path in folder.glob("*/journal.jsonl")})
+        recorded.append(
+            {
+                path.parent.name: path.read_bytes()
+                for path in folder.glob("*/journal.jsonl")
+            }
+        )
     assert len(recorded[0]) == 8
     assert recorded[1] == recorded[0]

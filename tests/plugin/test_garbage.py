@@ -34,7 +34,9 @@ def test_the_collector_rests_until_scenarios_are_played(project: Project) -> Non
     run.stdout.fnmatch_lines(["*collected: False", "*over: True"])
 
 
-def test_after_a_run_that_could_not_start_the_collector_is_at_work(project: Project) -> None:
+def test_after_a_run_that_could_not_start_the_collector_is_at_work(
+    project: Project,
+) -> None:
     project.conftest(LOOK)
     run = project.pytest("--ltm-agent=nobody:Bot")
     assert run.ret == pytest.ExitCode.USAGE_ERROR

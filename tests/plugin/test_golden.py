@@ -1,17 +1,28 @@
 """A small project is played, resumed, scored again, played by two workers and rehearsed: every byte is as recorded.
 
-The record, `tests/golden/recorded`, keeps a refactoring honest. A change that is not meant to be seen leaves it equal.
-A change that only renames fields is written into `tests/golden/renamed.yml`, old name: new name, and everything else
-stays equal. Recording anew (`python tests/golden/refresh.py`) is legitimate when a change is meant to be seen: a line
-that is printed, a field that is added, a text or a rule of one of the two built-in scenarios, the order in which the
-scheduler lets scenarios speak. Then the difference belongs into the same commit, is read line by line, and is named in
-the changelog. It is not legitimate to get a failing test to pass, or while one does not know why a line differs.
+The record, `tests/golden/recorded`, keeps a refactoring honest. A change that is not
+meant to be seen leaves it equal. A change that only renames fields is written into
+`tests/golden/renamed.yml`, old name: new name, and everything else stays equal.
+Recording anew (`python tests/golden/refresh.py`) is legitimate when a change is meant
+to be seen: a line that is printed, a field that is added, a text or a rule of one of
+the two built-in scenarios, the order in which the scheduler lets scenarios speak. Then
+the difference belongs into the same commit, is read line by line, and is named in the
+changelog. It is not legitimate to get a failing test to pass, or while one does not
+know why a line differs.
 """
 
 from __future__ import annotations
 
 import pytest
-from golden_runs import RECORDED, Written, names_of_now, numbered, played, recorded, renamed
+from golden_runs import (
+    RECORDED,
+    Written,
+    names_of_now,
+    numbered,
+    played,
+    recorded,
+    renamed,
+)
 
 COMMANDS = ("play", "resume", "rescore", "xdist", "dry_run")
 
@@ -22,7 +33,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_printed_and_written_equals_the_record(written: dict[str, Written], command: str) -> None:
+def test_what_is_printed_and_written_equals_the_record(
+    written: dict[str, Written], command: str
+) -> None:
     names = names_of_now()
     expected = renamed(recorded(command), names)
     found = numbered(written[command]) if any(names.values()) else written[command]
@@ -31,9 +44,19 @@ def test_what_is_printed_and_written_equals_the_record(written: dict[str, Writte
         assert found[name].splitlines() == text.splitlines(), f"{command}/{name}"
 
 
-def test_an_interrupted_run_and_one_of_two_workers_leave_the_journals_and_results_of_the_first() -> None:
-    again = [path.relative_to(RECORDED) for command in ("resume", "xdist") for path in (RECORDED / command).rglob("*")]
-    assert {path.name for path in again if path.suffix} <= {"printed.txt", "run.json", "timings.jsonl"}
+def test_an_interrupted_run_and_one_of_two_workers_leave_the_journals_and_results_of_the_first() -> (
+    None
+):
+    again = [
+        path.relative_to(RECORDED)
+        for command in ("resume", "xdist")
+        for path in (RECORDED / command).rglob("*")
+    ]
+    assert {path.name for path in again if path.suffix} <= {
+        "printed.txt",
+        "run.json",
+        "timings.jsonl",
+    }
 
 
 def test_a_renaming_is_applied_to_fields_and_values_and_not_to_texts() -> None:

@@ -12,7 +12,11 @@ CONFTEST = Path(__file__).parents[1] / "conftest.py"
 @pytest.fixture
 def guarded(pytester: pytest.Pytester) -> pytest.Pytester:
     """A folder whose tests are guarded like those of this project, with less patience."""
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("PATIENCE = 60.0", "PATIENCE = 0.2"))
+    pytester.makeconftest(
+        CONFTEST.read_text(encoding="utf-8").replace(
+            "PATIENCE = 60.0", "PATIENCE = 0.2"
+        )
+    )
     return pytester
 
 
@@ -25,8 +29,12 @@ def guarded(pytester: pytest.Pytester) -> pytest.Pytester:
         "tenacity.wait_random()(None)",
     ],
 )
-def test_a_test_during_which_the_module_level_generator_moves_fails(guarded: pytest.Pytester, drawn: str) -> None:
-    guarded.makepyfile(f"import random, tenacity, threading, time\ndef test_it():\n    {drawn}")
+def test_a_test_during_which_the_module_level_generator_moves_fails(
+    guarded: pytest.Pytester, drawn: str
+) -> None:
+    guarded.makepyfile(
+        f"import random, tenacity, threading, time\ndef test_it():\n    {drawn}"
+    )
 
     result = guarded.runpytest_subprocess()
 
@@ -37,14 +45,22 @@ def test_a_test_during_which_the_module_level_generator_moves_fails(guarded: pyt
 @pytest.mark.parametrize(
     ("left", "named"),
     [
-        ("threading.Thread(target=time.sleep, args=[9], name='sleepy', daemon=True).start()", "thread sleepy"),
+        (
+            "threading.Thread(target=time.sleep, args=[9], name='sleepy', daemon=True).start()",
+            "thread sleepy",
+        ),
         ("KEPT.append(subprocess.Popen(['sleep', '1']))", "process *"),
         ("KEPT.append(socket.create_server(('127.0.0.1', 0)))", "port *"),
     ],
     ids=["thread", "process", "port"],
 )
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes and ports are looked for in /proc")
-def test_a_test_that_leaves_something_behind_errs(guarded: pytest.Pytester, left: str, named: str) -> None:
+@pytest.mark.skipif(
+    not Path("/proc/self/task").exists(),
+    reason="processes and ports are looked for in /proc",
+)
+def test_a_test_that_leaves_something_behind_errs(
+    guarded: pytest.Pytester, left: str, named: str
+) -> None:
     guarded.makepyfile(
         f"import socket, subprocess, threading, time\nKEPT = []\ndef test_it():\n    {left}\ndef test_next():\n    pass"
     )
@@ -55,7 +71,9 @@ def test_a_test_that_leaves_something_behind_errs(guarded: pytest.Pytester, left
     result.stdout.fnmatch_lines([f"*left behind: {named}"])
 
 
-def test_a_test_may_draw_from_a_generator_of_its_own_and_stop_what_it_started(guarded: pytest.Pytester) -> None:
+def test_a_test_may_draw_from_a_generator_of_its_own_and_stop_what_it_started(
+    guarded: pytest.Pytester,
+) -> None:
     guarded.makepyfile(
         """
         import random, socket, subprocess, threading

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 import pytest
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
 
@@ -67,11 +69,26 @@ def sitting(
 ) -> Iterator[tuple[Person, subprocess.Popen[bytes]]]:
     """Start pytest with the person's terminal as its own."""
     mine, theirs = pty.openpty()
-    run = [f"--ltm-resume={resumed}"] if resumed else ["--ltm-agent=human", "--ltm-span=500"]
+    run = (
+        [f"--ltm-resume={resumed}"]
+        if resumed
+        else ["--ltm-agent=human", "--ltm-span=500"]
+    )
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *run, *words]
-    environment = {**os.environ, "TERM": "dumb", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **os.environ,
+        "TERM": "dumb",
+        "COLUMNS": "80",
+        "PYTHONIOENCODING": "utf-8",
+    }
     process = subprocess.Popen(
-        command, cwd=folder.path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        command,
+        cwd=folder.path,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
     )
     os.close(theirs)
     try:
@@ -126,7 +143,10 @@ def test_a_paused_test_goes_on_with_a_reminder(pytester: pytest.Pytester) -> Non
         person.until("which platform")
         person.type(":pause")
         process.wait()
-    with sitting(pytester, "-s", resumed=latest_run(pytester.path).name) as (person, process):
+    with sitting(pytester, "-s", resumed=latest_run(pytester.path).name) as (
+        person,
+        process,
+    ):
         told = person.until("which platform")
         assert "before you paused" in told
         person.type("14", "", "one", "two", "")
@@ -143,6 +163,16 @@ def test_without_s_the_keyboard_is_pytests(pytester: pytest.Pytester) -> None:
 
 def test_without_a_terminal_there_is_nobody_to_ask(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_train=SCENARIO)
-    result = pytester.run(sys.executable, "-m", "pytest", "--ltm-agent=human", "-s", "test_train.py", stdin=b"")
+    result = pytester.run(
+        sys.executable,
+        "-m",
+        "pytest",
+        "--ltm-agent=human",
+        "-s",
+        "test_train.py",
+        stdin=b"",
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --ltm-agent: agent 'human' needs a person at a terminal*"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ltm-agent: agent 'human' needs a person at a terminal*"]
+    )

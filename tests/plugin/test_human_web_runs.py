@@ -50,23 +50,36 @@ def hands(project: Path, *, most: int = 1_000) -> Iterator[list[str]]:
         thread.join()
 
 
-def test_two_people_are_two_columns_and_are_asked_at_the_same_time(project: Project) -> None:
+def test_two_people_are_two_columns_and_are_asked_at_the_same_time(
+    project: Project,
+) -> None:
     project.file(SCENARIO)
     with hands(project.path) as answered:
-        result = project.ltm("--ltm-concurrency=2", agent="ann=human:web,bob=human:web?notes=allowed")
+        result = project.ltm(
+            "--ltm-concurrency=2", agent="ann=human:web,bob=human:web?notes=allowed"
+        )
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["ltm: ann is a person: *ltm serve*"])
     assert set(answered[:2]) == {"ann", "bob"}
     for path in latest_run(project.path).glob("*/journal.jsonl"):
-        said = [each.reply for each in ConversationRecord.read_record(path).transcript if each.by]
+        said = [
+            each.reply
+            for each in ConversationRecord.read_record(path).transcript
+            if each.by
+        ]
         label = path.parent.name.partition("~")[0]
         assert set(said) == {f"{label}: platform 14"}
         boxes = path.parent / "person"
-        kept = [json.loads(file.read_text())["text"] for file in sorted(boxes.glob("*.answer.json"))]
+        kept = [
+            json.loads(file.read_text())["text"]
+            for file in sorted(boxes.glob("*.answer.json"))
+        ]
         assert kept[-len(said) :] == said
 
 
-def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project: Project) -> None:
+def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(
+    project: Project,
+) -> None:
     project.file(SCENARIO)
     project.conftest(
         """
@@ -82,7 +95,12 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
         """
     )
     with hands(project.path, most=1):
-        stopped = project.pytest("--ltm-agent=ann=human:web", "--ltm-span=300", "--ltm-suite=none", subprocess=True)
+        stopped = project.pytest(
+            "--ltm-agent=ann=human:web",
+            "--ltm-span=300",
+            "--ltm-suite=none",
+            subprocess=True,
+        )
     assert stopped.ret == 2
     run = latest_run(project.path)
     [ann] = _mailbox.list_people(run)
@@ -95,5 +113,7 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
         resumed = project.pytest(f"--ltm-resume={run.name}", subprocess=True)
     resumed.assert_outcomes(passed=1)
     [path] = run.glob("*/journal.jsonl")
-    assert "noted while nobody waited" in [each.reply for each in ConversationRecord.read_record(path).transcript]
+    assert "noted while nobody waited" in [
+        each.reply for each in ConversationRecord.read_record(path).transcript
+    ]
     assert _mailbox.list_people(run) == [ann]

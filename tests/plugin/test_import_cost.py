@@ -12,13 +12,31 @@ from typing import Any
 import pytest
 
 HEAVY = {
-    "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "rapidfuzz", "requests",
-    "rouge_score", "tenacity", "tiktoken", "wcwidth", "yaml",
-}  # fmt: skip
+    "asyncio",
+    "faker",
+    "greenlet",
+    "httpx2",
+    "jinja2",
+    "nltk",
+    "numpy",
+    "openai",
+    "rapidfuzz",
+    "requests",
+    "rouge_score",
+    "tenacity",
+    "tiktoken",
+    "wcwidth",
+    "yaml",
+}
 LIGHT = {
-    "pytest_ltm", "pytest_ltm._storage", "pytest_ltm._storage.dotted", "pytest_ltm._storage.errors",
-    "pytest_ltm.datasets", "pytest_ltm.datasets._dataset", "pytest_ltm.datasets._dataset_registry",
-}  # fmt: skip
+    "pytest_ltm",
+    "pytest_ltm._storage",
+    "pytest_ltm._storage.dotted",
+    "pytest_ltm._storage.errors",
+    "pytest_ltm.datasets",
+    "pytest_ltm.datasets._dataset",
+    "pytest_ltm.datasets._dataset_registry",
+}
 """What declaring the options of data sets takes."""
 WATCH = """\
 import json, os, sys, threading
@@ -48,17 +66,35 @@ def watched(folder: Path, *words: str) -> tuple[dict[str, Any], str]:
     """Run the one test of a folder; return what the process did, and what it printed (with its time left out)."""
     (folder / "watch.py").write_text(WATCH)
     (folder / "test_one.py").write_text("def test_one():\n    pass\n")
-    command = [sys.executable, "-B", "-m", "pytest", "-p", "watch", "-p", "no:cacheprovider", *words]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(folder)}
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "pytest",
+        "-p",
+        "watch",
+        "-p",
+        "no:cacheprovider",
+        *words,
+    ]
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": str(folder),
+    }
     environment.pop("PYTEST_ADDOPTS", None)
-    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
     shown, _, told = (run.stdout + run.stderr).partition("@")
     found: dict[str, Any] = json.loads(told)
     return found, shown.partition(" passed in ")[0]
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> tuple[tuple[dict[str, Any], str], tuple[dict[str, Any], str]]:
+def runs(
+    tmp_path: Path,
+) -> tuple[tuple[dict[str, Any], str], tuple[dict[str, Any], str]]:
     """An unrelated run with the plugin, and the same run without it."""
     return watched(tmp_path, "-p", "pytest_ltm.plugin"), watched(tmp_path)
 
@@ -78,7 +114,9 @@ def test_an_unrelated_run_writes_sends_and_starts_nothing(runs: Any) -> None:
     assert used["threads"] == bare["threads"] == 1
 
 
-def test_pytest_rewrites_and_compiles_no_module_of_ours_but_the_first(runs: Any) -> None:
+def test_pytest_rewrites_and_compiles_no_module_of_ours_but_the_first(
+    runs: Any,
+) -> None:
     (used, _), (bare, _) = runs
     assert "test_one" in bare["rewritten"]
     assert set(used["rewritten"]) - set(bare["rewritten"]) == {"pytest_ltm.plugin"}
@@ -91,7 +129,9 @@ def test_an_unrelated_run_prints_nothing_of_ours(runs: Any) -> None:
 
 
 def test_the_watch_sees_what_an_ltm_run_does(tmp_path: Path) -> None:
-    used, shown = watched(tmp_path, "-p", "pytest_ltm.plugin", "--ltm-agent=full", "--ltm-suite=standard")
+    used, shown = watched(
+        tmp_path, "-p", "pytest_ltm.plugin", "--ltm-agent=full", "--ltm-suite=standard"
+    )
     assert {"greenlet", "tiktoken", "yaml"} <= set(used["modules"])
     assert any("journal.jsonl" in what for what in used["done"])
     assert "long-term memory" in shown
@@ -99,5 +139,7 @@ def test_the_watch_sees_what_an_ltm_run_does(tmp_path: Path) -> None:
 
 def test_the_package_alone_imports_nothing_heavy() -> None:
     command = "import sys, pytest_ltm, pytest_ltm._cli; print(*(name.partition('.')[0] for name in sys.modules))"
-    run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
     assert {"pytest", *HEAVY}.isdisjoint(run.stdout.split())

@@ -10,7 +10,9 @@ import pytest
 from chat_server import ChatServer, fails, refuses, says
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 JUDGES = """
 from pytest_ltm import Reply
@@ -88,17 +90,26 @@ def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.Ru
 
 
 def precheck(project: pytest.Pytester, kind: str = "canaries") -> dict[str, Any]:
-    found = json.loads((latest_run(project.path) / "summary.json").read_bytes())["prechecks"]
+    found = json.loads((latest_run(project.path) / "summary.json").read_bytes())[
+        "prechecks"
+    ]
     return next(dict(one) for one in found if one["kind"] == kind)
 
 
 def rows(project: pytest.Pytester) -> list[dict[str, Any]]:
     folder = latest_run(project.path)
-    return [row for path in sorted(folder.glob("*/results.json")) for row in json.loads(path.read_text())["scenarios"]]
+    return [
+        row
+        for path in sorted(folder.glob("*/results.json"))
+        for row in json.loads(path.read_text())["scenarios"]
+    ]
 
 
 def journals(project: pytest.Pytester) -> list[Path]:
-    return sorted((project.path / ".ltm" / "runs").glob("*/*/journal.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    return sorted(
+        (project.path / ".ltm" / "runs").glob("*/*/journal.jsonl"),
+        key=lambda path: path.stat().st_mtime_ns,
+    )
 
 
 def asked(project: pytest.Pytester) -> list[str]:
@@ -111,10 +122,16 @@ def test_what_a_scenario_asks_is_recorded_and_counted(project: pytest.Pytester) 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["ltm: *judge: judges:Judge*"])
     [row] = rows(project)
-    assert (row["judge_calls"], row["judge_cost_usd"], row["cost_usd"]) == (2, 1.0, None)
+    assert (row["judge_calls"], row["judge_cost_usd"], row["cost_usd"]) == (
+        2,
+        1.0,
+        None,
+    )
     [journal] = journals(project)
     events = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [(event["name"], event["vote"]) for event in events if event["event"] == "judge"] == [
+    assert [
+        (event["name"], event["vote"]) for event in events if event["event"] == "judge"
+    ] == [
         ("answer", 0),
         ("statement", 0),
     ]
@@ -123,7 +140,9 @@ def test_what_a_scenario_asks_is_recorded_and_counted(project: pytest.Pytester) 
     assert plan["judge_votes"] == 3
 
 
-def test_a_no_is_confirmed_and_fails_the_check_with_the_judges_reason(project: pytest.Pytester) -> None:
+def test_a_no_is_confirmed_and_fails_the_check_with_the_judges_reason(
+    project: pytest.Pytester,
+) -> None:
     result = run(project, "--ltm-judge=judges:Never", "test_hobby.py")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*FAILED  is right (the judge: So it is.)*"])
@@ -138,36 +157,54 @@ def test_an_assert_shows_what_the_judge_thinks(project: pytest.Pytester) -> None
             assert ltm_judge.ask("Is it polite?", ltm.ask("What do I do?"))
         """
     )
-    result = run(project, "--ltm-judge=judges:Never", "--ltm-judge-votes=1", "test_hobby.py")
+    result = run(
+        project, "--ltm-judge=judges:Never", "--ltm-judge-votes=1", "test_hobby.py"
+    )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*assert Opinion(yes=False, reason='So it is.')*"])
     assert asked(project) == ["statement 0"]
 
 
-def test_a_second_run_asks_nothing_again_and_its_journal_is_the_same(project: pytest.Pytester) -> None:
+def test_a_second_run_asks_nothing_again_and_its_journal_is_the_same(
+    project: pytest.Pytester,
+) -> None:
     run(project, "--ltm-judge=judges:Judge", "test_hobby.py").assert_outcomes(passed=1)
     result = run(project, "--ltm-judge=judges:Judge", "test_hobby.py")
     result.assert_outcomes(passed=1)
     assert len(asked(project)) == 2
-    result.stdout.fnmatch_lines(["judge: 2 calls, $1.00; 2 of them cached, saving $1.00"])
+    result.stdout.fnmatch_lines(
+        ["judge: 2 calls, $1.00; 2 of them cached, saving $1.00"]
+    )
     [row] = rows(project)
     assert row["judge_cost_usd"] == 1.0
     one, other = journals(project)
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_the_memory_can_be_switched_off_and_trials_never_share_it(project: pytest.Pytester) -> None:
-    run(project, "--ltm-judge=judges:Judge", "--ltm-trials=2", "test_hobby.py").assert_outcomes(passed=2)
+def test_the_memory_can_be_switched_off_and_trials_never_share_it(
+    project: pytest.Pytester,
+) -> None:
+    run(
+        project, "--ltm-judge=judges:Judge", "--ltm-trials=2", "test_hobby.py"
+    ).assert_outcomes(passed=2)
     assert len(asked(project)) == 4
-    run(project, "--ltm-judge=judges:Judge", "--ltm-judge-cache=off", "test_hobby.py").assert_outcomes(passed=1)
+    run(
+        project, "--ltm-judge=judges:Judge", "--ltm-judge-cache=off", "test_hobby.py"
+    ).assert_outcomes(passed=1)
     assert len(asked(project)) == 6
 
 
-def test_a_judge_that_fails_leaves_the_example_unscored_and_the_run_unmeasurable(project: pytest.Pytester) -> None:
-    result = run(project, "--ltm-judge=judges:Broken", "--ltm-retries=0", "-rs", "test_hobby.py")
+def test_a_judge_that_fails_leaves_the_example_unscored_and_the_run_unmeasurable(
+    project: pytest.Pytester,
+) -> None:
+    result = run(
+        project, "--ltm-judge=judges:Broken", "--ltm-retries=0", "-rs", "test_hobby.py"
+    )
     result.assert_outcomes(skipped=1)
     assert result.ret == 75
-    result.stdout.fnmatch_lines(["*unscored: the judge failed: ConnectionRefusedError: nobody is there*"])
+    result.stdout.fnmatch_lines(
+        ["*unscored: the judge failed: ConnectionRefusedError: nobody is there*"]
+    )
     [row] = rows(project)
     assert (row["score"], row["cause"]) == (None, "judge")
 
@@ -182,7 +219,9 @@ def test_a_judge_that_does_not_grade_makes_the_run_unmeasurable(
             assert ltm.ask("What do I have?")
         """
     )
-    result = run(project, "--ltm-judge=judges:Mumbling", "test_hobby.py", "test_other.py")
+    result = run(
+        project, "--ltm-judge=judges:Mumbling", "test_hobby.py", "test_other.py"
+    )
     result.assert_outcomes(skipped=1, passed=1)
     assert result.ret == 75
     result.stdout.fnmatch_lines(
@@ -199,58 +238,117 @@ def test_a_judge_that_does_not_grade_makes_the_run_unmeasurable(
     ("judge", "canary"),
     [("always-yes", "wrong"), ("judges:Mumbling", "right"), ("judges:Broken", "right")],
 )
-def test_a_judge_that_fails_a_canary_costs_no_agent_anything(project: pytest.Pytester, judge: str, canary: str) -> None:
-    result = run(project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "--ltm-retries=0", "-rs", "test_hobby.py")
+def test_a_judge_that_fails_a_canary_costs_no_agent_anything(
+    project: pytest.Pytester, judge: str, canary: str
+) -> None:
+    result = run(
+        project,
+        "--ltm-judge-canaries=on",
+        f"--ltm-judge={judge}",
+        "--ltm-retries=0",
+        "-rs",
+        "test_hobby.py",
+    )
     assert result.ret == 75
-    result.stdout.fnmatch_lines([f"unmeasurable (exit status 75): the judge fails the canary '{canary}'*"])
-    assert [(row["cause"], row["questions"]) for row in rows(project)] == [("not reached", [])]
+    result.stdout.fnmatch_lines(
+        [f"unmeasurable (exit status 75): the judge fails the canary '{canary}'*"]
+    )
+    assert [(row["cause"], row["questions"]) for row in rows(project)] == [
+        ("not reached", [])
+    ]
 
 
 def test_one_canary_may_be_missed(project: pytest.Pytester) -> None:
-    result = run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Slips", "test_hobby.py")
+    result = run(
+        project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Slips", "test_hobby.py"
+    )
     assert result.ret == 1
-    assert (precheck(project)["verdict"], precheck(project, "checks")["verdict"]) == ("right", "right")
-    result.stdout.fnmatch_lines(["note: judge's canaries: the judge fails the canary 'right'*"])
+    assert (precheck(project)["verdict"], precheck(project, "checks")["verdict"]) == (
+        "right",
+        "right",
+    )
+    result.stdout.fnmatch_lines(
+        ["note: judge's canaries: the judge fails the canary 'right'*"]
+    )
 
 
 @pytest.mark.parametrize("judge", ["always-no", "judges:OnceGood"])
 def test_a_judge_that_misjudges_known_answers_during_the_run_makes_it_unmeasurable(
     project: pytest.Pytester, judge: str
 ) -> None:
-    result = run(project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "test_hobby.py")
+    result = run(
+        project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "test_hobby.py"
+    )
     assert result.ret == 75
-    result.stdout.fnmatch_lines(["unmeasurable (exit status 75): the judge misjudged * of 17 answers with known*"])
+    result.stdout.fnmatch_lines(
+        [
+            "unmeasurable (exit status 75): the judge misjudged * of 17 answers with known*"
+        ]
+    )
     assert precheck(project, "checks")["verdict"] == "wrong"
 
 
-def test_known_answers_stand_among_the_questions_of_the_journal(project: pytest.Pytester) -> None:
+def test_known_answers_stand_among_the_questions_of_the_journal(
+    project: pytest.Pytester,
+) -> None:
     run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "test_hobby.py")
     [journal] = journals(project)
-    kinds = [event["event"] for event in map(json.loads, journal.read_text().splitlines())]
+    kinds = [
+        event["event"] for event in map(json.loads, journal.read_text().splitlines())
+    ]
     last = max(place for place, kind in enumerate(kinds) if kind == "judge")
     assert "check" in kinds[:last]
-    assert precheck(project, "checks")["calls"] == 17 == len(asked(project)) - 3 - kinds.count("judge")
+    assert (
+        precheck(project, "checks")["calls"]
+        == 17
+        == len(asked(project)) - 3 - kinds.count("judge")
+    )
 
 
-def test_known_answers_are_handed_back_when_a_run_is_resumed(project: pytest.Pytester) -> None:
-    words = ("--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "--ltm-judge-cache=off", "test_hobby.py")
+def test_known_answers_are_handed_back_when_a_run_is_resumed(
+    project: pytest.Pytester,
+) -> None:
+    words = (
+        "--ltm-judge-canaries=on",
+        "--ltm-judge=judges:Good",
+        "--ltm-judge-cache=off",
+        "test_hobby.py",
+    )
     run(project, *words)
     folder, before = latest_run(project.path), asked(project)
     [journal] = journals(project)
     lines = journal.read_text().splitlines(keepends=True)
-    cut = next(number for number, line in enumerate(lines) if line.startswith('{"event":"check"'))
+    cut = next(
+        number
+        for number, line in enumerate(lines)
+        if line.startswith('{"event":"check"')
+    )
     journal.write_text("".join(lines[: cut + 1]))
-    for path in (folder / "summary.json", folder / "judge-checks.jsonl", journal.with_name("results.json")):
+    for path in (
+        folder / "summary.json",
+        folder / "judge-checks.jsonl",
+        journal.with_name("results.json"),
+    ):
         path.unlink(missing_ok=True)
     run(project, "--ltm-resume=latest")
     assert journal.read_text().splitlines(keepends=True)[: len(lines)] == lines
     assert len(asked(project)) == 2 * len(before) - 3 - 1
 
 
-def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(project: pytest.Pytester) -> None:
-    result = run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "--ltm-max-cost=1", "test_hobby.py")
+def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(
+    project: pytest.Pytester,
+) -> None:
+    result = run(
+        project,
+        "--ltm-judge-canaries=on",
+        "--ltm-judge=judges:Good",
+        "--ltm-max-cost=1",
+        "test_hobby.py",
+    )
     assert asked(project)[:3] == ["answer"] * 3
-    result.stdout.fnmatch_lines(["note: judge's canaries: all were graded right (3 calls, $0.7500)"])
+    result.stdout.fnmatch_lines(
+        ["note: judge's canaries: all were graded right (3 calls, $0.7500)"]
+    )
     before = len(asked(project))
     run(project, "--ltm-resume=latest", agent="full")
     assert "answer" not in asked(project)[before:]
@@ -259,7 +357,12 @@ def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(project: pytes
 def test_workers_ask_a_judge_that_fails_a_canary_once_and_a_resumed_run_asks_it_again(
     project: pytest.Pytester,
 ) -> None:
-    options = ("--ltm-judge-canaries=on", "--ltm-judge=judges:Moody", "--ltm-trials=4", "test_hobby.py")
+    options = (
+        "--ltm-judge-canaries=on",
+        "--ltm-judge=judges:Moody",
+        "--ltm-trials=4",
+        "test_hobby.py",
+    )
     result = run(project, "-n2", *options)
     assert result.ret == 75
     assert asked(project) == ["answer"] * 3
@@ -268,8 +371,14 @@ def test_workers_ask_a_judge_that_fails_a_canary_once_and_a_resumed_run_asks_it_
     (project.path / "better").touch()
     assert run(project, "--ltm-resume=latest").ret == 1
     assert {**precheck(project), "of": ""} == {
-        "kind": "canaries", "of": "", "verdict": "right", "why": "", "calls": 6, "tokens": 0, "cost_usd": 1.5,
-    }  # fmt: skip
+        "kind": "canaries",
+        "of": "",
+        "verdict": "right",
+        "why": "",
+        "calls": 6,
+        "tokens": 0,
+        "cost_usd": 1.5,
+    }
 
 
 def test_a_run_that_is_scored_again_asks_the_canaries_of_a_judge_that_was_not_asked_them(
@@ -286,13 +395,22 @@ def test_a_run_that_is_scored_again_asks_the_canaries_of_a_judge_that_was_not_as
     assert asked(project) == before
     assert (precheck(project)["verdict"], precheck(project)["calls"]) == ("right", 0)
 
-    result = run(project, f"--ltm-rescore={again}", "--ltm-judge-canaries=on", "--ltm-judge=always-yes")
+    result = run(
+        project,
+        f"--ltm-rescore={again}",
+        "--ltm-judge-canaries=on",
+        "--ltm-judge=always-yes",
+    )
     assert result.ret == 75
-    result.stdout.fnmatch_lines(["unmeasurable (exit status 75): the judge fails the canary 'wrong'*"])
+    result.stdout.fnmatch_lines(
+        ["unmeasurable (exit status 75): the judge fails the canary 'wrong'*"]
+    )
     assert [row["cause"] for row in rows(project)] == ["not reached"]
 
 
-def test_a_scenario_that_needs_a_judge_is_skipped_without_one(project: pytest.Pytester) -> None:
+def test_a_scenario_that_needs_a_judge_is_skipped_without_one(
+    project: pytest.Pytester,
+) -> None:
     result = run(project, "-rs", "test_hobby.py")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*needs a judge: give one with --ltm-judge=SPEC*"])
@@ -315,15 +433,26 @@ def test_a_watcher_may_ask_the_judge(project: pytest.Pytester) -> None:
         """
     )
     run(project, "--ltm-judge=judges:Judge", "test_watch.py").assert_outcomes(passed=1)
-    run(project, "--ltm-judge=judges:Broken", "--ltm-retries=0", "test_watch.py").assert_outcomes(skipped=1)
+    run(
+        project, "--ltm-judge=judges:Broken", "--ltm-retries=0", "test_watch.py"
+    ).assert_outcomes(skipped=1)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ltm-judge=rulez"], "*--ltm-judge: unknown judge 'rulez'. Did you mean 'rules'?*"),
-        (["--ltm-judge=rules", "--ltm-judge-votes=4"], "*--ltm-judge-votes: 4 votes may be tied*"),
-        (["--ltm-judge-cache=maybe"], "*--ltm-judge-cache: 'maybe' is not one of on, off*"),
+        (
+            ["--ltm-judge=rulez"],
+            "*--ltm-judge: unknown judge 'rulez'. Did you mean 'rules'?*",
+        ),
+        (
+            ["--ltm-judge=rules", "--ltm-judge-votes=4"],
+            "*--ltm-judge-votes: 4 votes may be tied*",
+        ),
+        (
+            ["--ltm-judge-cache=maybe"],
+            "*--ltm-judge-cache: 'maybe' is not one of on, off*",
+        ),
     ],
 )
 def test_wrong_options_end_the_session_before_anything_is_asked(
@@ -349,14 +478,25 @@ def test_workers_share_what_was_asked_before(project: pytest.Pytester) -> None:
     assert {row["judge_calls"] for row in rows(project)} == {2}
 
 
-def test_the_built_in_suite_asks_the_judge_only_where_rules_cannot_tell(project: pytest.Pytester) -> None:
-    run(project, "--ltm-judge=judges:Never", "--ltm-suite=standard", "--ltm-span=isolated", "-k", "jokes or restaurant")
+def test_the_built_in_suite_asks_the_judge_only_where_rules_cannot_tell(
+    project: pytest.Pytester,
+) -> None:
+    run(
+        project,
+        "--ltm-judge=judges:Never",
+        "--ltm-suite=standard",
+        "--ltm-span=isolated",
+        "-k",
+        "jokes or restaurant",
+    )
     told = [line.split()[0] for line in asked(project)]
     assert set(told) <= {"jokes", "restaurant-drink"}
     assert "restaurant-drink" in told
 
 
-def test_a_run_that_is_resumed_asks_about_nothing_twice(project: pytest.Pytester) -> None:
+def test_a_run_that_is_resumed_asks_about_nothing_twice(
+    project: pytest.Pytester,
+) -> None:
     project.makepyfile(
         bot="""
         import os
@@ -405,7 +545,11 @@ def test_a_model_behind_http_judges_a_run_once_and_its_key_is_nowhere(
     second.assert_outcomes(passed=1)
     assert len(chat_server.requests) == 3
     second.stdout.fnmatch_lines(["judge: 2 calls, * tokens; 2 of them cached"])
-    written = [path for path in project.path.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    written = [
+        path
+        for path in project.path.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    ]
     assert not any(key.encode() in path.read_bytes() for path in written)
     assert key not in first.stdout.str() + second.stdout.str()
 

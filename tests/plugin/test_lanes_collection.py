@@ -40,7 +40,12 @@ def test_c(ltm): talk(ltm, "C")
 
     project.ltm().assert_outcomes(passed=3)
 
-    assert [tick for tick in project.ticks if "C" not in tick] == ["A begins", "A ends", "B begins", "B ends"]
+    assert [tick for tick in project.ticks if "C" not in tick] == [
+        "A begins",
+        "A ends",
+        "B begins",
+        "B ends",
+    ]
     assert project.ticks[:2] == ["A begins", "C begins"]
 
 
@@ -68,8 +73,12 @@ def test_b(ltm): talk(ltm, "B")
     assert project.ticks == ["A begins", "A ends", "B begins", "B ends"]
 
 
-@pytest.mark.parametrize("ltm_run", [True, False], ids=["in an LTM run", "in any other"])
-def test_a_testcase_with_ltm_is_a_collection_error_with_the_cure(project: Project, *, ltm_run: bool) -> None:
+@pytest.mark.parametrize(
+    "ltm_run", [True, False], ids=["in an LTM run", "in any other"]
+)
+def test_a_testcase_with_ltm_is_a_collection_error_with_the_cure(
+    project: Project, *, ltm_run: bool
+) -> None:
     project.file(GOOD)
     project.file(
         """
@@ -93,21 +102,28 @@ class Talks(unittest.TestCase):
     result.assert_outcomes(errors=1)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
-        ["*ERROR collecting test_case.py*", "*Talks is a unittest.TestCase*Make it a plain class (class Talks:)*"]
+        [
+            "*ERROR collecting test_case.py*",
+            "*Talks is a unittest.TestCase*Make it a plain class (class Talks:)*",
+        ]
     )
     result = project.pytest(*arguments, "--continue-on-collection-errors")
     result.assert_outcomes(errors=1, **({"passed": 1} if ltm_run else {"skipped": 1}))
 
 
 @pytest.mark.parametrize("requested", ["ltm", "ltm, ltm_agent"])
-def test_overriding_ltm_agent_is_an_error_that_names_the_hook(project: Project, requested: str) -> None:
+def test_overriding_ltm_agent_is_an_error_that_names_the_hook(
+    project: Project, requested: str
+) -> None:
     project.conftest("import pytest\n@pytest.fixture\ndef ltm_agent(): return object()")
     project.file(GOOD.replace("(ltm)", f"({requested})"))
 
     result = project.ltm()
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*'ltm_agent' is overridden in conftest*pytest_ltm_make_agent*"])
+    result.stdout.fnmatch_lines(
+        ["*'ltm_agent' is overridden in conftest*pytest_ltm_make_agent*"]
+    )
 
 
 def test_overriding_ltm_agent_elsewhere_is_nobodys_business(project: Project) -> None:
@@ -120,8 +136,12 @@ def test_overriding_ltm_agent_elsewhere_is_nobodys_business(project: Project) ->
     project.pytest().assert_outcomes(passed=1, skipped=1)
 
 
-def test_a_project_with_an_ltm_fixture_of_its_own_is_left_alone(project: Project) -> None:
-    project.conftest("import pytest\n@pytest.fixture\ndef ltm(): return 'long-term mortgage'")
+def test_a_project_with_an_ltm_fixture_of_its_own_is_left_alone(
+    project: Project,
+) -> None:
+    project.conftest(
+        "import pytest\n@pytest.fixture\ndef ltm(): return 'long-term mortgage'"
+    )
     project.file("def test_a(ltm): assert ltm == 'long-term mortgage'")
 
     project.pytest().assert_outcomes(passed=1)
@@ -130,7 +150,10 @@ def test_a_project_with_an_ltm_fixture_of_its_own_is_left_alone(project: Project
 
 
 def test_fixtures_of_the_conversation_are_handed_out(project: Project) -> None:
-    project.file("class Bot:\n    name = 'Bot 7'\n    def reply(self, message): return message", "bot.py")
+    project.file(
+        "class Bot:\n    name = 'Bot 7'\n    def reply(self, message): return message",
+        "bot.py",
+    )
     project.file(
         """
 from datetime import timedelta
@@ -150,14 +173,20 @@ def test_a(ltm, ltm_agent, ltm_conversation, ltm_clock, ltm_judge):
     project.ltm(agent="bot:Bot").assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("fixture", ["ltm_agent", "ltm_conversation", "ltm_clock", "ltm_judge"])
-def test_an_ordinary_test_cannot_use_a_conversations_fixtures(project: Project, fixture: str) -> None:
+@pytest.mark.parametrize(
+    "fixture", ["ltm_agent", "ltm_conversation", "ltm_clock", "ltm_judge"]
+)
+def test_an_ordinary_test_cannot_use_a_conversations_fixtures(
+    project: Project, fixture: str
+) -> None:
     project.file(f"def test_a({fixture}): pass")
 
     result = project.pytest()
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*'{fixture}' can only be used by a test that is a scenario of an LTM run*"])
+    result.stdout.fnmatch_lines(
+        [f"*'{fixture}' can only be used by a test that is a scenario of an LTM run*"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,7 +196,10 @@ def test_an_ordinary_test_cannot_use_a_conversations_fixtures(project: Project, 
             "@pytest.mark.ltm(\n    examples=2,\n    exampels=3,\n)\ndef test_a(ltm): ...",
             "4: *has no keyword 'exampels'*",
         ),
-        ("pytestmark = pytest.mark.ltm(threshold=3)\n\ndef test_a(ltm): ...", "2: *(threshold=3): expected a score*"),
+        (
+            "pytestmark = pytest.mark.ltm(threshold=3)\n\ndef test_a(ltm): ...",
+            "2: *(threshold=3): expected a score*",
+        ),
         (
             "@pytest.mark.skipif(False, reason='')\n@pytest.mark.ltm(3)\ndef test_a(ltm): ...",
             "3: *takes keywords only*",
@@ -183,11 +215,15 @@ def test_a_marker_that_cannot_be_is_a_collection_error_of_its_file_at_its_line(
     result = project.ltm("--continue-on-collection-errors")
 
     result.assert_outcomes(errors=1, passed=1)
-    result.stdout.fnmatch_lines(["*ERROR collecting test_wrong.py*", f"test_wrong.py:{told}"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR collecting test_wrong.py*", f"test_wrong.py:{told}"]
+    )
     result.stdout.no_fnmatch_line("*_multicall*")
 
 
-def test_a_mark_of_a_parameter_that_cannot_be_ends_the_run_in_a_sentence(project: Project) -> None:
+def test_a_mark_of_a_parameter_that_cannot_be_ends_the_run_in_a_sentence(
+    project: Project,
+) -> None:
     project.file(
         "import pytest\n@pytest.mark.parametrize('a', [pytest.param(2, marks=pytest.mark.ltm(exampels=3))])\n"
         "def test_a(ltm, a): ..."
@@ -196,7 +232,9 @@ def test_a_mark_of_a_parameter_that_cannot_be_ends_the_run_in_a_sentence(project
     result = project.ltm()
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: test_it.py:2: @pytest.mark.ltm has no keyword 'exampels'. *"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: test_it.py:2: @pytest.mark.ltm has no keyword 'exampels'. *"]
+    )
 
 
 def test_a_yaml_scenario_is_an_item_like_any_other(project: Project) -> None:

@@ -8,7 +8,9 @@ import sys
 import pytest
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 PAIR = """
 import pytest
@@ -30,12 +32,20 @@ def test_b(ltm):
 """
 
 
-def debug(project: Project, *args: str, commands: list[str], agent: str = "echo") -> str:
+def debug(
+    project: Project, *args: str, commands: list[str], agent: str = "echo"
+) -> str:
     """Run the project's scenarios with commands for pdb on standard input; return what is shown."""
     command = [
-        sys.executable, "-m", "pytest", "-pno:cacheprovider", f"--ltm-agent={agent}", "--ltm-span=300",
-        "--ltm-suite=none", *args,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pytest",
+        "-pno:cacheprovider",
+        f"--ltm-agent={agent}",
+        "--ltm-span=300",
+        "--ltm-suite=none",
+        *args,
+    ]
     done = subprocess.run(
         command,
         input="\n".join([*commands, ""]),
@@ -54,7 +64,9 @@ def test_pdb_stops_at_the_failing_line_of_the_body(project: Project) -> None:
 
     shown = debug(project, "--pdb", commands=["p secret", "p answer", "c"])
 
-    assert ">>> PDB post_mortem" in shown.replace(" (IO-capturing turned off)", "").replace(">>>>>>>>", ">>>")
+    assert ">>> PDB post_mortem" in shown.replace(
+        " (IO-capturing turned off)", ""
+    ).replace(">>>>>>>>", ">>>")
     assert "test_it.py(10)test_a()" in shown
     assert '-> assert answer == "never"' in shown
     assert "'the secret is 42'" in shown
@@ -74,11 +86,14 @@ def test_pdb_stops_where_the_body_raised(project: Project) -> None:
 
 def test_pdb_stops_where_the_agent_raised(project: Project) -> None:
     project.file(
-        "class Bot:\n    def reply(self, message):\n        mood = 'tired'\n        raise OSError(mood)", "bot.py"
+        "class Bot:\n    def reply(self, message):\n        mood = 'tired'\n        raise OSError(mood)",
+        "bot.py",
     )
     project.file("def test_a(ltm):\n    mood = 'eager'\n    ltm.say('hello')\n")
 
-    shown = debug(project, "--pdb", agent="bot:Bot", commands=["p 'who', mood", "c", "c"])
+    shown = debug(
+        project, "--pdb", agent="bot:Bot", commands=["p 'who', mood", "c", "c"]
+    )
 
     assert "test_it.py(3)test_a()" in shown
     assert "('who', 'eager')" in shown
@@ -96,7 +111,9 @@ def test_quitting_pdb_ends_the_session(project: Project) -> None:
 def test_trace_stops_at_the_start_of_every_body(project: Project) -> None:
     project.file(PAIR.format(stop="pass"))
 
-    shown = debug(project, "--trace", commands=["p 'now in', ltm.example, __name__", "c", "c"])
+    shown = debug(
+        project, "--trace", commands=["p 'now in', ltm.example, __name__", "c", "c"]
+    )
 
     assert shown.count("PDB runcall") == 2
     assert "-> secret = " in shown
@@ -105,7 +122,9 @@ def test_trace_stops_at_the_start_of_every_body(project: Project) -> None:
     assert "1 failed, 1 passed" in shown
 
 
-def test_stepping_over_a_message_lets_the_others_speak_meanwhile(project: Project) -> None:
+def test_stepping_over_a_message_lets_the_others_speak_meanwhile(
+    project: Project,
+) -> None:
     project.file(PAIR.format(stop="pytest.set_trace()"))
 
     shown = debug(project, commands=["n", "n", "n", "p 'then', answer", "c"])
@@ -127,7 +146,11 @@ def test_breakpoint_is_pytests(project: Project) -> None:
 
 
 def test_output_is_captured_again_after_pdb(project: Project) -> None:
-    project.file(PAIR.format(stop="pytest.set_trace(); print('printed after the stop')").replace('"never"', '"A asks"'))
+    project.file(
+        PAIR.format(stop="pytest.set_trace(); print('printed after the stop')").replace(
+            '"never"', '"A asks"'
+        )
+    )
 
     shown = debug(project, commands=["c"])
 
@@ -136,13 +159,23 @@ def test_output_is_captured_again_after_pdb(project: Project) -> None:
 
 
 @pytest.mark.parametrize("option", ["--pdb", "--trace"])
-def test_the_agent_may_take_its_time_while_somebody_debugs(project: Project, option: str) -> None:
+def test_the_agent_may_take_its_time_while_somebody_debugs(
+    project: Project, option: str
+) -> None:
     project.file(
         "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(0.2)\n        return message",
         "bot.py",
     )
-    project.file("def test_a(ltm):\n    assert ltm.say('hello') == 'hello'\n    assert 0")
+    project.file(
+        "def test_a(ltm):\n    assert ltm.say('hello') == 'hello'\n    assert 0"
+    )
 
-    shown = debug(project, option, "--ltm-reply-timeout=0.05", agent="bot:Bot", commands=["c", "c"])
+    shown = debug(
+        project,
+        option,
+        "--ltm-reply-timeout=0.05",
+        agent="bot:Bot",
+        commands=["c", "c"],
+    )
 
     assert "1 failed" in shown

@@ -6,7 +6,9 @@ from conftest import Project
 from lane_sources import TALK
 
 
-def test_a_parametrized_module_fixture_has_one_instance_for_each_parameter(project: Project) -> None:
+def test_a_parametrized_module_fixture_has_one_instance_for_each_parameter(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -40,7 +42,9 @@ def test_b(ltm, client, request):
     assert project.ticks[:2] == ["up p", "up q"]
 
 
-def test_a_parameter_of_module_scope_reaches_the_fixtures_that_ask_for_it(project: Project) -> None:
+def test_a_parameter_of_module_scope_reaches_the_fixtures_that_ask_for_it(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -92,14 +96,18 @@ def around(request):
     tick("down", request.node.originalname)
 """
     )
-    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
     project.ltm().assert_outcomes(passed=2)
 
     assert project.ticks == ["up test_a", "up test_b", "down test_a", "down test_b"]
 
 
-def test_xunit_methods_run_for_every_scenario_on_its_own_instance(project: Project) -> None:
+def test_xunit_methods_run_for_every_scenario_on_its_own_instance(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -138,11 +146,20 @@ class TestIt:
     project.ltm().assert_outcomes(passed=2)
 
     assert project.ticks == [
-        "module up", "class up", "up test_a", "up test_b", "down test_a", "down test_b", "class down", "module down",
-    ]  # fmt: skip
+        "module up",
+        "class up",
+        "up test_a",
+        "up test_b",
+        "down test_a",
+        "down test_b",
+        "class down",
+        "module down",
+    ]
 
 
-def test_getfixturevalue_in_a_body_gives_what_the_item_would_have_been_given(project: Project) -> None:
+def test_getfixturevalue_in_a_body_gives_what_the_item_would_have_been_given(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -179,11 +196,14 @@ def test_c(ltm, request, shared):
 
     assert project.ticks == [
         "shared up",
-        "late up test_a", "late down test_a",
-        "late up test_b", "late down test_b",
-        "late up test_c", "late down test_c",
+        "late up test_a",
+        "late down test_a",
+        "late up test_b",
+        "late down test_b",
+        "late up test_c",
+        "late down test_c",
         "shared down",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_fixture_can_extend_the_one_it_overrides(project: Project) -> None:

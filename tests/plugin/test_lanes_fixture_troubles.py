@@ -7,7 +7,9 @@ from conftest import Project
 from lane_sources import TALK
 
 
-def test_an_error_in_a_setup_ends_only_its_own_scenario_before_it_speaks(project: Project) -> None:
+def test_an_error_in_a_setup_ends_only_its_own_scenario_before_it_speaks(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -29,11 +31,15 @@ def test_c(ltm): talk(ltm, "C")
     result = project.ltm()
 
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of test_b*", "E *ValueError: broken fixture"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR at setup of test_b*", "E *ValueError: broken fixture"]
+    )
     assert project.ticks == ["before down"]
 
 
-def test_an_error_in_a_module_fixture_is_told_by_each_scenario_that_needs_it(project: Project) -> None:
+def test_an_error_in_a_module_fixture_is_told_by_each_scenario_that_needs_it(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -53,7 +59,9 @@ def test_c(ltm): talk(ltm, "C")
     assert project.ticks == ["tried"]
 
 
-def test_an_error_in_a_teardown_is_told_by_its_own_scenario_only(project: Project) -> None:
+def test_an_error_in_a_teardown_is_told_by_its_own_scenario_only(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -70,10 +78,14 @@ def test_b(ltm): talk(ltm, "B")
     result = project.ltm("-v")
 
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at teardown of test_a*", "E *ValueError: bad teardown"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_a*", "E *ValueError: bad teardown"]
+    )
 
 
-def test_an_error_in_a_module_fixtures_teardown_is_told_by_the_last_scenario_that_needed_it(project: Project) -> None:
+def test_an_error_in_a_module_fixtures_teardown_is_told_by_the_last_scenario_that_needed_it(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -91,7 +103,9 @@ def test_b(ltm, bad_end): talk(ltm, "B", 0.2)
     result = project.ltm()
 
     result.assert_outcomes(passed=3, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at teardown of test_a[[]echo-*", "E *ValueError: bad teardown"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_a[[]echo-*", "E *ValueError: bad teardown"]
+    )
 
 
 def test_a_fixture_may_hand_the_conversation_on(project: Project) -> None:
@@ -115,7 +129,9 @@ def test_a(ltm, introduce):
 
 @pytest.mark.parametrize("where", ["setup", "teardown"])
 def test_nobody_speaks_in_a_fixture(project: Project, where: str) -> None:
-    body = {"setup": "ltm.say('hello'); yield", "teardown": "yield; ltm.say('bye')"}[where]
+    body = {"setup": "ltm.say('hello'); yield", "teardown": "yield; ltm.say('bye')"}[
+        where
+    ]
     project.file(
         TALK
         + f"""
@@ -140,7 +156,9 @@ def test_b(ltm): talk(ltm, "B")
 
 
 def test_ltm_is_of_function_scope(project: Project) -> None:
-    project.file("import pytest\n@pytest.fixture(scope='module')\ndef wide(ltm): pass\ndef test_a(ltm, wide): pass")
+    project.file(
+        "import pytest\n@pytest.fixture(scope='module')\ndef wide(ltm): pass\ndef test_a(ltm, wide): pass"
+    )
 
     result = project.ltm()
 

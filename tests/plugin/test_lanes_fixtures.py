@@ -6,7 +6,9 @@ import pytest
 from conftest import Project
 from lane_sources import SCOPES, TALK, ups_and_downs
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 
 def test_a_function_scoped_fixture_is_each_items_own(project: Project) -> None:
@@ -67,25 +69,42 @@ class TestTwo:
 
     project.ltm().assert_outcomes(passed=3)
 
-    assert ups_and_downs(project, "class") == ["up TestOne", "up TestTwo", "down TestOne", "down TestTwo"]
+    assert ups_and_downs(project, "class") == [
+        "up TestOne",
+        "up TestTwo",
+        "down TestOne",
+        "down TestTwo",
+    ]
 
 
-def test_a_class_scoped_fixture_is_each_items_own_where_there_is_no_class(project: Project) -> None:
+def test_a_class_scoped_fixture_is_each_items_own_where_there_is_no_class(
+    project: Project,
+) -> None:
     project.conftest(SCOPES)
-    project.file(TALK + "def test_a(ltm, for_class): talk(ltm, 'A')\ndef test_b(ltm, for_class): talk(ltm, 'B')")
+    project.file(
+        TALK
+        + "def test_a(ltm, for_class): talk(ltm, 'A')\ndef test_b(ltm, for_class): talk(ltm, 'B')"
+    )
 
     project.ltm().assert_outcomes(passed=2)
 
     assert [tick.split("[")[0] for tick in ups_and_downs(project, "class")] == [
-        "up test_a", "up test_b", "down test_a", "down test_b",
-    ]  # fmt: skip
+        "up test_a",
+        "up test_b",
+        "down test_a",
+        "down test_b",
+    ]
 
 
 def test_module_scoped_fixtures_of_two_modules_are_up_at_once(project: Project) -> None:
     project.conftest(SCOPES)
-    project.file(TALK + "def test_a(ltm, for_module): talk(ltm, 'A')\ndef test_c(ltm, for_module): talk(ltm, 'C')")
     project.file(
-        TALK + "def test_b(ltm, for_module): talk(ltm, 'B', 0.7)\ndef test_d(ltm, for_module): talk(ltm, 'D', 0.7)",
+        TALK
+        + "def test_a(ltm, for_module): talk(ltm, 'A')\ndef test_c(ltm, for_module): talk(ltm, 'C')"
+    )
+    project.file(
+        TALK
+        + "def test_b(ltm, for_module): talk(ltm, 'B', 0.7)\ndef test_d(ltm, for_module): talk(ltm, 'D', 0.7)",
         "test_other.py",
     )
 
@@ -99,7 +118,9 @@ def test_module_scoped_fixtures_of_two_modules_are_up_at_once(project: Project) 
     ]
 
 
-def test_a_package_scoped_fixture_is_shared_by_the_modules_of_its_package(project: Project) -> None:
+def test_a_package_scoped_fixture_is_shared_by_the_modules_of_its_package(
+    project: Project,
+) -> None:
     for package, names in {"one": "ab", "two": "cd"}.items():
         project.file("", f"{package}/__init__.py")
         project.file(SCOPES, f"{package}/conftest.py")
@@ -115,32 +136,49 @@ def test_a_package_scoped_fixture_is_shared_by_the_modules_of_its_package(projec
     assert saw[0] == saw[1] != saw[2] == saw[3]
 
 
-def test_a_session_scoped_fixture_is_set_up_once_for_all_conversations(project: Project) -> None:
+def test_a_session_scoped_fixture_is_set_up_once_for_all_conversations(
+    project: Project,
+) -> None:
     project.conftest(SCOPES)
     project.file(
-        TALK + "def test_a(ltm, for_session): talk(ltm, 'A', 0.9)\ndef test_b(ltm, for_session): talk(ltm, 'B', 0.2)"
+        TALK
+        + "def test_a(ltm, for_session): talk(ltm, 'A', 0.9)\ndef test_b(ltm, for_session): talk(ltm, 'B', 0.2)"
     )
 
     project.ltm(agent="echo,silent", span="300,400").assert_outcomes(passed=8)
 
-    assert [tick.split()[0] for tick in ups_and_downs(project, "session")] == ["up", "down"]
+    assert [tick.split()[0] for tick in ups_and_downs(project, "session")] == [
+        "up",
+        "down",
+    ]
 
 
-def test_a_module_scoped_fixture_is_set_up_once_for_each_conversation_at_most(project: Project) -> None:
+def test_a_module_scoped_fixture_is_set_up_once_for_each_conversation_at_most(
+    project: Project,
+) -> None:
     project.conftest(SCOPES)
     project.file(
-        TALK + "def test_a(ltm, for_module): talk(ltm, 'A', 0.9)\ndef test_b(ltm, for_module): talk(ltm, 'B', 0.2)"
+        TALK
+        + "def test_a(ltm, for_module): talk(ltm, 'A', 0.9)\ndef test_b(ltm, for_module): talk(ltm, 'B', 0.2)"
     )
-    project.file(TALK + "def test_c(ltm, for_module): talk(ltm, 'C', 0.1)", "test_other.py")
+    project.file(
+        TALK + "def test_c(ltm, for_module): talk(ltm, 'C', 0.1)", "test_other.py"
+    )
 
     project.ltm(agent="echo,silent").assert_outcomes(passed=6)
 
     for module in ("test_it.py", "test_other.py"):
-        changes = [tick.split()[0] for tick in ups_and_downs(project, "module") if tick.endswith(module)]
+        changes = [
+            tick.split()[0]
+            for tick in ups_and_downs(project, "module")
+            if tick.endswith(module)
+        ]
         assert changes in (["up", "down"], ["up", "down"] * 2)
 
 
-def test_wider_fixtures_come_before_and_go_after_narrower_ones(project: Project) -> None:
+def test_wider_fixtures_come_before_and_go_after_narrower_ones(
+    project: Project,
+) -> None:
     project.conftest(SCOPES)
     needs = "for_function, for_class, for_module, for_package, for_session"
     project.file(

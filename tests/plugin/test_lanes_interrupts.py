@@ -8,7 +8,9 @@ import pytest
 from _pytest.pytester import RunResult
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 CAST = """
 import pytest
@@ -50,26 +52,42 @@ class Bot:
 """
 
 
-def stopped(project: Project, *args: str, agent: str = "echo", subprocess: bool = False) -> RunResult:
+def stopped(
+    project: Project, *args: str, agent: str = "echo", subprocess: bool = False
+) -> RunResult:
     result = project.ltm(*args, agent=agent, subprocess=subprocess)
     ticks = project.ticks
     for name in "ABC":
         assert ticks.count(f"finally {name}") == 1
-        assert ticks.count(f"room up test_{name.lower()}") == ticks.count(f"room down test_{name.lower()}") == 1
-        assert ticks.index(f"finally {name}") < ticks.index(f"room down test_{name.lower()}")
+        assert (
+            ticks.count(f"room up test_{name.lower()}")
+            == ticks.count(f"room down test_{name.lower()}")
+            == 1
+        )
+        assert ticks.index(f"finally {name}") < ticks.index(
+            f"room down test_{name.lower()}"
+        )
     assert ticks[-1] == "building down"
     return result
 
 
 def endings(project: Project) -> list[str]:
     """Return the reasons with which the conversations of the latest run ended."""
-    lines = [path.read_text().splitlines()[-1] for path in project.path.glob(".ltm/runs/*/*/journal.jsonl")]
+    lines = [
+        path.read_text().splitlines()[-1]
+        for path in project.path.glob(".ltm/runs/*/*/journal.jsonl")
+    ]
     return [json.loads(line)["reason"] for line in lines]
 
 
 @pytest.mark.parametrize("where", ["agent", "body", "fixture"])
-def test_a_keyboard_interrupt_anywhere_stops_the_run_and_cleans_up(project: Project, where: str) -> None:
-    project.file(BOT.format(ends="raise KeyboardInterrupt" if where == "agent" else "pass"), "bot.py")
+def test_a_keyboard_interrupt_anywhere_stops_the_run_and_cleans_up(
+    project: Project, where: str
+) -> None:
+    project.file(
+        BOT.format(ends="raise KeyboardInterrupt" if where == "agent" else "pass"),
+        "bot.py",
+    )
     source = CAST + ("    raise KeyboardInterrupt\n" if where == "body" else "")
     if where == "fixture":
         source += "@pytest.fixture\ndef breaks():\n    raise KeyboardInterrupt\ndef test_d(ltm, breaks): pass\n"
@@ -104,7 +122,9 @@ def test_pytest_exit_stops_the_run_with_its_status_unless_that_is_one_of_a_whole
 
     assert result.ret == status
     if status != given:
-        result.stdout.fnmatch_lines(["unmeasurable (exit status 75): * of 3 examples never ended"])
+        result.stdout.fnmatch_lines(
+            ["unmeasurable (exit status 75): * of 3 examples never ended"]
+        )
     result.stdout.fnmatch_lines(["*_pytest.outcomes.Exit: enough*"])
     assert endings(project) == ["interrupted"]
 
@@ -129,7 +149,9 @@ def test_x_tears_down_what_was_in_progress(project: Project) -> None:
     assert endings(project) == ["interrupted"]
 
 
-def test_an_error_in_the_teardown_of_what_was_in_progress_is_told(project: Project) -> None:
+def test_an_error_in_the_teardown_of_what_was_in_progress_is_told(
+    project: Project,
+) -> None:
     project.file(
         """
 import pytest
@@ -153,10 +175,18 @@ def test_b(ltm):
     result = project.ltm("-x")
 
     result.assert_outcomes(failed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at teardown of test_a*", "E *ValueError: bad teardown", "*long-term memory*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of test_a*",
+            "E *ValueError: bad teardown",
+            "*long-term memory*",
+        ]
+    )
 
 
-def test_an_error_in_a_session_fixtures_teardown_is_told_after_x(project: Project) -> None:
+def test_an_error_in_a_session_fixtures_teardown_is_told_after_x(
+    project: Project,
+) -> None:
     project.file(
         """
 import pytest

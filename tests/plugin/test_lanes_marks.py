@@ -18,7 +18,9 @@ def talk(ltm, name="someone", expected=""):
 """
 
 
-def test_the_users_parameters_follow_agent_span_trial_and_example_in_the_id(project: Project) -> None:
+def test_the_users_parameters_follow_agent_span_trial_and_example_in_the_id(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -29,23 +31,40 @@ def test_a(ltm, colour, size):
 """
     )
 
-    ids = [line for line in project.ltm("--co", "-q", "--ltm-trials=2").outlines if "::" in line]
+    ids = [
+        line
+        for line in project.ltm("--co", "-q", "--ltm-trials=2").outlines
+        if "::" in line
+    ]
 
     parameters = ["red-1", "red-2", "blue-1", "blue-2"]
-    expected = [f"test_it.py::test_a[echo-300-{trial}-0-{one}]" for trial in (0, 1) for one in parameters]
+    expected = [
+        f"test_it.py::test_a[echo-300-{trial}-0-{one}]"
+        for trial in (0, 1)
+        for one in parameters
+    ]
     assert sorted(ids) == sorted(expected)
     project.ltm().assert_outcomes(passed=4)
-    assert sorted(project.ticks) == ["blue1 speaks", "blue2 speaks", "red1 speaks", "red2 speaks"]
+    assert sorted(project.ticks) == [
+        "blue1 speaks",
+        "blue2 speaks",
+        "red1 speaks",
+        "red2 speaks",
+    ]
 
 
 def test_each_parameter_is_a_scenario_of_its_own(project: Project) -> None:
     project.file(
-        TALK + "@pytest.mark.parametrize('name', ['x', 'y'])\ndef test_a(ltm, name): talk(ltm, name, expected='x')"
+        TALK
+        + "@pytest.mark.parametrize('name', ['x', 'y'])\ndef test_a(ltm, name): talk(ltm, name, expected='x')"
     )
 
     project.ltm().assert_outcomes(passed=1, failed=1)
 
-    assert {name: row["score"] for name, row in project.results().items()} == {"a.x": 1.0, "a.y": 0.0}
+    assert {name: row["score"] for name, row in project.results().items()} == {
+        "a.x": 1.0,
+        "a.y": 0.0,
+    }
 
 
 def test_examples_are_items_and_never_overlap(project: Project) -> None:
@@ -62,14 +81,27 @@ def test_a(ltm):
 
     project.ltm().assert_outcomes(passed=2)
 
-    assert [tick for tick in project.ticks if "speaks" not in tick] == ["begins 0", "ends 0", "begins 1", "ends 1"]
+    assert [tick for tick in project.ticks if "speaks" not in tick] == [
+        "begins 0",
+        "ends 0",
+        "begins 1",
+        "ends 1",
+    ]
 
 
 @pytest.mark.parametrize(
-    "mark", ["skip(reason='not today')", "skipif(True, reason='not today')", "skipif('1 == 1', reason='not today')"]
+    "mark",
+    [
+        "skip(reason='not today')",
+        "skipif(True, reason='not today')",
+        "skipif('1 == 1', reason='not today')",
+    ],
 )
 def test_a_skipped_scenario_says_nothing(project: Project, mark: str) -> None:
-    project.file(TALK + f"@pytest.mark.{mark}\ndef test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK
+        + f"@pytest.mark.{mark}\ndef test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
     result = project.ltm("-rs")
 
@@ -79,16 +111,24 @@ def test_a_skipped_scenario_says_nothing(project: Project, mark: str) -> None:
 
 
 def test_a_module_can_skip_itself(project: Project) -> None:
-    project.file("import pytest\npytestmark = pytest.mark.skip(reason='not today')\ndef test_a(ltm): ltm.ask('A?')")
     project.file(
-        "import pytest\npytest.skip('never', allow_module_level=True)\ndef test_b(ltm): ltm.ask('B?')", "test_b.py"
+        "import pytest\npytestmark = pytest.mark.skip(reason='not today')\ndef test_a(ltm): ltm.ask('A?')"
+    )
+    project.file(
+        "import pytest\npytest.skip('never', allow_module_level=True)\ndef test_b(ltm): ltm.ask('B?')",
+        "test_b.py",
     )
 
     project.ltm().assert_outcomes(skipped=2)
 
 
-def test_a_scenario_that_is_expected_to_fail_and_fails_is_xfailed(project: Project) -> None:
-    project.file(TALK + "@pytest.mark.xfail(reason='known')\ndef test_a(ltm): talk(ltm, 'A', expected='never')")
+def test_a_scenario_that_is_expected_to_fail_and_fails_is_xfailed(
+    project: Project,
+) -> None:
+    project.file(
+        TALK
+        + "@pytest.mark.xfail(reason='known')\ndef test_a(ltm): talk(ltm, 'A', expected='never')"
+    )
 
     result = project.ltm("-rx")
 
@@ -97,7 +137,9 @@ def test_a_scenario_that_is_expected_to_fail_and_fails_is_xfailed(project: Proje
     assert project.results()["a"]["score"] == 0.0
 
 
-def test_a_scenario_with_some_credit_that_is_expected_to_fail_is_xfailed(project: Project) -> None:
+def test_a_scenario_with_some_credit_that_is_expected_to_fail_is_xfailed(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -112,7 +154,9 @@ def test_a(ltm):
     project.ltm().assert_outcomes(xfailed=1)
 
 
-def test_a_scenario_that_is_expected_to_fail_and_passes_is_xpassed(project: Project) -> None:
+def test_a_scenario_that_is_expected_to_fail_and_passes_is_xpassed(
+    project: Project,
+) -> None:
     project.file(TALK + "@pytest.mark.xfail\ndef test_a(ltm): talk(ltm)")
 
     result = project.ltm()
@@ -133,7 +177,8 @@ def test_a_strict_xpass_fails(project: Project) -> None:
 
 def test_xfail_without_run_says_nothing(project: Project) -> None:
     project.file(
-        TALK + "@pytest.mark.xfail(run=False)\ndef test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
+        TALK
+        + "@pytest.mark.xfail(run=False)\ndef test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
     )
 
     project.ltm().assert_outcomes(xfailed=1, passed=1)
@@ -141,7 +186,9 @@ def test_xfail_without_run_says_nothing(project: Project) -> None:
     assert project.ticks == ["B speaks"]
 
 
-def test_xfail_raises_expects_the_exception_that_it_names_only(project: Project) -> None:
+def test_xfail_raises_expects_the_exception_that_it_names_only(
+    project: Project,
+) -> None:
     project.file(
         TALK
         + """
@@ -165,7 +212,9 @@ def test_c(ltm):
 
 
 def test_xfail_in_a_body_ends_it(project: Project) -> None:
-    project.file(TALK + "def test_a(ltm):\n    talk(ltm, 'A')\n    pytest.xfail('gave up')")
+    project.file(
+        TALK + "def test_a(ltm):\n    talk(ltm, 'A')\n    pytest.xfail('gave up')"
+    )
 
     result = project.ltm("-rx")
 
@@ -191,9 +240,12 @@ def test_b(ltm):
     project.ltm().assert_outcomes(passed=2)
 
 
-def test_unittest_methods_of_a_class_without_ltm_are_left_out_like_any_ordinary_test(project: Project) -> None:
+def test_unittest_methods_of_a_class_without_ltm_are_left_out_like_any_ordinary_test(
+    project: Project,
+) -> None:
     project.file(
-        TALK + "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): pass\ndef test_a(ltm): talk(ltm)"
+        TALK
+        + "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): pass\ndef test_a(ltm): talk(ltm)"
     )
 
     project.ltm().assert_outcomes(passed=1, deselected=1)

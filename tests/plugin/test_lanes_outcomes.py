@@ -39,12 +39,19 @@ def one(project: Project, *body: str) -> None:
 def junit(project: Project, name: str = "a") -> ET.Element:
     """Return the element of one scenario; there must be exactly one."""
     cases = ET.parse(project.path / "junit.xml").iter("testcase")
-    (found,) = [case for case in cases if str(case.get("name")).startswith(f"test_{name}[")]
+    (found,) = [
+        case for case in cases if str(case.get("name")).startswith(f"test_{name}[")
+    ]
     return found
 
 
 def run(project: Project, *args: str, **options: str) -> RunResult:
-    return project.ltm("--junitxml=junit.xml", "-rA", *args, **{"agent": "bot:Bot", **options})  # type: ignore[arg-type]
+    return project.ltm(
+        "--junitxml=junit.xml",
+        "-rA",
+        *args,
+        **{"agent": "bot:Bot", **options},  # type: ignore[arg-type]
+    )
 
 
 def tags(case: ET.Element) -> set[str]:
@@ -52,7 +59,12 @@ def tags(case: ET.Element) -> set[str]:
 
 
 def test_full_marks_pass(project: Project) -> None:
-    one(project, "ltm.ask('A asks')", "ltm.check('first', True)", "ltm.check('second', True)")
+    one(
+        project,
+        "ltm.ask('A asks')",
+        "ltm.check('first', True)",
+        "ltm.check('second', True)",
+    )
 
     result = run(project)
 
@@ -62,8 +74,15 @@ def test_full_marks_pass(project: Project) -> None:
     assert project.results()["a"]["score"] == 1.0
 
 
-def test_partial_credit_fails_with_its_score_and_the_conversation(project: Project) -> None:
-    one(project, "ltm.ask('A asks')", "ltm.check('first thing', True)", "ltm.check('second thing', False)")
+def test_partial_credit_fails_with_its_score_and_the_conversation(
+    project: Project,
+) -> None:
+    one(
+        project,
+        "ltm.ask('A asks')",
+        "ltm.check('first thing', True)",
+        "ltm.check('second thing', False)",
+    )
 
     result = run(project, "-v")
 
@@ -89,7 +108,8 @@ def test_partial_credit_fails_with_its_score_and_the_conversation(project: Proje
 def test_a_threshold_decides_what_passes(project: Project) -> None:
     one(project, "ltm.ask('A asks')", "ltm.score(0.6, 'so so')")
     project.file(
-        "import pytest\npytestmark = pytest.mark.ltm(threshold=0.6)\n" + (project.path / "test_it.py").read_text()
+        "import pytest\npytestmark = pytest.mark.ltm(threshold=0.6)\n"
+        + (project.path / "test_it.py").read_text()
     )
 
     run(project).assert_outcomes(passed=2)
@@ -97,7 +117,9 @@ def test_a_threshold_decides_what_passes(project: Project) -> None:
     assert project.results()["a"]["score"] == 0.6
 
 
-def test_a_failed_assert_fails_with_pytests_own_text_and_the_conversation(project: Project) -> None:
+def test_a_failed_assert_fails_with_pytests_own_text_and_the_conversation(
+    project: Project,
+) -> None:
     one(project, "answer = ltm.ask('A asks')", "assert 'never' in answer")
 
     result = run(project)
@@ -117,7 +139,12 @@ def test_a_failed_assert_fails_with_pytests_own_text_and_the_conversation(projec
 
 
 def test_a_failed_assert_is_one_more_failed_check(project: Project) -> None:
-    one(project, "ltm.ask('A asks')", "ltm.check('first', True)", "assert 1 == 2, 'sums'")
+    one(
+        project,
+        "ltm.ask('A asks')",
+        "ltm.check('first', True)",
+        "assert 1 == 2, 'sums'",
+    )
 
     result = run(project)
 
@@ -141,15 +168,22 @@ def test_score_zero_fails_without_the_word_partial(project: Project) -> None:
     result = run(project, "-v")
 
     result.stdout.fnmatch_lines(
-        ["test_it.py::test_a[[]bot_Bot-300-0-0[]] FAILED*", "score 0.00, below 1.00: nothing right"]
+        [
+            "test_it.py::test_a[[]bot_Bot-300-0-0[]] FAILED*",
+            "score 0.00, below 1.00: nothing right",
+        ]
     )
     result.stdout.no_fnmatch_line("*PARTIAL*")
 
 
 @pytest.mark.parametrize(
-    ("word", "told"), [("raise", "*ConnectionError: the line is dead*"), ("nothing", "*None*")], ids=["raises", "None"]
+    ("word", "told"),
+    [("raise", "*ConnectionError: the line is dead*"), ("nothing", "*None*")],
+    ids=["raises", "None"],
 )
-def test_a_fault_of_the_agent_is_an_error_never_a_zero(project: Project, word: str, told: str) -> None:
+def test_a_fault_of_the_agent_is_an_error_never_a_zero(
+    project: Project, word: str, told: str
+) -> None:
     one(project, f"ltm.ask('{word}')")
 
     result = run(project)
@@ -159,27 +193,50 @@ def test_a_fault_of_the_agent_is_an_error_never_a_zero(project: Project, word: s
     result.stdout.fnmatch_lines(["*ERROR in test_a*", f"E *AgentFault: {told}"])
     assert tags(junit(project)) == {"error"}
     assert project.results()["a"]["score"] is None
-    assert not [one for one in junit(project).iter("property") if one.get("name") == "ltm_score"]
+    assert not [
+        one for one in junit(project).iter("property") if one.get("name") == "ltm_score"
+    ]
     project.ltm("--lf", agent="bot:Bot").assert_outcomes(errors=1)
 
 
-def test_a_body_that_swallows_the_agents_fault_errs_all_the_same(project: Project) -> None:
-    one(project, "try:", "    ltm.ask('raise')", "except Exception:", "    pass", "assert ltm.ask('A asks')")
+def test_a_body_that_swallows_the_agents_fault_errs_all_the_same(
+    project: Project,
+) -> None:
+    one(
+        project,
+        "try:",
+        "    ltm.ask('raise')",
+        "except Exception:",
+        "    pass",
+        "assert ltm.ask('A asks')",
+    )
 
     run(project).assert_outcomes(passed=1, errors=1)
 
 
-def test_an_agent_that_keeps_failing_ends_the_conversation_and_the_rest_is_skipped(project: Project) -> None:
-    project.file("class Bot:\n    def reply(self, message): raise ConnectionError('gone')", "bot.py")
+def test_an_agent_that_keeps_failing_ends_the_conversation_and_the_rest_is_skipped(
+    project: Project,
+) -> None:
+    project.file(
+        "class Bot:\n    def reply(self, message): raise ConnectionError('gone')",
+        "bot.py",
+    )
     names = ["ada", "ben", "cid", "dot", "eve"]
-    project.file("\n".join(f"def test_{name}(ltm):\n    ltm.say('hello')\n    ltm.ask('hm?')" for name in names))
+    project.file(
+        "\n".join(
+            f"def test_{name}(ltm):\n    ltm.say('hello')\n    ltm.ask('hm?')"
+            for name in names
+        )
+    )
 
     result = run(project)
 
     assert result.ret == UNMEASURABLE
     counts = result.parseoutcomes()
     assert counts["errors"] + counts["skipped"] == 5
-    result.stdout.fnmatch_lines(["SKIPPED *test_it.py:*not reached: the agent is gone*"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED *test_it.py:*not reached: the agent is gone*"]
+    )
 
 
 def test_any_other_exception_of_a_body_is_an_error(project: Project) -> None:
@@ -189,21 +246,31 @@ def test_any_other_exception_of_a_body_is_an_error(project: Project) -> None:
 
     result.assert_outcomes(passed=1, errors=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*ERROR in test_a*", ">       raise ValueError('oops')", "E       ValueError: oops"])
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR in test_a*",
+            ">       raise ValueError('oops')",
+            "E       ValueError: oops",
+        ]
+    )
     assert tags(junit(project)) == {"error"}
     (error,) = junit(project).iter("error")
     assert error.get("message") == 'failed in the body with "ValueError: oops"'
     assert project.results()["a"]["score"] is None
 
 
-def test_unscored_is_skipped_with_the_reason_at_the_scenarios_own_line(project: Project) -> None:
+def test_unscored_is_skipped_with_the_reason_at_the_scenarios_own_line(
+    project: Project,
+) -> None:
     one(project, "ltm.ask('A asks')", "ltm.score(Unscored('nobody could tell'))")
 
     result = run(project)
 
     result.assert_outcomes(passed=1, skipped=1)
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] test_it.py:4: unscored: nobody could tell"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED [[]1[]] test_it.py:4: unscored: nobody could tell"]
+    )
     assert tags(junit(project)) == {"skipped"}
 
 
@@ -236,7 +303,9 @@ def test_a_missing_capability_skips_with_the_reason(project: Project) -> None:
     result = run(project)
 
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] test_it.py:4: needs an agent that is Resettable"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED [[]1[]] test_it.py:4: needs an agent that is Resettable"]
+    )
 
 
 def test_a_scenario_that_asks_nothing_errs_with_the_cure(project: Project) -> None:
@@ -245,7 +314,11 @@ def test_a_scenario_that_asks_nothing_errs_with_the_cure(project: Project) -> No
     result = run(project)
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ScenarioError: asks nothing, so it cannot be scored. Add an `ask` or a watcher"])
+    result.stdout.fnmatch_lines(
+        [
+            "*ScenarioError: asks nothing, so it cannot be scored. Add an `ask` or a watcher"
+        ]
+    )
 
 
 def test_two_to_six_stay_whatever_was_lost(project: Project) -> None:
@@ -260,7 +333,8 @@ def test_two_to_six_stay_whatever_was_lost(project: Project) -> None:
 def test_an_agent_that_cannot_be_made_skips_everything(project: Project) -> None:
     one(project, "ltm.ask('A asks')")
     project.file(
-        "class Bot:\n    def __init__(self): raise OSError('no model here')\n    def reply(self, m): return m", "bot.py"
+        "class Bot:\n    def __init__(self): raise OSError('no model here')\n    def reply(self, m): return m",
+        "bot.py",
     )
 
     result = run(project)
@@ -271,12 +345,21 @@ def test_an_agent_that_cannot_be_made_skips_everything(project: Project) -> None
 
 
 def test_output_of_an_erring_scenario_is_shown(project: Project) -> None:
-    one(project, "print('before the end')", "ltm.ask('A asks')", "raise ValueError('oops')")
+    one(
+        project,
+        "print('before the end')",
+        "ltm.ask('A asks')",
+        "raise ValueError('oops')",
+    )
 
-    run(project).stdout.fnmatch_lines(["*ERROR in test_a*", "*Captured stdout call*", "before the end"])
+    run(project).stdout.fnmatch_lines(
+        ["*ERROR in test_a*", "*Captured stdout call*", "before the end"]
+    )
 
 
-def test_a_watchers_item_is_reported_after_the_watcher_has_spoken(project: Project) -> None:
+def test_a_watchers_item_is_reported_after_the_watcher_has_spoken(
+    project: Project,
+) -> None:
     project.file(
         """
 from pytest_ltm import Score
@@ -298,7 +381,11 @@ def test_c(ltm):
     result = project.ltm("-v")
 
     result.assert_outcomes(passed=3)
-    names = [line.partition("::")[2].partition("[")[0] for line in result.outlines if "PASSED" in line]
+    names = [
+        line.partition("::")[2].partition("[")[0]
+        for line in result.outlines
+        if "PASSED" in line
+    ]
     assert names == ["test_a", "test_b", "test_c"] or names.index("test_a") > 0
 
 
@@ -325,7 +412,10 @@ def test_d(ltm, skips): ltm.ask("never")
 
     project.ltm().assert_outcomes(errors=1, skipped=2, xfailed=1)
 
-    found = {name: (row["outcome"], row["score"], row["reason"]) for name, row in project.results().items()}
+    found = {
+        name: (row["outcome"], row["score"], row["reason"])
+        for name, row in project.results().items()
+    }
     assert found == {
         "a": ("error", None, "SetupFailed: ValueError: broken fixture"),
         "b": ("skipped", None, "not today"),
@@ -334,19 +424,31 @@ def test_d(ltm, skips): ltm.ask("never")
     }
 
 
-def test_the_traceback_of_a_fault_shows_the_agents_frames_and_the_scenarios_none_of_ours(project: Project) -> None:
+def test_the_traceback_of_a_fault_shows_the_agents_frames_and_the_scenarios_none_of_ours(
+    project: Project,
+) -> None:
     one(project, "ltm.say('raise')")
 
     result = run(project)
 
     result.stdout.fnmatch_lines(
-        ["bot.py:9: ConnectionError", ">       ltm.say('raise')", "E *AgentFault: *", "test_it.py:7: AgentFault"]
+        [
+            "bot.py:9: ConnectionError",
+            ">       ltm.say('raise')",
+            "E *AgentFault: *",
+            "test_it.py:7: AgentFault",
+        ]
     )
     result.stdout.no_fnmatch_line("*pytest_ltm/*:*: *")
 
 
 @pytest.mark.parametrize(
-    "options", [("-q",), ("-q", "--ltm-agent-process"), pytest.param(("-q", "-n1"), marks=pytest.mark.slow)]
+    "options",
+    [
+        ("-q",),
+        ("-q", "--ltm-agent-process"),
+        pytest.param(("-q", "-n1"), marks=pytest.mark.slow),
+    ],
 )
 def test_a_constructor_that_raises_is_shown_once_with_the_frames_of_its_own_file(
     project: Project, options: tuple[str, ...]
@@ -355,7 +457,9 @@ def test_a_constructor_that_raises_is_shown_once_with_the_frames_of_its_own_file
     project.file(bot, "b.py")
     project.file("def test_a(ltm): ...\ndef test_b(ltm): ...\n")
 
-    shown = project.ltm(*options, agent="b:Bot", subprocess="-n1" in options).stdout.str()
+    shown = project.ltm(
+        *options, agent="b:Bot", subprocess="-n1" in options
+    ).stdout.str()
 
     assert shown.count("ERROR in the agent") == shown.count("Traceback") == 1
     assert re.findall(r'File ".*?(\w+\.py)", line (\d+)', shown) == [("b.py", "3")]
@@ -369,11 +473,16 @@ def test_under_q_a_line_says_why_an_agent_cannot_be_used(project: Project) -> No
     project.file("class Bot:\n    def reply(self, m): ...", "b.py")
     project.file("def test_a(ltm):\n    ltm.say('x')\n")
     shown = " ".join(project.ltm("-q", agent="b:Bot").stdout.str().split())
-    assert "not through memory; the first: agent error: agent 'b_Bot' replied with None; a reply is a str" in shown
+    assert (
+        "not through memory; the first: agent error: agent 'b_Bot' replied with None; a reply is a str"
+        in shown
+    )
 
 
 def test_a_failure_stands_at_the_line_of_its_test(project: Project) -> None:
-    project.file("\n\ndef test_a(ltm):\n    ltm.say('x')\n    ltm.check('nothing', not ltm.ask('?'))\n")
+    project.file(
+        "\n\ndef test_a(ltm):\n    ltm.say('x')\n    ltm.check('nothing', not ltm.ask('?'))\n"
+    )
     project.ltm("--tb=line").stdout.re_match_lines(
         [r".*test_it\.py:3: BelowThreshold: score 0\.00, below 1\.00: nothing$"]
     )

@@ -9,7 +9,9 @@ from conftest import Project
 from lane_sources import PAIR, TALKATIVE, section_of
 
 
-def test_captured_output_is_in_the_report_of_the_scenario_that_wrote_it(project: Project) -> None:
+def test_captured_output_is_in_the_report_of_the_scenario_that_wrote_it(
+    project: Project,
+) -> None:
     project.file(PAIR)
 
     result = project.ltm()
@@ -17,13 +19,18 @@ def test_captured_output_is_in_the_report_of_the_scenario_that_wrote_it(project:
     result.assert_outcomes(failed=2)
     for name in "AB":
         test = f"test_{name.lower()}"
-        assert section_of(result, "Captured stdout call", test) == [f"{name} out before", f"{name} out after"]
+        assert section_of(result, "Captured stdout call", test) == [
+            f"{name} out before",
+            f"{name} out after",
+        ]
         assert section_of(result, "Captured stderr call", test) == [f"{name} err after"]
         (logged,) = section_of(result, "Captured log call", test)
         assert logged.endswith(f"{name} logs")
 
 
-def test_what_the_agent_prints_and_logs_is_in_the_report_of_the_scenario_that_spoke(project: Project) -> None:
+def test_what_the_agent_prints_and_logs_is_in_the_report_of_the_scenario_that_spoke(
+    project: Project,
+) -> None:
     project.file(PAIR)
     project.file(TALKATIVE, "bot.py")
 
@@ -33,34 +40,55 @@ def test_what_the_agent_prints_and_logs_is_in_the_report_of_the_scenario_that_sp
     for name in "AB":
         test = f"test_{name.lower()}"
         assert section_of(result, "Captured stdout call", test) == [
-            f"{name} out before", f"agent heard {name} speaks",
-            f"{name} out after", f"agent heard {name} asks",
-        ]  # fmt: skip
+            f"{name} out before",
+            f"agent heard {name} speaks",
+            f"{name} out after",
+            f"agent heard {name} asks",
+        ]
         assert section_of(result, "Captured stderr call", test) == [
-            f"agent warns about {name} speaks", f"{name} err after", f"agent warns about {name} asks",
-        ]  # fmt: skip
-        logged = [line.partition(".py:")[2].split(" ", 1)[1] for line in section_of(result, "Captured log call", test)]
-        assert logged == [f"agent logs {name} speaks", f"{name} logs", f"agent logs {name} asks"]
+            f"agent warns about {name} speaks",
+            f"{name} err after",
+            f"agent warns about {name} asks",
+        ]
+        logged = [
+            line.partition(".py:")[2].split(" ", 1)[1]
+            for line in section_of(result, "Captured log call", test)
+        ]
+        assert logged == [
+            f"agent logs {name} speaks",
+            f"{name} logs",
+            f"agent logs {name} asks",
+        ]
     assert "Filler" not in "".join(section_of(result, "Captured stdout call", "test_a"))
 
 
 def test_what_the_agent_prints_for_fillers_sake_is_nobodys(project: Project) -> None:
-    project.file("def test_a(ltm):\n    ltm.say('A')\n    ltm.wait(span=0.9)\n    assert ltm.ask('A?') == 'never'")
+    project.file(
+        "def test_a(ltm):\n    ltm.say('A')\n    ltm.wait(span=0.9)\n    assert ltm.ask('A?') == 'never'"
+    )
     project.file(TALKATIVE, "bot.py")
 
     result = project.ltm(agent="bot:Talkative")
 
-    assert section_of(result, "Captured stdout call", "test_a") == ["agent heard A", "agent heard A?"]
+    assert section_of(result, "Captured stdout call", "test_a") == [
+        "agent heard A",
+        "agent heard A?",
+    ]
     assert "\n".join(result.outlines).count("agent heard") == 2
 
 
 @pytest.mark.parametrize("capture", ["fd", "sys"])
-def test_every_kind_of_capture_keeps_scenarios_apart(project: Project, capture: str) -> None:
+def test_every_kind_of_capture_keeps_scenarios_apart(
+    project: Project, capture: str
+) -> None:
     project.file(PAIR)
 
     result = project.ltm(f"--capture={capture}")
 
-    assert section_of(result, "Captured stdout call", "test_a") == ["A out before", "A out after"]
+    assert section_of(result, "Captured stdout call", "test_a") == [
+        "A out before",
+        "A out after",
+    ]
 
 
 def test_fd_capture_sees_what_other_programs_write(project: Project) -> None:
@@ -92,26 +120,45 @@ def test_s_shows_everything_at_once(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "missing", ["cacheprovider", "debugging", "junitxml", "logging", "setuponly", "setupplan", "stepwise", "warnings"]
+    "missing",
+    [
+        "cacheprovider",
+        "debugging",
+        "junitxml",
+        "logging",
+        "setuponly",
+        "setupplan",
+        "stepwise",
+        "warnings",
+    ],
 )
-def test_scenarios_run_without_a_plugin_of_pytests_own(project: Project, missing: str) -> None:
+def test_scenarios_run_without_a_plugin_of_pytests_own(
+    project: Project, missing: str
+) -> None:
     project.file(PAIR)
 
     result = project.ltm(f"-pno:{missing}")
 
     result.assert_outcomes(failed=2)
-    assert section_of(result, "Captured stdout call", "test_a") == ["A out before", "A out after"]
+    assert section_of(result, "Captured stdout call", "test_a") == [
+        "A out before",
+        "A out after",
+    ]
 
 
 def test_scenarios_run_without_a_terminal(project: Project) -> None:
-    project.file(PAIR.replace(' == "never"', ""))  # pytest 8.0 cannot explain a failed assert without its terminal
+    project.file(
+        PAIR.replace(' == "never"', "")
+    )  # pytest 8.0 cannot explain a failed assert without its terminal
 
     assert project.ltm("-pno:terminal").ret == pytest.ExitCode.OK
     assert set(project.results()) == {"a", "b"}
 
 
 @pytest.mark.parametrize("fixture", ["capsys", "capfd"])
-def test_capturing_fixtures_of_two_scenarios_see_their_own_output_only(project: Project, fixture: str) -> None:
+def test_capturing_fixtures_of_two_scenarios_see_their_own_output_only(
+    project: Project, fixture: str
+) -> None:
     project.file(
         f"""
 def talk(ltm, {fixture}, name):
@@ -141,7 +188,9 @@ def test_c(ltm):
     result.stdout.fnmatch_lines(["*A shown", "*B shown"])
 
 
-def test_capsys_of_a_scenario_sees_what_the_agent_prints_for_it(project: Project) -> None:
+def test_capsys_of_a_scenario_sees_what_the_agent_prints_for_it(
+    project: Project,
+) -> None:
     project.file(TALKATIVE, "bot.py")
     project.file(
         """
@@ -156,7 +205,9 @@ def test_a(ltm, capsys):
     project.ltm(agent="bot:Talkative").assert_outcomes(passed=1)
 
 
-def test_output_of_fixtures_is_in_the_sections_of_setup_and_teardown(project: Project) -> None:
+def test_output_of_fixtures_is_in_the_sections_of_setup_and_teardown(
+    project: Project,
+) -> None:
     project.file(
         """
 import pytest
@@ -245,7 +296,9 @@ def test_b(ltm, someone):
     project.ltm().assert_outcomes(passed=2)
 
 
-def test_v_shows_one_line_for_each_scenario_in_the_order_in_which_they_end(project: Project) -> None:
+def test_v_shows_one_line_for_each_scenario_in_the_order_in_which_they_end(
+    project: Project,
+) -> None:
     project.file(
         """
 def talk(ltm, span):
@@ -261,7 +314,10 @@ def test_b(ltm): talk(ltm, 0.2)
     result = project.ltm("-v")
 
     result.stdout.fnmatch_lines(
-        ["test_it.py::test_b[[]echo-300-0-0[]] PASSED *50%*", "test_it.py::test_a[[]echo-300-0-0[]] PASSED *100%*"]
+        [
+            "test_it.py::test_b[[]echo-300-0-0[]] PASSED *50%*",
+            "test_it.py::test_a[[]echo-300-0-0[]] PASSED *100%*",
+        ]
     )
 
 
@@ -272,10 +328,14 @@ def test_vv_s_prints_every_exchange_live(project: Project) -> None:
 
     result = project.ltm("-vv", "-s")
 
-    result.stdout.fnmatch_lines(["*a/0 *", "*you: *A speaks", "*agent: A speaks", "awake*", "*you: *A asks"])
+    result.stdout.fnmatch_lines(
+        ["*a/0 *", "*you: *A speaks", "*agent: A speaks", "awake*", "*you: *A asks"]
+    )
 
 
-def test_what_the_agent_warns_of_for_fillers_sake_is_not_an_items_error(project: Project) -> None:
+def test_what_the_agent_warns_of_for_fillers_sake_is_not_an_items_error(
+    project: Project,
+) -> None:
     project.file(
         """
 import warnings
@@ -326,7 +386,10 @@ def test_of_endless_output_beginning_and_end_are_kept(
 ) -> None:
     monkeypatch.setattr("pytest_ltm.plugin.internals.item_context.LONGEST", 10_000)
     project.file(
-        FLOODS if capture == "fd" else FLOODS.replace('os.write(1, b"x" * 1_000)', 'print("x" * 1_000)'), "bot.py"
+        FLOODS
+        if capture == "fd"
+        else FLOODS.replace('os.write(1, b"x" * 1_000)', 'print("x" * 1_000)'),
+        "bot.py",
     )
     project.file(
         "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('flood')\n    ltm.say('flood again')\n"

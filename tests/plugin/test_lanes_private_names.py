@@ -23,11 +23,18 @@ PLUGIN = PACKAGE / "plugin"
 RECIPE = PACKAGE.parent / "conftest_examples" / "many_items"
 LISTED = {
     name
-    for part in yaml.safe_load((PLUGIN / "internals" / "names.yml").read_text("utf-8")).values()
+    for part in yaml.safe_load(
+        (PLUGIN / "internals" / "names.yml").read_text("utf-8")
+    ).values()
     for name in part
-}  # fmt: skip
-ABSENT = {"item._rerun_condition_excinfos", "stepwise.lastfailed | stepwise.cached_info"}
-ABSENT |= {"python.asyncio.tasks._swap_current_task"} if sys.version_info < (3, 12) else set()
+}
+ABSENT = {
+    "item._rerun_condition_excinfos",
+    "stepwise.lastfailed | stepwise.cached_info",
+}
+ABSENT |= (
+    {"python.asyncio.tasks._swap_current_task"} if sys.version_info < (3, 12) else set()
+)
 """Set by other plugins, or under an option, while tests run; or not in this Python."""
 
 
@@ -43,7 +50,11 @@ def own_names() -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and is_own(node.value)
+        ):
             names.add(node.attr)
     return names
 
@@ -58,27 +69,49 @@ def used_names() -> set[str]:
     for node in (node for tree in trees(PACKAGE) for node in ast.walk(tree)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("_pytest"):
             used |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr) and not is_own(node.value):
+        elif (
+            isinstance(node, ast.Attribute)
+            and re.match("_[a-z]", node.attr)
+            and not is_own(node.value)
+        ):
             used.add(node.attr)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "setattr", "hasattr"}:
-            words = [str(word.value) for word in node.args[1:2] if isinstance(word, ast.Constant)]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
+            "getattr",
+            "setattr",
+            "hasattr",
+        }:
+            words = [
+                str(word.value)
+                for word in node.args[1:2]
+                if isinstance(word, ast.Constant)
+            ]
             used |= {word for word in words if re.match("_[a-z]", word)}
-    return used - (own - {"_file", "_request"}) - {"_fields", "_replace"}  # every named tuple has them
+    return (
+        used - (own - {"_file", "_request"}) - {"_fields", "_replace"}
+    )  # every named tuple has them
 
 
 def test_the_package_uses_the_private_names_that_are_listed_and_no_others() -> None:
     listed = {word for name in LISTED for word in re.split(r"[. |]+", name)}
     assert used_names() - listed == set()
     code = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
-    assert {name for name in LISTED if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)} == set()
+    assert {
+        name
+        for name in LISTED
+        if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)
+    } == set()
 
 
 def test_the_page_for_pytest_says_how_many_there_are() -> None:
-    assert f"working: {len(LISTED)} entries" in (PACKAGE.parent / "docs" / "upstream.md").read_text("utf-8")
+    assert f"working: {len(LISTED)} entries" in (
+        PACKAGE.parent / "docs" / "upstream.md"
+    ).read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(LISTED - ABSENT))
-def test_each_listed_name_is_in_the_pytest_that_is_installed(name: str, request: pytest.FixtureRequest) -> None:
+def test_each_listed_name_is_in_the_pytest_that_is_installed(
+    name: str, request: pytest.FixtureRequest
+) -> None:
     if name.startswith(("xdist.", "dsession.")):
         pytest.importorskip("xdist")
     if name.startswith("httpx."):
@@ -88,7 +121,11 @@ def test_each_listed_name_is_in_the_pytest_that_is_installed(name: str, request:
 
 def is_found(name: str, request: pytest.FixtureRequest) -> bool:
     root, *path = name.removeprefix("python.").split(".")
-    thing: Any = roots(request)[root]() if root in roots(request) else importlib.import_module(root)
+    thing: Any = (
+        roots(request)[root]()
+        if root in roots(request)
+        else importlib.import_module(root)
+    )
     where = root
     for word in path:
         where = f"{where}.{word}"
@@ -96,9 +133,14 @@ def is_found(name: str, request: pytest.FixtureRequest) -> bool:
             with suppress(ModuleNotFoundError):
                 importlib.import_module(where)
         if not hasattr(thing, word):
-            # An instance gets it: its class says so, in a file that this process may have run under another name.
-            module = inspect.isclass(thing) and importlib.import_module(thing.__module__)
-            return bool(module and word in Path(str(module.__file__)).read_text("utf-8"))
+            # An instance gets it: its class says so, in a file that this process may
+            # have run under another name.
+            module = inspect.isclass(thing) and importlib.import_module(
+                thing.__module__
+            )
+            return bool(
+                module and word in Path(str(module.__file__)).read_text("utf-8")
+            )
         thing = getattr(thing, word)
     return True
 
@@ -109,7 +151,9 @@ def roots(request: pytest.FixtureRequest) -> dict[str, Any]:
         "session": lambda: request.session,
         "config": lambda: config,
         "item": lambda: item,
-        "fixturedef": lambda: next(iter(item._fixtureinfo.name2fixturedefs.values()))[-1],
+        "fixturedef": lambda: next(iter(item._fixtureinfo.name2fixturedefs.values()))[
+            -1
+        ],
         "capture": lambda: manager.get_plugin("capturemanager"),
         "logging": lambda: manager.get_plugin("logging-plugin"),
         "writer": config.get_terminal_writer
@@ -127,15 +171,38 @@ def terminal(config: pytest.Config) -> Any:
 
 @pytest.mark.slow
 def test_the_small_plugin_sets_up_several_items_with_its_own_list_of_names() -> None:
-    options = ["-q", "-p", "no:ltm", "-p", "no:randomly", "-p", "no:cacheprovider", "--strict-markers"]
+    options = [
+        "-q",
+        "-p",
+        "no:ltm",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cacheprovider",
+        "--strict-markers",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--rootdir", RECIPE, RECIPE],
-        cwd=RECIPE, env=alone(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=RECIPE,
+        env=alone(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "1 failed, 6 passed" in done.stdout
     assert "FAILED test_turns.py::test_a_failure_is_its_own" in done.stdout
     source = (RECIPE / "conftest.py").read_text("utf-8")
     names = set(re.findall(r'^        "([^"]+)",$', source, re.MULTILINE))
     assert len(names) == 12
-    used = set(re.findall(r"\._([a-z]\w*)", re.sub(r"PRIVATE = \{.*?^\}", "", source, flags=re.MULTILINE | re.DOTALL)))
-    assert used == {word.removeprefix("_") for name in names for word in name.split(".")[1:] if word.startswith("_")}
+    used = set(
+        re.findall(
+            r"\._([a-z]\w*)",
+            re.sub(r"PRIVATE = \{.*?^\}", "", source, flags=re.MULTILINE | re.DOTALL),
+        )
+    )
+    assert used == {
+        word.removeprefix("_")
+        for name in names
+        for word in name.split(".")[1:]
+        if word.startswith("_")
+    }

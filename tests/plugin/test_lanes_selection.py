@@ -10,7 +10,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 FOUR = """
 import pytest
@@ -42,7 +44,9 @@ def test_dot(ltm):
 def test_ordinary():
     pass
 """
-IDS = [f"test_it.py::test_{name}[echo-300-0-0]" for name in ("ada", "ben", "cid", "dot")]
+IDS = [
+    f"test_it.py::test_{name}[echo-300-0-0]" for name in ("ada", "ben", "cid", "dot")
+]
 
 
 @pytest.fixture
@@ -53,7 +57,9 @@ def four(project: Project) -> Project:
 
 
 def begun(project: Project) -> list[str]:
-    found = [tick.partition(" ")[0] for tick in project.ticks if tick.endswith("begins")]
+    found = [
+        tick.partition(" ")[0] for tick in project.ticks if tick.endswith("begins")
+    ]
     (project.path / "ticks.txt").unlink(missing_ok=True)
     return found
 
@@ -61,7 +67,13 @@ def begun(project: Project) -> list[str]:
 def test_all_four_are_in_progress_before_the_first_goes_on(four: Project) -> None:
     four.ltm().assert_outcomes(passed=3, failed=1, deselected=1)
 
-    assert four.ticks[:5] == ["ada begins", "ben begins", "cid begins", "dot begins", "ada goes on"]
+    assert four.ticks[:5] == [
+        "ada begins",
+        "ben begins",
+        "cid begins",
+        "dot begins",
+        "ada goes on",
+    ]
 
 
 def test_k_selects_scenarios_by_name(four: Project) -> None:
@@ -77,7 +89,9 @@ def test_k_selects_by_the_agents_label(four: Project) -> None:
 
 
 def test_m_ltm_selects_every_scenario_and_nothing_else(four: Project) -> None:
-    four.pytest("-m", "ltm", "--co", "-q").stdout.fnmatch_lines(["4/5 tests collected (1 deselected)*"])
+    four.pytest("-m", "ltm", "--co", "-q").stdout.fnmatch_lines(
+        ["4/5 tests collected (1 deselected)*"]
+    )
     four.ltm("-m", "ltm").assert_outcomes(passed=3, failed=1, deselected=1)
 
 
@@ -132,7 +146,9 @@ def test_lf_keeps_scenarios_that_erred(project: Project) -> None:
 
 
 @pytest.mark.parametrize("option", ["--ff", "--nf"])
-def test_the_order_of_the_plan_stays_whatever_pytest_would_put_first(four: Project, option: str) -> None:
+def test_the_order_of_the_plan_stays_whatever_pytest_would_put_first(
+    four: Project, option: str
+) -> None:
     four.ltm()
     begun(four)
 
@@ -159,9 +175,13 @@ def test_sw_stops_at_a_failure_and_goes_on_there(four: Project) -> None:
     assert begun(four) == ["ben", "cid", "dot"]
 
 
-def test_sw_goes_on_with_what_was_in_progress_when_another_failed(project: Project) -> None:
+def test_sw_goes_on_with_what_was_in_progress_when_another_failed(
+    project: Project,
+) -> None:
     project.file(
-        FOUR.replace("def talk(ltm, name, expected):", "def talk(ltm, name, expected, span=0.5):")
+        FOUR.replace(
+            "def talk(ltm, name, expected):", "def talk(ltm, name, expected, span=0.5):"
+        )
         .replace("ltm.wait(span=0.5)", "ltm.wait(span=span)")
         .replace('"ada", "asks"', '"ada", "asks", 0.9')
         .replace('"dot", "asks"', '"dot", "never", 0.1')
@@ -178,7 +198,9 @@ def test_sw_goes_on_with_what_was_in_progress_when_another_failed(project: Proje
 def test_co_lists_the_ids_makes_no_agent_and_writes_nothing(four: Project) -> None:
     result = four.ltm("--co", "-q", agent="no.such:Agent")
 
-    result.stdout.fnmatch_lines([one.replace("echo", "no.such_Agent").replace("[", "[[]") for one in IDS])
+    result.stdout.fnmatch_lines(
+        [one.replace("echo", "no.such_Agent").replace("[", "[[]") for one in IDS]
+    )
     assert not (four.path / ".ltm").exists()
     assert four.ticks == []
 
@@ -186,13 +208,17 @@ def test_co_lists_the_ids_makes_no_agent_and_writes_nothing(four: Project) -> No
 def test_setup_plan_makes_no_agent_and_writes_nothing(four: Project) -> None:
     result = four.ltm("--setup-plan", agent="no.such:Agent")
 
-    result.stdout.fnmatch_lines(["*SETUP    F _ltm_place*", "*test_it.py::test_ada*fixtures used: *ltm*"])
+    result.stdout.fnmatch_lines(
+        ["*SETUP    F _ltm_place*", "*test_it.py::test_ada*fixtures used: *ltm*"]
+    )
     assert not (four.path / ".ltm").exists()
     assert four.ticks == []
 
 
 def test_setup_only_plays_nothing(four: Project) -> None:
-    four.ltm("--setup-only").stdout.fnmatch_lines(["*test_it.py::test_ada*fixtures used: *ltm*"])
+    four.ltm("--setup-only").stdout.fnmatch_lines(
+        ["*test_it.py::test_ada*fixtures used: *ltm*"]
+    )
 
     assert four.ticks == []
 
@@ -259,7 +285,9 @@ def test_slow(ltm):
 
     result = project.ltm("--durations=1")
 
-    result.stdout.fnmatch_lines(["*slowest 1 durations*", "*0.3*s call *test_slow[[]echo-300-0-0[]]"])
+    result.stdout.fnmatch_lines(
+        ["*slowest 1 durations*", "*0.3*s call *test_slow[[]echo-300-0-0[]]"]
+    )
 
 
 def test_junitxml_has_each_scenario_once_with_its_properties(four: Project) -> None:
@@ -267,35 +295,69 @@ def test_junitxml_has_each_scenario_once_with_its_properties(four: Project) -> N
 
     suite = next(ET.parse(four.path / "junit.xml").iter("testsuite"))
     cases = list(suite.iter("testcase"))
-    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "4", "failures": "1", "errors": "0", "skipped": "0",
-    }  # fmt: skip
-    assert sorted(str(case.get("name")) for case in cases) == [one.partition("::")[2] for one in IDS]
+    assert {
+        name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")
+    } == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "0",
+    }
+    assert sorted(str(case.get("name")) for case in cases) == [
+        one.partition("::")[2] for one in IDS
+    ]
     for case in cases:
-        properties = {str(one.get("name")): one.get("value") for one in case.iter("property")}
+        properties = {
+            str(one.get("name")): one.get("value") for one in case.iter("property")
+        }
         failed = case.find("failure") is not None
         assert properties["ltm_scenario"] == str(case.get("name"))[5:8]
         assert properties["ltm_score"] == ("0.0" if failed else "1.0")
-        assert (properties["ltm_agent"], properties["ltm_span"], properties["ltm_trial"]) == ("echo", "300", "0")
+        assert (
+            properties["ltm_agent"],
+            properties["ltm_span"],
+            properties["ltm_trial"],
+        ) == ("echo", "300", "0")
         assert properties["ltm_example"] == "0"
         assert int(str(properties["ltm_gap"])) >= 140
         assert int(str(properties["ltm_tokens"])) > 0
         assert "ltm_cost_usd" not in properties
 
 
-def test_isolated_examples_have_a_conversation_each_and_run_next_to_spans(four: Project) -> None:
+def test_isolated_examples_have_a_conversation_each_and_run_next_to_spans(
+    four: Project,
+) -> None:
     result = four.ltm("-v", span="isolated,300")
 
     result.assert_outcomes(passed=6, failed=2, deselected=1)
-    lines = [line.partition("::")[2].partition("]")[0] for line in result.outlines if re.search(r"\.py::.*%\]", line)]
-    assert lines[:4] == [f"test_{name}[echo-isolated-0.{name}_0-0" for name in ("ada", "ben", "cid", "dot")]
+    lines = [
+        line.partition("::")[2].partition("]")[0]
+        for line in result.outlines
+        if re.search(r"\.py::.*%\]", line)
+    ]
+    assert lines[:4] == [
+        f"test_{name}[echo-isolated-0.{name}_0-0"
+        for name in ("ada", "ben", "cid", "dot")
+    ]
     assert four.ticks[:3] == ["ada begins", "ada goes on", "ada ends"]
 
 
-def test_a_folder_of_the_project_may_be_called_like_the_built_in_suite(project: Project) -> None:
-    project.file("def test_ada(ltm):\n    ltm.say('Ada.')\n    assert ltm.ask('Ada?')\n", "ltm/test_ada.py")
-    options = ("--ltm-agent=full", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-span=2k")
-    project.pytest(*options, "ltm/colours", "ltm/test_ada.py").assert_outcomes(passed=2, deselected=9)
+def test_a_folder_of_the_project_may_be_called_like_the_built_in_suite(
+    project: Project,
+) -> None:
+    project.file(
+        "def test_ada(ltm):\n    ltm.say('Ada.')\n    assert ltm.ask('Ada?')\n",
+        "ltm/test_ada.py",
+    )
+    options = (
+        "--ltm-agent=full",
+        "--ltm-suite=standard",
+        "--ltm-examples=1",
+        "--ltm-span=2k",
+    )
+    project.pytest(*options, "ltm/colours", "ltm/test_ada.py").assert_outcomes(
+        passed=2, deselected=9
+    )
 
 
 def test_the_command_of_a_failure_plays_the_same_selection_again(four: Project) -> None:

@@ -7,7 +7,9 @@ import re
 import pytest
 from conftest import Project
 
-pytestmark = pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="subtests are a part of pytest from 9.0 on")
+pytestmark = pytest.mark.skipif(
+    pytest.version_tuple < (9, 0), reason="subtests are a part of pytest from 9.0 on"
+)
 
 SUBTESTS = """
 def talk(ltm, subtests, name, wrong):
@@ -24,7 +26,9 @@ def test_b(ltm, subtests): talk(ltm, subtests, "B", wrong=None)
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_subtests_of_scenarios_that_take_turns_are_reported_one_by_one(project: Project, workers: str) -> None:
+def test_subtests_of_scenarios_that_take_turns_are_reported_one_by_one(
+    project: Project, workers: str
+) -> None:
     pytest.importorskip("xdist")
     project.file(SUBTESTS)
 
@@ -40,15 +44,22 @@ def test_subtests_of_scenarios_that_take_turns_are_reported_one_by_one(project: 
     result.stdout.fnmatch_lines(["*2 failed, 1 passed, 5 subtests passed*"])
 
 
-def test_what_a_subtest_prints_and_logs_is_never_in_anothers_report(project: Project) -> None:
+def test_what_a_subtest_prints_and_logs_is_never_in_anothers_report(
+    project: Project,
+) -> None:
     project.file(
         "import logging\n"
-        + SUBTESTS.replace("print(", "logging.warning(f'{name} {number} logged'); print(").replace("=None", "=2")
+        + SUBTESTS.replace(
+            "print(", "logging.warning(f'{name} {number} logged'); print("
+        ).replace("=None", "=2")
     )
 
     result = project.ltm()
 
-    reports = re.split(r"\n__+ (?=test_[ab]\[)", "\n".join(result.outlines).partition("long-term memory")[0])[1:]
+    reports = re.split(
+        r"\n__+ (?=test_[ab]\[)",
+        "\n".join(result.outlines).partition("long-term memory")[0],
+    )[1:]
     assert len(reports) == 4
     for report in reports:
         mine, other = ("A", "B") if report.startswith("test_a") else ("B", "A")
@@ -72,12 +83,17 @@ def test_each_subtest_is_a_check(project: Project) -> None:
     assert rows["a"]["score"] == pytest.approx(2 / 3)
     assert rows["b"]["score"] == 1.0
     assert [check["ok"] for check in rows["a"]["checks"]] == [True, False, True]
-    result.stdout.fnmatch_lines(["*test_a*PARTIAL 0.67*", "  FAILED  A part number=1", "*2 failed, 1 passed*"])
+    result.stdout.fnmatch_lines(
+        ["*test_a*PARTIAL 0.67*", "  FAILED  A part number=1", "*2 failed, 1 passed*"]
+    )
 
 
-def test_an_agents_fault_in_a_subtest_is_an_error_of_the_whole(project: Project) -> None:
+def test_an_agents_fault_in_a_subtest_is_an_error_of_the_whole(
+    project: Project,
+) -> None:
     project.file(
-        "class Bot:\n    def reply(self, message):\n        1 / ('1' not in message)\n        return message", "bot.py"
+        "class Bot:\n    def reply(self, message):\n        1 / ('1' not in message)\n        return message",
+        "bot.py",
     )
     project.file(SUBTESTS)
 

@@ -6,7 +6,9 @@ from conftest import Project
 from lane_sources import TALKATIVE
 
 
-def test_caplog_of_two_scenarios_has_its_own_records_and_levels(project: Project) -> None:
+def test_caplog_of_two_scenarios_has_its_own_records_and_levels(
+    project: Project,
+) -> None:
     project.file(TALKATIVE, "bot.py")
     project.file(
         """
@@ -105,7 +107,9 @@ def test_b(ltm, recwarn): talk(ltm, recwarn, "B")
     project.ltm("-W", "error").assert_outcomes(passed=2)
 
 
-def test_pytest_warns_spans_a_wait_and_sees_its_own_scenario_and_agent_only(project: Project) -> None:
+def test_pytest_warns_spans_a_wait_and_sees_its_own_scenario_and_agent_only(
+    project: Project,
+) -> None:
     project.file(
         """
 import warnings
@@ -138,7 +142,9 @@ def test_b(ltm): talk(ltm, "B")
     project.ltm(agent="bot:Bot").assert_outcomes(passed=2)
 
 
-def test_filterwarnings_marks_hold_for_their_own_scenario_only(project: Project) -> None:
+def test_filterwarnings_marks_hold_for_their_own_scenario_only(
+    project: Project,
+) -> None:
     project.file(
         """
 import warnings
@@ -168,10 +174,14 @@ def test_c(ltm):
     result = project.ltm()
 
     result.assert_outcomes(passed=3, warnings=1)
-    result.stdout.fnmatch_lines(["*warnings summary*", "test_it.py::test_c*", "*UserWarning: C warns"])
+    result.stdout.fnmatch_lines(
+        ["*warnings summary*", "test_it.py::test_c*", "*UserWarning: C warns"]
+    )
 
 
-def test_under_w_error_a_warning_is_the_error_of_its_own_scenario(project: Project) -> None:
+def test_under_w_error_a_warning_is_the_error_of_its_own_scenario(
+    project: Project,
+) -> None:
     project.file(
         """
 import warnings

@@ -7,7 +7,9 @@ import json
 import pytest
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 pytest.importorskip("xdist")
 
@@ -60,14 +62,20 @@ def test_f(ltm):
 
 def test_a_conversation_stays_on_one_worker(project: Project) -> None:
     project.file(
-        SUITE.replace('tick(os.environ.get("PYTEST_XDIST_WORKER", "main"), name)', "").replace(
-            'ltm.say(f"{name} speaks")', 'tick(ltm.say(os.environ["PYTEST_XDIST_WORKER"]) or "silent", os.getpid())'
+        SUITE.replace(
+            'tick(os.environ.get("PYTEST_XDIST_WORKER", "main"), name)', ""
+        ).replace(
+            'ltm.say(f"{name} speaks")',
+            'tick(ltm.say(os.environ["PYTEST_XDIST_WORKER"]) or "silent", os.getpid())',
         )
     )
 
     project.ltm("-n3", agent="echo,silent")
 
-    pids = {kind: {tick.split()[1] for tick in project.ticks if tick.startswith(kind)} for kind in ("gw", "silent")}
+    pids = {
+        kind: {tick.split()[1] for tick in project.ticks if tick.startswith(kind)}
+        for kind in ("gw", "silent")
+    }
     assert [len(found) for found in pids.values()] == [1, 1]
     assert pids["gw"] != pids["silent"]
 
@@ -78,7 +86,9 @@ def test_module_fixtures_are_set_up_once_on_each_worker(project: Project) -> Non
     project.ltm("-n2", agent="echo,silent")
 
     ups = [tick.split()[-1] for tick in project.ticks if tick.startswith("server up")]
-    downs = [tick.split()[-1] for tick in project.ticks if tick.startswith("server down")]
+    downs = [
+        tick.split()[-1] for tick in project.ticks if tick.startswith("server down")
+    ]
     assert sorted(ups) == sorted(downs)
     assert len(set(ups)) == len(ups) == 2
 
@@ -90,15 +100,20 @@ def test_all_workers_write_into_one_run_folder(project: Project) -> None:
 
     (folder,) = (project.path / ".ltm" / "runs").iterdir()
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
-        "echo~300~0", "echo~400~0", "silent~300~0", "silent~400~0",
-    ]  # fmt: skip
+        "echo~300~0",
+        "echo~400~0",
+        "silent~300~0",
+        "silent~400~0",
+    ]
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert len(summary["conversations"]) == 4
     result.stdout.fnmatch_lines(["*long-term memory*"])
 
 
 @pytest.mark.parametrize("dist", ["load", "loadgroup"])
-def test_the_kind_of_distribution_makes_no_difference(project: Project, dist: str) -> None:
+def test_the_kind_of_distribution_makes_no_difference(
+    project: Project, dist: str
+) -> None:
     project.file(SUITE)
 
     result = project.ltm("-n2", f"--dist={dist}", "-rA", agent="echo,silent")
@@ -113,7 +128,9 @@ def test_dist_each_is_refused(project: Project) -> None:
     result = project.ltm("-n2", "--dist=each")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--dist=each would play every conversation on every worker*"])
+    result.stderr.fnmatch_lines(
+        ["*--dist=each would play every conversation on every worker*"]
+    )
 
 
 def test_a_wrong_option_is_told_once_before_any_worker_starts(project: Project) -> None:
@@ -126,7 +143,9 @@ def test_a_wrong_option_is_told_once_before_any_worker_starts(project: Project) 
 
 
 def test_75_is_said_by_the_controller(project: Project) -> None:
-    project.file("class Bot:\n    def reply(self, message): raise OSError('gone')", "bot.py")
+    project.file(
+        "class Bot:\n    def reply(self, message): raise OSError('gone')", "bot.py"
+    )
     project.file("def test_a(ltm):\n    ltm.say('hello')\n    ltm.ask('hm?')")
 
     assert project.ltm("-n2", agent="bot:Bot").ret == 75
@@ -143,7 +162,10 @@ def test_x_stops_the_worker_and_cleans_up(project: Project) -> None:
     result = project.ltm("-n1", "-x")
 
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert [tick.split()[1] for tick in project.ticks if tick.startswith("server")] == ["up", "down"]
+    assert [tick.split()[1] for tick in project.ticks if tick.startswith("server")] == [
+        "up",
+        "down",
+    ]
 
 
 def test_captured_output_comes_over_from_the_worker(project: Project) -> None:
@@ -151,10 +173,19 @@ def test_captured_output_comes_over_from_the_worker(project: Project) -> None:
 
     result = project.ltm("-n1", "-k", "test_c")
 
-    result.stdout.fnmatch_lines(["*test_c[[]echo-300-0-0-x-y[]]*", "*conversation*", "*Captured stdout call*", "C out"])
+    result.stdout.fnmatch_lines(
+        [
+            "*test_c[[]echo-300-0-0-x-y[]]*",
+            "*conversation*",
+            "*Captured stdout call*",
+            "C out",
+        ]
+    )
 
 
-def test_xdist_hears_at_once_that_an_item_is_done_that_it_did_not_ask_for(project: Project) -> None:
+def test_xdist_hears_at_once_that_an_item_is_done_that_it_did_not_ask_for(
+    project: Project,
+) -> None:
     project.conftest(
         """
 from ticks import tick

@@ -8,41 +8,77 @@ import pytest
 
 from pytest_ltm.locales import CODES
 
-OTHERS = ",".join(said for code in CODES if code != "en" for said in (code, f"en:{code}"))
+OTHERS = ",".join(
+    said for code in CODES if code != "en" for said in (code, f"en:{code}")
+)
 
 
 @pytest.mark.slow
-@pytest.mark.nightly("every scenario in every language, which only texts, scenarios and the reader change")
-def test_the_reader_earns_full_marks_in_every_language_and_silence_none(pytester: pytest.Pytester) -> None:
+@pytest.mark.nightly(
+    "every scenario in every language, which only texts, scenarios and the reader change"
+)
+def test_the_reader_earns_full_marks_in_every_language_and_silence_none(
+    pytester: pytest.Pytester,
+) -> None:
     result = pytester.runpytest_inprocess(
-        "--ltm-agent=full", "--ltm-suite=extended", "--ltm-examples=3", f"--ltm-language={OTHERS}", "--tb=short"
+        "--ltm-agent=full",
+        "--ltm-suite=extended",
+        "--ltm-examples=3",
+        f"--ltm-language={OTHERS}",
+        "--tb=short",
     )
-    result.assert_outcomes(passed=13 * 3 * 2 * (len(CODES) - 1), deselected=7 * 3 * 2 * (len(CODES) - 1))
-    result.stdout.fnmatch_lines(["ltm: left out, for it is not written in that language: conflicting_habits, *"])
+    result.assert_outcomes(
+        passed=13 * 3 * 2 * (len(CODES) - 1), deselected=7 * 3 * 2 * (len(CODES) - 1)
+    )
+    result.stdout.fnmatch_lines(
+        ["ltm: left out, for it is not written in that language: conflicting_habits, *"]
+    )
 
 
 @pytest.mark.slow
-def test_a_run_in_another_language_is_resumed_and_scored_again(pytester: pytest.Pytester) -> None:
-    given = ("--ltm-agent=mine=full,oracle", "--ltm-suite=needle", "--ltm-examples=2", "--ltm-language=de,en:de")
+def test_a_run_in_another_language_is_resumed_and_scored_again(
+    pytester: pytest.Pytester,
+) -> None:
+    given = (
+        "--ltm-agent=mine=full,oracle",
+        "--ltm-suite=needle",
+        "--ltm-examples=2",
+        "--ltm-language=de,en:de",
+    )
     first = pytester.runpytest_inprocess(*given)
     first.assert_outcomes(passed=4 * 6)
     folder = next(Path(pytester.path).glob(".ltm/runs/*"))
     talks = {path.parent.name for path in folder.glob("*/journal.jsonl")}
-    assert talks == {f"{agent}~2k~0" for agent in ("mine.de", "mine.en_de", "oracle.de", "oracle.en_de")}
+    assert talks == {
+        f"{agent}~2k~0"
+        for agent in ("mine.de", "mine.en_de", "oracle.de", "oracle.en_de")
+    }
     for flag in (f"--ltm-resume={folder.name}", f"--ltm-rescore={folder.name}"):
         again = pytester.runpytest_inprocess(flag)
         again.assert_outcomes(passed=4 * 6)
-    failed = pytester.runpytest_inprocess("--ltm-agent=silent", "--ltm-suite=needle", "--ltm-language=de", "--tb=short")
+    failed = pytester.runpytest_inprocess(
+        "--ltm-agent=silent", "--ltm-suite=needle", "--ltm-language=de", "--tb=short"
+    )
     failed.stdout.fnmatch_lines(
-        ["  again: pytest --ltm-agent=silent --ltm-span=2k --ltm-suite=needle --ltm-language=de *"]
+        [
+            "  again: pytest --ltm-agent=silent --ltm-span=2k --ltm-suite=needle --ltm-language=de *"
+        ]
     )
 
 
-def test_what_is_not_written_in_the_language_is_refused_where_nothing_is_left(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_mine="def test_mine(ltm): ltm.check('asked', ltm.ask('Well?') == '')")
-    result = pytester.runpytest_inprocess("--ltm-agent=silent", "--ltm-language=de", "test_mine.py")
+def test_what_is_not_written_in_the_language_is_refused_where_nothing_is_left(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        test_mine="def test_mine(ltm): ltm.check('asked', ltm.ask('Well?') == '')"
+    )
+    result = pytester.runpytest_inprocess(
+        "--ltm-agent=silent", "--ltm-language=de", "test_mine.py"
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --ltm-language: mine: not written in that language. *languages=*"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ltm-language: mine: not written in that language. *languages=*"]
+    )
 
 
 def test_a_scenario_says_what_it_is_written_in(pytester: pytest.Pytester) -> None:
@@ -62,6 +98,14 @@ def test_a_scenario_says_what_it_is_written_in(pytester: pytest.Pytester) -> Non
             assert ltm.definition.steps[1].text == "Wie heißt mein Hund?"
         """
     )
-    pytester.runpytest_inprocess("--ltm-agent=silent", "--ltm-language=de", "test_mine.py").assert_outcomes(passed=1)
-    wrong = pytester.runpytest_inprocess("--ltm-agent=silent", "--ltm-language=dee", "test_mine.py")
-    wrong.stderr.fnmatch_lines(["ERROR: --ltm-language: no scenario is written in 'dee'.*'de'*There are: en, de*"])
+    pytester.runpytest_inprocess(
+        "--ltm-agent=silent", "--ltm-language=de", "test_mine.py"
+    ).assert_outcomes(passed=1)
+    wrong = pytester.runpytest_inprocess(
+        "--ltm-agent=silent", "--ltm-language=dee", "test_mine.py"
+    )
+    wrong.stderr.fnmatch_lines(
+        [
+            "ERROR: --ltm-language: no scenario is written in 'dee'.*'de'*There are: en, de*"
+        ]
+    )

@@ -8,10 +8,14 @@ from conftest import Project
 RUN = ("--ltm-agent=echo", "--ltm-span=300", "--ltm-suite=hygiene", "--ltm-examples=1")
 
 
-def test_without_the_extra_the_run_says_so_and_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_run_says_so_and_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     missing = project.path / "missing"
     missing.mkdir()
-    (missing / "starlette.py").write_text("raise ModuleNotFoundError('none here', name='starlette')")
+    (missing / "starlette.py").write_text(
+        "raise ModuleNotFoundError('none here', name='starlette')"
+    )
     monkeypatch.setenv("PYTHONPATH", str(missing))
     result = project.pytest("--ltm-live", *RUN)
     result.stdout.fnmatch_lines(["*no live view*pip install 'pytest-ltm[[]web]'"])

@@ -30,17 +30,35 @@ def vectors(texts):
 
 
 def test_events_and_dialogue_are_items_with_figures(project: Project) -> None:
-    events = {"events_session_1": {"Ines": ["Ines buys quails."], "Tomas": [], "date": "3 March, 2024"}}
+    events = {
+        "events_session_1": {
+            "Ines": ["Ines buys quails."],
+            "Tomas": [],
+            "date": "3 March, 2024",
+        }
+    }
     written(project.path / "data.json", [talk(event_summary=events)])
     project.file(BOT, "bot.py")
     result = project.pytest(
-        "--ltm-agent=bot:Bot", "--ltm-suite=locomo", "--ltm-data=data.json", "--ltm-locomo-tasks=events,dialogue",
-        "--ltm-locomo-embeddings=bot:vectors", "-v",
-    )  # fmt: skip
-    summary = json.loads((latest_run(project.path) / "summary.json").read_text(encoding="utf-8"))
-    rows: dict[str, Any] = {row["nodeid"]: row for held in summary["conversations"] for row in held["examples"]}
+        "--ltm-agent=bot:Bot",
+        "--ltm-suite=locomo",
+        "--ltm-data=data.json",
+        "--ltm-locomo-tasks=events,dialogue",
+        "--ltm-locomo-embeddings=bot:vectors",
+        "-v",
+    )
+    summary = json.loads(
+        (latest_run(project.path) / "summary.json").read_text(encoding="utf-8")
+    )
+    rows: dict[str, Any] = {
+        row["nodeid"]: row
+        for held in summary["conversations"]
+        for row in held["examples"]
+    }
 
-    assert rows["ltm/events::test_events[bot_Bot-all-0.conv_1-0_1_2]"]["ltm_score"] == 1.0
+    assert (
+        rows["ltm/events::test_events[bot_Bot-all-0.conv_1-0_1_2]"]["ltm_score"] == 1.0
+    )
     turn = rows["ltm/dialogue::test_next_turn[bot_Bot-all-0.conv_1-D1_3]"]
     assert (turn["ltm_score"], turn["ltm_metric_bleu4"]) == (1.0, 1.0)
     assert turn["ltm_metric_mm_relevance"] > 0.99

@@ -72,5 +72,14 @@ def test_what_a_library_logs_as_an_error_is_a_note_with_its_number(
     said = " ".join(result.stdout.str().split())
     assert f"note: bots_{agent} at 300: {NOTE}: {times} times" in said
     assert "slow" not in said
-    summary = json.loads((latest_run(bots.path) / "summary.json").read_text(encoding="utf-8"))
-    assert sum(each["times"] for held in summary["conversations"] for each in held["mishaps"]) == times
+    summary = json.loads(
+        (latest_run(bots.path) / "summary.json").read_text(encoding="utf-8")
+    )
+    assert (
+        sum(
+            each["times"]
+            for held in summary["conversations"]
+            for each in held["mishaps"]
+        )
+        == times
+    )

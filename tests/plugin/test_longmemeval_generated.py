@@ -11,8 +11,24 @@ from pytest_ltm._cli import main
 
 def test_a_generated_file_plays_and_its_golds_pass(pytester: pytest.Pytester) -> None:
     made = pytester.path / "made.json"
-    assert main(["data", "longmemeval-generate", "--count", "11", "--seed", "4", "-o", str(made)]) == 0
-    golds = {row["question"]: str(row["answer"]) for row in json.loads(made.read_bytes())}
+    assert (
+        main(
+            [
+                "data",
+                "longmemeval-generate",
+                "--count",
+                "11",
+                "--seed",
+                "4",
+                "-o",
+                str(made),
+            ]
+        )
+        == 0
+    )
+    golds = {
+        row["question"]: str(row["answer"]) for row in json.loads(made.read_bytes())
+    }
     pytester.makepyfile(
         knower=f"""
         GOLDS = {golds!r}
@@ -23,6 +39,8 @@ def test_a_generated_file_plays_and_its_golds_pass(pytester: pytest.Pytester) ->
         """
     )
 
-    result = pytester.runpytest("--ltm-suite=longmemeval", f"--ltm-data={made}", "--ltm-agent=knower:Knower")
+    result = pytester.runpytest(
+        "--ltm-suite=longmemeval", f"--ltm-data={made}", "--ltm-agent=knower:Knower"
+    )
 
     result.assert_outcomes(passed=10, skipped=1)  # a preference needs a judge

@@ -9,7 +9,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 VECTORS = """
 def embed(texts):
@@ -59,7 +61,11 @@ def replies(project: Project) -> list[str]:
 
 def replies_in(journal: Path) -> list[str]:
     events = map(json.loads, journal.read_text("utf-8").splitlines())
-    return [f"{event['text']} {event.get('retrieved')}" for event in events if "text" in event and "retrieved" in event]
+    return [
+        f"{event['text']} {event.get('retrieved')}"
+        for event in events
+        if "text" in event and "retrieved" in event
+    ]
 
 
 @pytest.mark.slow

@@ -53,7 +53,10 @@ def shown(result: RunResult) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("options", [(), ("-v", "--setup-show"), ("-p", "no:terminal"), ("-x",), ("--co",), ("-n2",)])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("-v", "--setup-show"), ("-p", "no:terminal"), ("-x",), ("--co",), ("-n2",)],
+)
 def test_ordinary_tests_run_as_without_the_plugin(
     project: Project, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
@@ -136,12 +139,16 @@ def pytest_ltm_make_agent(config, spec):
     return (lambda message: f"mine: {message}") if spec == "mine" else None
 """
     )
-    project.file("def test_a(ltm):\n    ltm.say('hello')\n    assert ltm.ask('who?') == 'mine: who?'")
+    project.file(
+        "def test_a(ltm):\n    ltm.say('hello')\n    assert ltm.ask('who?') == 'mine: who?'"
+    )
 
     project.ltm(agent="mine").assert_outcomes(passed=1)
 
 
 def test_only_scenarios_stay_in_an_ltm_run(project: Project) -> None:
-    project.file(ORDINARY + "\ndef test_a(ltm):\n    ltm.say('hello')\n    ltm.ask('hello?')")
+    project.file(
+        ORDINARY + "\ndef test_a(ltm):\n    ltm.say('hello')\n    ltm.ask('hello?')"
+    )
 
     project.ltm().assert_outcomes(passed=1, deselected=9)

@@ -8,7 +8,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("`.ci/lanes oldest` runs these before each merge, on the oldest pytest")
+pytestmark = pytest.mark.nightly(
+    "`.ci/lanes oldest` runs these before each merge, on the oldest pytest"
+)
 TALK = """
 import pytest
 from ticks import tick
@@ -23,8 +25,12 @@ def talk(ltm, name, expected=""):
 """
 
 
-@pytest.mark.parametrize("config", ["", "concurrency = greenlet", "concurrency = greenlet, thread"])
-def test_coverage_sees_the_lines_of_bodies_that_take_turns(project: Project, config: str) -> None:
+@pytest.mark.parametrize(
+    "config", ["", "concurrency = greenlet", "concurrency = greenlet, thread"]
+)
+def test_coverage_sees_the_lines_of_bodies_that_take_turns(
+    project: Project, config: str
+) -> None:
     pytest.importorskip("pytest_cov")
     project.invite("pytest_cov")
     project.file(f"[run]\n{config}\n", "cover.cfg")
@@ -51,15 +57,23 @@ def test_b(ltm):
     )
 
     result = project.ltm(
-        "--cov=product", "--cov-config=cover.cfg", "--cov-report=term-missing", "--cov-report=json", subprocess=True
+        "--cov=product",
+        "--cov-config=cover.cfg",
+        "--cov-report=term-missing",
+        "--cov-report=json",
+        subprocess=True,
     )
 
     result.assert_outcomes(passed=2)
-    (found,) = json.loads((project.path / "coverage.json").read_text())["files"].values()
+    (found,) = json.loads((project.path / "coverage.json").read_text())[
+        "files"
+    ].values()
     assert found["missing_lines"] == [8]
 
 
-def test_asyncio_in_auto_mode_leaves_scenarios_alone_and_async_fixtures_work(project: Project) -> None:
+def test_asyncio_in_auto_mode_leaves_scenarios_alone_and_async_fixtures_work(
+    project: Project,
+) -> None:
     pytest.importorskip("pytest_asyncio")
     project.invite("asyncio")
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
@@ -109,12 +123,20 @@ async def test_ordinary(): await asyncio.sleep(0)
 """
     )
 
-    project.ltm("--asyncio-mode=strict", subprocess=True).assert_outcomes(passed=2, deselected=1)
-    project.pytest("--asyncio-mode=strict", subprocess=True).assert_outcomes(passed=1, skipped=2)
+    project.ltm("--asyncio-mode=strict", subprocess=True).assert_outcomes(
+        passed=2, deselected=1
+    )
+    project.pytest("--asyncio-mode=strict", subprocess=True).assert_outcomes(
+        passed=1, skipped=2
+    )
 
 
 def test_async_scenarios_of_asyncio_take_turns(project: Project) -> None:
-    pytest.importorskip("pytest_asyncio", "1.0", reason="older ones close whichever event loop was made last")
+    pytest.importorskip(
+        "pytest_asyncio",
+        "1.0",
+        reason="older ones close whichever event loop was made last",
+    )
     project.invite("asyncio")
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
     project.file(
@@ -204,11 +226,16 @@ def test_b(ltm): talk(ltm, "B")
 def test_randomly_changes_neither_order_nor_outcome(project: Project) -> None:
     pytest.importorskip("pytest_randomly")
     project.invite("randomly")
-    project.file(TALK + "".join(f"def test_{name}(ltm): talk(ltm, '{name}')\n" for name in "abcdef"))
+    project.file(
+        TALK
+        + "".join(f"def test_{name}(ltm): talk(ltm, '{name}')\n" for name in "abcdef")
+    )
     journals = []
 
     for seed in ("1", "2"):
-        project.ltm("-p", "randomly", f"--randomly-seed={seed}", subprocess=True).assert_outcomes(passed=6)
+        project.ltm(
+            "-p", "randomly", f"--randomly-seed={seed}", subprocess=True
+        ).assert_outcomes(passed=6)
         (journal,) = latest_run(project.path).glob("*/journal.jsonl")
         journals.append(journal.read_bytes())
 
@@ -233,7 +260,12 @@ def test_b(ltm): talk(ltm, "B")
     )
 
     for method in ("signal", "thread"):
-        result = project.ltm("--timeout=0.3", f"--timeout-method={method}", agent="bot:Bot", subprocess=True)
+        result = project.ltm(
+            "--timeout=0.3",
+            f"--timeout-method={method}",
+            agent="bot:Bot",
+            subprocess=True,
+        )
         result.assert_outcomes(passed=2)
 
 
@@ -253,7 +285,9 @@ def test_our_own_limit_ends_a_reply(project: Project) -> None:
         "        time.sleep(60 * ('B' in message))\n        return message",
         "bot.py",
     )
-    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
     result = project.ltm("--ltm-reply-timeout=2", agent="bot:Bot", subprocess=True)
 
@@ -262,13 +296,21 @@ def test_our_own_limit_ends_a_reply(project: Project) -> None:
 
 
 @pytest.mark.parametrize("how", ["option", "marker"])
-def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(project: Project, how: str) -> None:
+def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(
+    project: Project, how: str
+) -> None:
     pytest.importorskip("pytest_rerunfailures")
     project.invite("rerunfailures")
     mark = "@pytest.mark.flaky(reruns=2)\n" if how == "marker" else ""
-    project.file(TALK + mark + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK
+        + mark
+        + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
-    result = project.ltm(*(["--reruns=2"] if how == "option" else []), subprocess=True)  # its server is never closed
+    result = project.ltm(
+        *(["--reruns=2"] if how == "option" else []), subprocess=True
+    )  # its server is never closed
 
     result.assert_outcomes(passed=1, failed=1)
     assert project.ticks.count("A begins") == 1
@@ -372,13 +414,21 @@ def test_c(ltm): pass
     ]
 
 
-def test_what_others_wrap_around_the_protocol_is_left_when_the_session_stops(project: Project) -> None:
+def test_what_others_wrap_around_the_protocol_is_left_when_the_session_stops(
+    project: Project,
+) -> None:
     project.conftest(STATEFUL)
-    project.file(TALK + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK
+        + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
     project.ltm("-x").assert_outcomes(failed=1)
 
-    assert [tick.split()[0] for tick in project.ticks if "set up" in tick] == ["test_a", "test_b"]
+    assert [tick.split()[0] for tick in project.ticks if "set up" in tick] == [
+        "test_a",
+        "test_b",
+    ]
 
 
 def test_an_ordinary_run_calls_wrappers_as_ever(project: Project) -> None:
@@ -387,7 +437,10 @@ def test_an_ordinary_run_calls_wrappers_as_ever(project: Project) -> None:
 
     project.pytest().assert_outcomes(passed=2)
 
-    assert project.ticks == ["test_a set up down before test_b", "test_b set up down before nothing"]
+    assert project.ticks == [
+        "test_a set up down before test_b",
+        "test_b set up down before nothing",
+    ]
 
 
 @pytest.mark.parametrize("options", ["--retries=2", "--force-flaky"])
@@ -396,7 +449,8 @@ def test_no_plugin_reruns_a_scenario(project: Project, options: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
     project.invite(name)
     project.file(
-        TALK + "@pytest.mark.flaky\ndef test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
+        TALK
+        + "@pytest.mark.flaky\ndef test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
     )
 
     result = project.ltm(options)
@@ -415,7 +469,12 @@ def test_no_plugin_reruns_a_scenario(project: Project, options: str) -> None:
             ["--count=2"],
             "ltm: --count repeats scenarios within a conversation; *",
         ),
-        ("pytest-split", "pytest_split", ["--splits=2", "--group=1"], "ltm: --splits takes scenarios out of *"),
+        (
+            "pytest-split",
+            "pytest_split",
+            ["--splits=2", "--group=1"],
+            "ltm: --splits takes scenarios out of *",
+        ),
     ],
 )
 def test_the_header_names_what_repeats_and_divides_conversations(
@@ -423,7 +482,9 @@ def test_the_header_names_what_repeats_and_divides_conversations(
 ) -> None:
     pytest.importorskip(module)
     project.invite(name)
-    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
     project.ltm(*options).stdout.fnmatch_lines([told])
     project.ltm().stdout.no_fnmatch_line(told)
@@ -438,28 +499,46 @@ def prepared(monkeypatch): pass
 
 
 @pytest.mark.parametrize("where", ["an installed plugin", "a conftest"])
-def test_only_what_a_project_patches_itself_keeps_scenarios_apart(project: Project, where: str) -> None:
+def test_only_what_a_project_patches_itself_keeps_scenarios_apart(
+    project: Project, where: str
+) -> None:
     if where == "a conftest":
         project.conftest(UNASKED)
     else:
         project.file(UNASKED, "patching.py")
-        project.file("[pytest11]\npatching = patching\n", "patching-1.dist-info/entry_points.txt")
-        project.file("Metadata-Version: 2.1\nName: patching\nVersion: 1\n", "patching-1.dist-info/METADATA")
+        project.file(
+            "[pytest11]\npatching = patching\n", "patching-1.dist-info/entry_points.txt"
+        )
+        project.file(
+            "Metadata-Version: 2.1\nName: patching\nVersion: 1\n",
+            "patching-1.dist-info/METADATA",
+        )
     project.invite("patching")
-    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK + "def test_a(ltm): talk(ltm, 'A')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
     project.ltm(subprocess=True).assert_outcomes(passed=2)
 
     apart = ["A begins", "A goes on", "B begins", "B goes on"]
-    assert project.ticks == (apart if where == "a conftest" else ["A begins", "B begins", "A goes on", "B goes on"])
+    assert project.ticks == (
+        apart
+        if where == "a conftest"
+        else ["A begins", "B begins", "A goes on", "B goes on"]
+    )
 
 
 def test_html_has_one_row_for_each_scenario(project: Project) -> None:
     pytest.importorskip("pytest_html")
     project.invite("html", "html_fixtures", "metadata")
-    project.file(TALK + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')")
+    project.file(
+        TALK
+        + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
+    )
 
-    project.ltm("--html=report.html", "--self-contained-html").assert_outcomes(passed=1, failed=1)
+    project.ltm("--html=report.html", "--self-contained-html").assert_outcomes(
+        passed=1, failed=1
+    )
 
     page = (project.path / "report.html").read_text(encoding="utf-8")
     assert page.count("test_it.py::test_a[echo-300-0-0]") >= 1
@@ -470,7 +549,8 @@ def test_all_neighbours_together_change_nothing(project: Project) -> None:
     project.invite()
     project.file("[pytest]\nasyncio_mode = auto\n", "pytest.ini")
     project.file(
-        TALK + "def test_a(ltm, capsys): talk(ltm, 'A')\ndef test_b(ltm, caplog): talk(ltm, 'B', expected='never')"
+        TALK
+        + "def test_a(ltm, capsys): talk(ltm, 'A')\ndef test_b(ltm, caplog): talk(ltm, 'B', expected='never')"
     )
 
     result = project.ltm("-n2", "-v", subprocess=True)

@@ -53,6 +53,10 @@ def test_what_is_recorded_is_not_told_again(project: Project) -> None:
     project.ltm("-x", "--ltm-max-tokens=5")
     project.pytest("--ltm-resume=latest", "--ltm-max-tokens=1m")
 
-    told = [line for line in (project.path / "noted.txt").read_text().splitlines() if "-> " in line]
+    told = [
+        line
+        for line in (project.path / "noted.txt").read_text().splitlines()
+        if "-> " in line
+    ]
     assert len(told) == len(set(told))
     assert {"A.", "B?", "C."} <= {line.split()[3] for line in told}

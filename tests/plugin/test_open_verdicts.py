@@ -49,11 +49,15 @@ def opened(project: Project) -> Project:
 
 
 def summary(project: Project) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((latest_run(project.path) / "summary.json").read_bytes())
+    found: dict[str, Any] = json.loads(
+        (latest_run(project.path) / "summary.json").read_bytes()
+    )
     return found
 
 
-def test_an_undecided_example_is_skipped_and_stays_in_the_mean_between_two_bounds(opened: Project) -> None:
+def test_an_undecided_example_is_skipped_and_stays_in_the_mean_between_two_bounds(
+    opened: Project,
+) -> None:
     result = opened.pytest(*RUN, "-rs")
 
     assert result.parseoutcomes() == {"passed": 1, "failed": 1, "skipped": 1}
@@ -69,11 +73,20 @@ def test_an_undecided_example_is_skipped_and_stays_in_the_mean_between_two_bound
         ]
     )
     rows = opened.results()
-    assert [(row["score"], row.get("upper"), row["outcome"], row["cause"]) for row in rows.values()] == [
-        (0.0, 1.0, "skipped", "undecided"), (0.5, 1.0, "failed", ""), (1.0, None, "passed", ""),
-    ]  # fmt: skip
+    assert [
+        (row["score"], row.get("upper"), row["outcome"], row["cause"])
+        for row in rows.values()
+    ] == [
+        (0.0, 1.0, "skipped", "undecided"),
+        (0.5, 1.0, "failed", ""),
+        (1.0, None, "passed", ""),
+    ]
     [column] = summary(opened)["results"]
-    assert (column["total"], column["bounds"], column["open"]) == (1.5, {"low": 1.5, "high": 3.0, "full": 3}, 2)
+    assert (column["total"], column["bounds"], column["open"]) == (
+        1.5,
+        {"low": 1.5, "high": 3.0, "full": 3},
+        2,
+    )
 
 
 def test_a_gate_takes_the_lower_bound(opened: Project) -> None:
@@ -92,42 +105,72 @@ def test_mumbling_never_pays(opened: Project) -> None:
     opened.pytest(*RUN, "--ltm-save=clear")
     opened.file("", "hums")
 
-    assert opened.pytest(*RUN, "--ltm-compare=clear", "--ltm-compare-fail=mean:0.1").ret == 1
+    assert (
+        opened.pytest(*RUN, "--ltm-compare=clear", "--ltm-compare-fail=mean:0.1").ret
+        == 1
+    )
 
 
-def test_a_judge_decides_the_only_answer_that_the_rules_left_open(opened: Project) -> None:
+def test_a_judge_decides_the_only_answer_that_the_rules_left_open(
+    opened: Project,
+) -> None:
     opened.file(ONLY_OPEN)
     opened.pytest(*RUN, "--ltm-judge=judges:sure", "--ltm-judge-canaries=off")
 
     row = opened.results()["all_open"]
-    assert (row["outcome"], row["score"], row["rule"]) == ("passed", 1.0, "hums/1+judge/answer/1+reading/1")
+    assert (row["outcome"], row["score"], row["rule"]) == (
+        "passed",
+        1.0,
+        "hums/1+judge/answer/1+reading/1",
+    )
     asked = (opened.path / "asked.txt").read_text()
-    assert [asked.count(text) for text in ("Which colour is mine?", "Ochre.")] == [2, 1]  # echo says the question
+    assert [asked.count(text) for text in ("Which colour is mine?", "Ochre.")] == [
+        2,
+        1,
+    ]  # echo says the question
 
 
 def test_journal_resumed_and_rescored_runs_keep_both_bounds(opened: Project) -> None:
     opened.pytest(*RUN)
     [folder] = latest_run(opened.path).glob("echo*")
-    journal, results = (folder / "journal.jsonl").read_text("utf-8"), (folder / "results.json").read_text("utf-8")
-    verdicts = [json.loads(line) for line in journal.splitlines() if '"verdict"' in line]
-    assert [(one["score"], one.get("upper")) for one in verdicts] == [(0.0, 1.0), (0.5, 1.0), (1.0, None)]
+    journal, results = (
+        (folder / "journal.jsonl").read_text("utf-8"),
+        (folder / "results.json").read_text("utf-8"),
+    )
+    verdicts = [
+        json.loads(line) for line in journal.splitlines() if '"verdict"' in line
+    ]
+    assert [(one["score"], one.get("upper")) for one in verdicts] == [
+        (0.0, 1.0),
+        (0.5, 1.0),
+        (1.0, None),
+    ]
     assert verdicts[1]["checks"] == [["names it", True], ["knows since when", None]]
 
     lines = journal.splitlines(keepends=True)
-    (folder / "journal.jsonl").write_text("".join(lines[: len(lines) * 2 // 3]), "utf-8")
+    (folder / "journal.jsonl").write_text(
+        "".join(lines[: len(lines) * 2 // 3]), "utf-8"
+    )
     (folder / "results.json").unlink()
     opened.pytest("--ltm-resume=latest")
     assert (folder / "journal.jsonl").read_text("utf-8") == journal
     assert (folder / "results.json").read_text("utf-8") == results
 
-    opened.pytest("--ltm-rescore=latest").stdout.fnmatch_lines(["*3 verdicts unchanged, 0 moved*"])
+    opened.pytest("--ltm-rescore=latest").stdout.fnmatch_lines(
+        ["*3 verdicts unchanged, 0 moved*"]
+    )
     assert [row.get("upper") for row in opened.results().values()] == [1.0, 1.0, None]
 
 
 def test_junit_markdown_and_page_have_both_bounds(opened: Project) -> None:
-    opened.pytest(*RUN, "--junitxml=out.xml", "--ltm-summary=out.md", "--ltm-report=out.html")
+    opened.pytest(
+        *RUN, "--junitxml=out.xml", "--ltm-summary=out.md", "--ltm-report=out.html"
+    )
 
     junit = (opened.path / "out.xml").read_text("utf-8")
-    assert '<property name="ltm_score" value="0.0" /><property name="ltm_upper" value="1.0" />' in junit
+    assert (
+        '<property name="ltm_score" value="0.0" /><property name="ltm_upper" value="1.0" />'
+        in junit
+    )
     assert "1.50 to 3.00 of 3" in (opened.path / "out.md").read_text("utf-8")
     assert "0.50 to 1.00" in (opened.path / "out.html").read_text("utf-8")

@@ -13,7 +13,9 @@ from chat_server import ChatServer, fails, garbled, refuses, resets, says, trunc
 from locomo_files import talk, written
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 # pytester forgets what a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
@@ -70,7 +72,11 @@ def test_scores_through_the_client_are_those_of_the_embedded_agent(
     assert rows(project, "chat") == rows(project, "full")
     assert len([row for row in rows(project, "chat") if row[2] == 1.0]) >= 10
     texts = [
-        [(event["text"]) for event in journal(project, label) if event["event"] in {"message", "reply"}]
+        [
+            (event["text"])
+            for event in journal(project, label)
+            if event["event"] in {"message", "reply"}
+        ]
         for label in ("full", "chat")
     ]
     assert texts[0] == texts[1]
@@ -81,7 +87,9 @@ def test_a_context_of_its_own_lets_it_fall_where_the_embedded_window_falls(
 ) -> None:
     chat_server.reads("full")
     project.file(HARD)
-    project.ltm(agent=f"window:1k,small=openai:m@{chat_server.url}?context=1k,full", span="3k")
+    project.ltm(
+        agent=f"window:1k,small=openai:m@{chat_server.url}?context=1k,full", span="3k"
+    )
     assert [score for *_, score in rows(project, "small")] == [0.0, 0.0]
     assert rows(project, "small") == rows(project, "window_1k")
     assert [score for *_, score in rows(project, "full")] == [1.0, 1.0]
@@ -90,7 +98,9 @@ def test_a_context_of_its_own_lets_it_fall_where_the_embedded_window_falls(
 def test_what_goes_wrong_on_the_way_changes_no_score(
     project: Any, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm._storage.clock.time.sleep", lambda _: None)  # between the tries
+    monkeypatch.setattr(
+        "pytest_ltm._storage.clock.time.sleep", lambda _: None
+    )  # between the tries
     chat_server.reads("full")
     project.file(HARD)
     chat_server.next(refuses(429, retry_after=0), fails(502))
@@ -101,7 +111,9 @@ def test_what_goes_wrong_on_the_way_changes_no_score(
     result.assert_outcomes(passed=2)
 
 
-def test_a_conversation_that_is_longer_than_the_model_takes_goes_on(project: Any, chat_server: ChatServer) -> None:
+def test_a_conversation_that_is_longer_than_the_model_takes_goes_on(
+    project: Any, chat_server: ChatServer
+) -> None:
     chat_server.reads("full")
     chat_server.context = 800
     project.file(HARD)
@@ -110,17 +122,30 @@ def test_a_conversation_that_is_longer_than_the_model_takes_goes_on(project: Any
     assert max(asked.prompt_tokens for asked in chat_server.requests) > 800
 
 
-def test_usage_is_recorded_with_each_reply(project: Any, chat_server: ChatServer) -> None:
+def test_usage_is_recorded_with_each_reply(
+    project: Any, chat_server: ChatServer
+) -> None:
     chat_server.default = says(KNOWS, cached=3)
     project.file(HARD)
     project.ltm(agent=f"chat=openai:m@{chat_server.url}").assert_outcomes(passed=2)
-    used = [event["usage"] for event in journal(project, "chat") if event["event"] == "reply"]
+    used = [
+        event["usage"]
+        for event in journal(project, "chat")
+        if event["event"] == "reply"
+    ]
     assert len(used) == len(chat_server.requests)
     tokens = chat_server.requests[0].prompt_tokens
-    assert used[0] == {"input_tokens": tokens, "output_tokens": 5, "cached_tokens": 3, "calls": 1}
+    assert used[0] == {
+        "input_tokens": tokens,
+        "output_tokens": 5,
+        "cached_tokens": 3,
+        "calls": 1,
+    }
 
 
-def test_a_model_with_settings_stands_in_a_file(project: Any, chat_server: ChatServer) -> None:
+def test_a_model_with_settings_stands_in_a_file(
+    project: Any, chat_server: ChatServer
+) -> None:
     chat_server.default = KNOWS
     project.file(HARD)
     project.file(
@@ -133,12 +158,19 @@ def test_a_model_with_settings_stands_in_a_file(project: Any, chat_server: ChatS
     assert (body["seed"], body["max_tokens"]) == (5, 1000)
 
 
-def test_workers_share_the_limits_of_an_endpoint(project: Any, chat_server: ChatServer) -> None:
+def test_workers_share_the_limits_of_an_endpoint(
+    project: Any, chat_server: ChatServer
+) -> None:
     pytest.importorskip("xdist")
     chat_server.default = KNOWS
     chat_server.next(refuses(429, retry_after=0))
     project.file(HARD)
-    result = project.ltm("-n2", "--ltm-trials=4", agent=f"chat=openai:m@{chat_server.url}", subprocess=True)
+    result = project.ltm(
+        "-n2",
+        "--ltm-trials=4",
+        agent=f"chat=openai:m@{chat_server.url}",
+        subprocess=True,
+    )
     result.assert_outcomes(passed=8)
     [path] = (project.path / ".ltm" / "limits").glob("*.json")
     state = json.loads(path.read_text(encoding="utf-8"))
@@ -174,7 +206,10 @@ def test_in_a_loop(ltm):
     ltm.check("answers", asyncio.run(talk()) == "It is 4711, or teapot.")
 """
     )
-    result = project.ltm("-oasyncio_default_fixture_loop_scope=function", agent=f"chat=openai:m@{chat_server.url}")
+    result = project.ltm(
+        "-oasyncio_default_fixture_loop_scope=function",
+        agent=f"chat=openai:m@{chat_server.url}",
+    )
     result.assert_outcomes(passed=4)
 
 
@@ -184,7 +219,9 @@ def test_a_key_is_in_no_output_even_if_the_server_says_it(
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", PLANTED)
     chat_server.default = (
-        fails(400, f"Bearer {PLANTED} is not welcome") if told == "refusal" else f"{KNOWS} Your key is {PLANTED}"
+        fails(400, f"Bearer {PLANTED} is not welcome")
+        if told == "refusal"
+        else f"{KNOWS} Your key is {PLANTED}"
     )
     project.file(HARD)
     result = project.ltm(
@@ -204,13 +241,21 @@ def test_a_key_is_in_no_output_even_if_the_server_says_it(
             assert PLANTED.encode() not in path.read_bytes(), path
 
 
-def test_a_wrong_key_is_told_in_the_servers_words_and_is_no_score(project: Any, chat_server: ChatServer) -> None:
+def test_a_wrong_key_is_told_in_the_servers_words_and_is_no_score(
+    project: Any, chat_server: ChatServer
+) -> None:
     chat_server.key = "another"
     project.file(HARD)
     result = project.ltm(agent=f"chat=openai:m@{chat_server.url}")
-    result.stdout.fnmatch_lines(["*agent 'chat': http://127.0.0.1:*/v1 answered 401: Incorrect API key provided.*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*agent 'chat': http://127.0.0.1:*/v1 answered 401: Incorrect API key provided.*"
+        ]
+    )
     assert result.ret == 75
-    assert len(chat_server.requests) == 3  # once for each message: the opening one, and two scenarios' first
+    assert (
+        len(chat_server.requests) == 3
+    )  # once for each message: the opening one, and two scenarios' first
 
 
 def test_a_missing_key_ends_the_run_before_anything_is_sent(
@@ -220,7 +265,9 @@ def test_a_missing_key_ends_the_run_before_anything_is_sent(
     project.file(HARD)
     result = project.ltm(agent=f"openai:m@{chat_server.url}?key_env=NO_SUCH_KEY")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--ltm-agent: *the environment variable NO_SUCH_KEY is not set*"])
+    result.stderr.fnmatch_lines(
+        ["*--ltm-agent: *the environment variable NO_SUCH_KEY is not set*"]
+    )
     assert chat_server.requests == []
     assert "NO_SUCH_KEY" not in os.environ
 
@@ -228,10 +275,14 @@ def test_a_missing_key_ends_the_run_before_anything_is_sent(
 def test_a_reply_that_a_limit_cut_is_named_in_the_failure_and_counted_in_the_notes(
     project: Any, chat_server: ChatServer
 ) -> None:
-    chat_server.default = lambda asked: says("I think it", finish_reason="length" if "?" in asked.last else "stop")
+    chat_server.default = lambda asked: says(
+        "I think it", finish_reason="length" if "?" in asked.last else "stop"
+    )
     project.path.joinpath("test_hard.py").write_text(HARD, encoding="utf-8")
     result = project.pytest(
-        "test_hard.py", f"--ltm-agent=chat=openai:m@{chat_server.url}?max_tokens=12", "--ltm-suite=none"
+        "test_hard.py",
+        f"--ltm-agent=chat=openai:m@{chat_server.url}?max_tokens=12",
+        "--ltm-suite=none",
     )
     assert result.ret == 1
     output = result.stdout.str()
@@ -242,15 +293,19 @@ def test_a_reply_that_a_limit_cut_is_named_in_the_failure_and_counted_in_the_not
     assert [event.get("finish_reason") for event in replies].count("length") == 2
 
 
-def test_the_photos_of_locomo_reach_a_model_that_takes_images(project: Any, chat_server: ChatServer) -> None:
+def test_the_photos_of_locomo_reach_a_model_that_takes_images(
+    project: Any, chat_server: ChatServer
+) -> None:
     written(project.path / "data.json", [talk()])
     (project.path / "photos").mkdir()
     (project.path / "photos" / "cello.jpg").write_bytes(b"\xff\xd8cello")
     chat_server.default = "Quails."
     project.pytest(
-        f"--ltm-agent=sees=openai:m@{chat_server.url}?images=true", "--ltm-suite=locomo", "--ltm-data=data.json",
+        f"--ltm-agent=sees=openai:m@{chat_server.url}?images=true",
+        "--ltm-suite=locomo",
+        "--ltm-data=data.json",
         "--ltm-locomo-images=photos",
-    )  # fmt: skip
+    )
 
     pictured = [
         part["image_url"]["url"]
@@ -259,4 +314,6 @@ def test_the_photos_of_locomo_reach_a_model_that_takes_images(project: Any, chat
         for part in message["content"][1:]
     ]
     assert pictured == ["data:image/jpeg;base64,/9hjZWxsbw=="]
-    assert [event["images"] for event in journal(project, "sees") if event.get("images")] == [["cello.jpg"]]
+    assert [
+        event["images"] for event in journal(project, "sees") if event.get("images")
+    ] == [["cello.jpg"]]

@@ -14,7 +14,9 @@ from run_folders import latest_run
 
 from pytest_ltm._cli import main
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 SCENARIOS = """
 import pathlib, pytest
@@ -47,10 +49,15 @@ def pets(project: Project) -> Project:
 
 
 def outcomes(project: Project) -> dict[str, tuple[str, float | None, str]]:
-    return {name: (row["outcome"], row["score"], row["reason"]) for name, row in project.results().items()}
+    return {
+        name: (row["outcome"], row["score"], row["reason"])
+        for name, row in project.results().items()
+    }
 
 
-def test_it_is_marked_as_a_control_and_has_no_score_where_no_answer_is_said(pets: Project) -> None:
+def test_it_is_marked_as_a_control_and_has_no_score_where_no_answer_is_said(
+    pets: Project,
+) -> None:
     result = pets.ltm("--ltm-report=report.html", agent="oracle,echo", span="2k")
     result.assert_outcomes(passed=2, failed=3, skipped=1)
     result.stdout.fnmatch_lines(
@@ -63,7 +70,9 @@ def test_it_is_marked_as_a_control_and_has_no_score_where_no_answer_is_said(pets
     )
     page = (pets.path / "report.html").read_text(encoding="utf-8")
     assert "oracle (control)" in page
-    assert [name for name in ("echo", "oracle") if f"<dt>{name}" in page] == ["echo"]  # a control is never ranked
+    assert [name for name in ("echo", "oracle") if f"<dt>{name}" in page] == [
+        "echo"
+    ]  # a control is never ranked
 
 
 def test_it_falls_off_where_the_gaps_exceed_its_window(pets: Project) -> None:
@@ -87,36 +96,86 @@ def test_a_dry_run_needs_no_answers(pets: Project) -> None:
     result.stdout.fnmatch_lines(["*dry run*", "*oracle*"])
 
 
-def test_the_list_of_agents_says_that_it_is_a_control(pytester: pytest.Pytester) -> None:
+def test_the_list_of_agents_says_that_it_is_a_control(
+    pytester: pytest.Pytester,
+) -> None:
     said = pytester.run(sys.executable, "-m", "pytest_ltm", "list", "agents").stdout
     said.fnmatch_lines(["*oracle*A control.*"])
 
 
 @pytest.mark.parametrize("asking", ["official", "free"])
-def test_it_gives_the_published_answers_of_locomo(project: Project, asking: str) -> None:
-    locomo_files.written(project.path / "data.json", [locomo_files.talk(), locomo_files.second()])
-    tasks = ("--ltm-locomo-tasks=questions,events,dialogue", f"--ltm-locomo-asking={asking}")
-    project.pytest("--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=data.json", *tasks)
+def test_it_gives_the_published_answers_of_locomo(
+    project: Project, asking: str
+) -> None:
+    locomo_files.written(
+        project.path / "data.json", [locomo_files.talk(), locomo_files.second()]
+    )
+    tasks = (
+        "--ltm-locomo-tasks=questions,events,dialogue",
+        f"--ltm-locomo-asking={asking}",
+    )
+    project.pytest(
+        "--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=data.json", *tasks
+    )
     assert {row["score"] for row in project.results().values()} == {1.0}
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
-    held = [json.loads(path.read_bytes()) for path in latest_run(project.path).glob("*/results.json")]
+    held = [
+        json.loads(path.read_bytes())
+        for path in latest_run(project.path).glob("*/results.json")
+    ]
     return [row for one in held for row in one["scenarios"]]
 
 
-def test_it_has_full_marks_in_each_task_on_generated_conversations(project: Project) -> None:
-    assert main(["data", "locomo-generate", "-o", "new.json", "--sessions", "6", "--turns", "90"]) == 0
+def test_it_has_full_marks_in_each_task_on_generated_conversations(
+    project: Project,
+) -> None:
+    assert (
+        main(
+            [
+                "data",
+                "locomo-generate",
+                "-o",
+                "new.json",
+                "--sessions",
+                "6",
+                "--turns",
+                "90",
+            ]
+        )
+        == 0
+    )
     tasks = "--ltm-locomo-tasks=questions,events,dialogue"
-    project.pytest("--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=new.json", tasks)
+    project.pytest(
+        "--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=new.json", tasks
+    )
 
     assert {row["score"] for row in rows(project)} == {1.0}
-    assert {"events", "dialogue", "temporal"} < {row["scenario"] for row in rows(project)}
+    assert {"events", "dialogue", "temporal"} < {
+        row["scenario"] for row in rows(project)
+    }
 
 
 def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
-    assert main(["data", "longmemeval-generate", "-o", "new.json", "--count", "22", "--tokens", "30k"]) == 0
-    project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=new.json")
+    assert (
+        main(
+            [
+                "data",
+                "longmemeval-generate",
+                "-o",
+                "new.json",
+                "--count",
+                "22",
+                "--tokens",
+                "30k",
+            ]
+        )
+        == 0
+    )
+    project.pytest(
+        "--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=new.json"
+    )
 
     unscored = {row["scenario"] for row in rows(project) if row["score"] is None}
     assert {row["score"] for row in rows(project)} == {1.0, None}
@@ -125,5 +184,10 @@ def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
 
 def test_it_gives_the_published_answers_of_longmemeval(project: Project) -> None:
     longmemeval_files.written(project.path / "data.json", longmemeval_files.records())
-    project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=data.json")
-    assert {row["score"] for row in project.results().values()} <= {1.0, None}  # None: no rule can tell
+    project.pytest(
+        "--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=data.json"
+    )
+    assert {row["score"] for row in project.results().values()} <= {
+        1.0,
+        None,
+    }  # None: no rule can tell

@@ -17,7 +17,9 @@ from json_server import Post, serving
 pytestmark = [
     pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
     pytest.mark.slow,
-    pytest.mark.skipif(not hasattr(signal, "SIGCONT"), reason="processes are not stopped there"),
+    pytest.mark.skipif(
+        not hasattr(signal, "SIGCONT"), reason="processes are not stopped there"
+    ),
 ]
 
 LIMIT, STOPPED = 4, 5.0
@@ -84,18 +86,32 @@ def until(happened: Callable[[], bool]) -> None:
     pytest.fail("it never happened")
 
 
-def played_with_a_stop(project: Project, *words: str, group: bool = False) -> tuple[int, str]:
+def played_with_a_stop(
+    project: Project, *words: str, group: bool = False
+) -> tuple[int, str]:
     """Return the exit status and output of a run that was stopped in the middle of the slow reply."""
     run = subprocess.Popen(
         [
-            sys.executable, "-m", "pytest", "--ltm-suite=none", "--ltm-span=300", "--ltm-retries=0",
-            f"--ltm-reply-timeout={LIMIT}", *words,
+            sys.executable,
+            "-m",
+            "pytest",
+            "--ltm-suite=none",
+            "--ltm-span=300",
+            "--ltm-retries=0",
+            f"--ltm-reply-timeout={LIMIT}",
+            *words,
         ],
-        cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     mark = project.path / "mark"
     try:
-        until(lambda: (mark.exists() and mark.read_text() != "") or run.poll() is not None)
+        until(
+            lambda: (mark.exists() and mark.read_text() != "") or run.poll() is not None
+        )
         assert run.poll() is None, run.communicate()[0]
         to = os.killpg if group else os.kill
         to(run.pid, signal.SIGSTOP)
@@ -128,7 +144,9 @@ def slow(project: Project) -> Project:
     ],
     ids=["here", "async", "stubborn", "process", "cmd", "xdist"],
 )
-def test_time_while_we_are_stopped_is_not_the_agents(slow: Project, words: list[str]) -> None:
+def test_time_while_we_are_stopped_is_not_the_agents(
+    slow: Project, words: list[str]
+) -> None:
     status, text = played_with_a_stop(slow, *words, group="-n1" in words)
 
     assert (status, "1 passed" in text) == (0, True), text
@@ -153,7 +171,11 @@ def test_nor_a_judges(slow: Project) -> None:
     slow.file(JUDGE, "judges.py")
     slow.file(JUDGED)
 
-    words = ["--ltm-judge=judges:Judge", "--ltm-judge-canaries=off", "--ltm-judge-cache=off"]
+    words = [
+        "--ltm-judge=judges:Judge",
+        "--ltm-judge-canaries=off",
+        "--ltm-judge-cache=off",
+    ]
     status, text = played_with_a_stop(slow, "--ltm-agent=echo", *words)
 
     assert (status, "1 passed" in text) == (0, True), text
@@ -164,7 +186,9 @@ def test_a_reply_that_is_too_slow_after_a_stop_still_is(project: Project) -> Non
     project.file(source, "slow.py")
     project.file(TALK)
 
-    status, text = played_with_a_stop(project, "--ltm-agent=slow:Bot", "--ltm-reply-timeout=1")
+    status, text = played_with_a_stop(
+        project, "--ltm-agent=slow:Bot", "--ltm-reply-timeout=1"
+    )
 
     assert status == 75
     assert "did not return from reply() within 1 s" in text

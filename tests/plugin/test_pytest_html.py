@@ -13,7 +13,9 @@ from urllib.parse import parse_qs
 import pytest
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 pytest.importorskip("pytest_html")
 
@@ -69,14 +71,20 @@ def row(blob: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def unpacked(entry: dict[str, Any]) -> str:
-    content = "".join(str(extra["content"]) for extra in entry["extras"] if extra["format_type"] == "html")
+    content = "".join(
+        str(extra["content"])
+        for extra in entry["extras"]
+        if extra["format_type"] == "html"
+    )
     found = re.search(r'data-z="([^"]+)"', content)
     assert found is not None
     return gzip.decompress(base64.b64decode(found.group(1))).decode()
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "xdist"])
-def test_rows_have_our_columns(pytester: pytest.Pytester, options: tuple[str, ...]) -> None:
+def test_rows_have_our_columns(
+    pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
     page, blob = report(pytester, *options)
     for head in ("Scenario", "Skills", "Score", "Span", "Gap", "Tokens", "Cost"):
         assert f">{head}</th>" in page
@@ -86,7 +94,9 @@ def test_rows_have_our_columns(pytester: pytest.Pytester, options: tuple[str, ..
     assert 'class="col-ltm_span">2k<' in cells
 
 
-def test_the_transcript_is_packed_in_its_row_with_distances_and_verdict(pytester: pytest.Pytester) -> None:
+def test_the_transcript_is_packed_in_its_row_with_distances_and_verdict(
+    pytester: pytest.Pytester,
+) -> None:
     _, blob = report(pytester)
     text = unpacked(row(blob, "test_keeps_it"))
     assert "The code word is heron." in text
@@ -110,25 +120,38 @@ def test_outcomes_are_pytests_own(pytester: pytest.Pytester) -> None:
     assert row(blob, "test_skips_itself")["result"] == "Skipped"
 
 
-def test_totals_and_where_it_breaks_stand_above_the_rows(pytester: pytest.Pytester) -> None:
+def test_totals_and_where_it_breaks_stand_above_the_rows(
+    pytester: pytest.Pytester,
+) -> None:
     page, _ = report(pytester)
     assert "Long-term memory" in page
     assert "keeps_it, x at 2k: 0.50, 1 example" in page
 
 
-def test_the_page_has_the_first_screen_of_our_report_and_leads_to_it(pytester: pytest.Pytester) -> None:
-    page, blob = report(pytester, "--ltm-span=1k,2k", "--ltm-report=pages/my run.html", "--ltm-fail-under=mean:0.9")
+def test_the_page_has_the_first_screen_of_our_report_and_leads_to_it(
+    pytester: pytest.Pytester,
+) -> None:
+    page, blob = report(
+        pytester,
+        "--ltm-span=1k,2k",
+        "--ltm-report=pages/my run.html",
+        "--ltm-fail-under=mean:0.9",
+    )
     assert "Accuracy against memory span" in page
     assert 'class="curve"' in page
     assert "Did the gate hold?" in page
     assert "judged by rules" in page
     assert '<a href="pages/my%20run.html">The whole report</a>' in page
     cells = " ".join(row(blob, "test_keeps_it[x-2k")["resultsTableRow"])
-    (there,) = re.findall(r'<a href="pages/my%20run.html#(ex=[^"]+)">keeps_it</a>', cells)
+    (there,) = re.findall(
+        r'<a href="pages/my%20run.html#(ex=[^"]+)">keeps_it</a>', cells
+    )
     assert parse_qs(there)["ex"][0].endswith("test_keeps_it[x-2k-0-0]")
 
 
 def test_nothing_breaks_without_pytest_html(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=SCENARIOS)
-    result = pytester.runpytest_subprocess("--ltm-agent=echo", "--ltm-suite=none", "-p", "no:html")
+    result = pytester.runpytest_subprocess(
+        "--ltm-agent=echo", "--ltm-suite=none", "-p", "no:html"
+    )
     result.assert_outcomes(failed=1, skipped=1)

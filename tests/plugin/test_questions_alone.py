@@ -19,7 +19,9 @@ from run_folders import latest_run
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.plan import Plan
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 BOTS = """
 import json, os, pathlib
@@ -97,12 +99,18 @@ def played(project: Project) -> Project:
 
 def locomo(project: Project, *args: str, agent: str = "", **options: bool) -> RunResult:
     return project.pytest(
-        *[f"--ltm-agent={agent}"] * bool(agent), "--ltm-suite=locomo", "--ltm-data=data.json", *args, **options
+        *[f"--ltm-agent={agent}"] * bool(agent),
+        "--ltm-suite=locomo",
+        "--ltm-data=data.json",
+        *args,
+        **options,
     )
 
 
 def summary(project: Project) -> list[dict[str, Any]]:
-    held: list[dict[str, Any]] = json.loads((latest_run(project.path) / "summary.json").read_text("utf-8"))["results"]
+    held: list[dict[str, Any]] = json.loads(
+        (latest_run(project.path) / "summary.json").read_text("utf-8")
+    )["results"]
     return held
 
 
@@ -112,8 +120,16 @@ def journals(project: Project) -> list[Path]:
 
 def answers(project: Project) -> dict[str, str]:
     """Return what was answered to each question, by conversation and example."""
-    records = [(path.parent.name, ConversationRecord.read_record(path)) for path in journals(project)]
-    return {f"{name} {one.by}": one.reply for name, held in records for one in held.transcript if one.kind == "ask"}
+    records = [
+        (path.parent.name, ConversationRecord.read_record(path))
+        for path in journals(project)
+    ]
+    return {
+        f"{name} {one.by}": one.reply
+        for name, held in records
+        for one in held.transcript
+        if one.kind == "ask"
+    }
 
 
 @pytest.mark.slow
@@ -128,12 +144,21 @@ def test_no_question_is_known_to_the_next(played: Project, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOGETHER)
-def test_an_agent_without_a_way_back_is_asked_in_one_talk_and_every_report_says_so(played: Project, name: str) -> None:
-    result = locomo(played, "--ltm-report=page.html", "--ltm-summary=page.md", agent=f"bots:{name}")
+def test_an_agent_without_a_way_back_is_asked_in_one_talk_and_every_report_says_so(
+    played: Project, name: str
+) -> None:
+    result = locomo(
+        played, "--ltm-report=page.html", "--ltm-summary=page.md", agent=f"bots:{name}"
+    )
 
-    assert {reply.partition(" ")[0] for reply in answers(played).values()} == set("123456")
+    assert {reply.partition(" ")[0] for reply in answers(played).values()} == set(
+        "123456"
+    )
     assert [column["asked_together"] for column in summary(played)] == [7]
-    for text in (result.stdout.str(), *((played.path / page).read_text("utf-8") for page in ("page.html", "page.md"))):
+    for text in (
+        result.stdout.str(),
+        *((played.path / page).read_text("utf-8") for page in ("page.html", "page.md")),
+    ):
         assert "asked in one talk" in text
     result.stdout.re_match_lines([r"asked in one talk +7"])
 
@@ -146,7 +171,9 @@ def test_the_shortest_report_says_so_too(played: Project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*ALONE, "Accepts"])
-def test_killed_between_two_questions_a_run_is_resumed_and_ends_alike(played: Project, name: str) -> None:
+def test_killed_between_two_questions_a_run_is_resumed_and_ends_alike(
+    played: Project, name: str
+) -> None:
     locomo(played, agent=f"bots:{name}")
     undisturbed = answers(played)
     (played.path / "asked.txt").unlink()
@@ -170,9 +197,18 @@ def test_the_journal_marks_a_question_that_leaves_no_trace(played: Project) -> N
 
     assert len(asked) == 6
     assert all(one.alone and record.messages[one.number].alone for one in asked)
-    assert {one.start for one in asked} == {record.transcript.position} == {record.position}
-    assert record.transcript.counted_tokens == record.transcript.counted_before(asked[0].number)
-    assert [one.kind for one in record.transcript.remembered] == ["opening", *["history"] * 5]
+    assert (
+        {one.start for one in asked}
+        == {record.transcript.position}
+        == {record.position}
+    )
+    assert record.transcript.counted_tokens == record.transcript.counted_before(
+        asked[0].number
+    )
+    assert [one.kind for one in record.transcript.remembered] == [
+        "opening",
+        *["history"] * 5,
+    ]
 
 
 def test_together_is_asked_and_planned_as_before(played: Project) -> None:
@@ -182,8 +218,12 @@ def test_together_is_asked_and_planned_as_before(played: Project) -> None:
 
     assert record.header is not None
     assert "questions" not in record.header.plan
-    assert Plan.from_json(record.header.plan).fingerprint == record.header.plan_fingerprint
-    assert {reply.partition(" ")[0] for reply in answers(played).values()} == set("123456")
+    assert (
+        Plan.from_json(record.header.plan).fingerprint == record.header.plan_fingerprint
+    )
+    assert {reply.partition(" ")[0] for reply in answers(played).values()} == set(
+        "123456"
+    )
     assert not any(one.alone for one in record.transcript)
 
 
@@ -194,10 +234,14 @@ def test_a_run_with_questions_alone_is_scored_again_alike(played: Project) -> No
     result = locomo(played, "--ltm-rescore=latest")
 
     assert answers(played) == before
-    result.stdout.re_match_lines([".*7 verdicts.* same.*|.*nothing moved.*|.*0 moved.*|.*verdict.*unchanged.*"])
+    result.stdout.re_match_lines(
+        [".*7 verdicts.* same.*|.*nothing moved.*|.*0 moved.*|.*verdict.*unchanged.*"]
+    )
 
 
-def test_a_state_that_cannot_be_loaded_ends_the_talk_with_its_reason_and_keeps_what_was_said(played: Project) -> None:
+def test_a_state_that_cannot_be_loaded_ends_the_talk_with_its_reason_and_keeps_what_was_said(
+    played: Project,
+) -> None:
     result = locomo(played, "-k", "conv_1", agent="bots:Broken")
 
     assert len(answers(played)) == 1
@@ -207,22 +251,41 @@ def test_a_state_that_cannot_be_loaded_ends_the_talk_with_its_reason_and_keeps_w
 
 
 def test_a_dry_run_says_how_often_all_is_told_again(played: Project) -> None:
-    result = locomo(played, "-k", "conv_1", "--ltm-dry-run", agent="bots:Resets,bots:Answers")
+    result = locomo(
+        played, "-k", "conv_1", "--ltm-dry-run", agent="bots:Resets,bots:Answers"
+    )
 
-    result.stdout.re_match_lines([r"told again, at most +36 +0"])  # six questions, after an opening and five turns
+    result.stdout.re_match_lines(
+        [r"told again, at most +36 +0"]
+    )  # six questions, after an opening and five turns
 
 
 def test_questions_can_be_asked_alone_of_data_sets_only(played: Project) -> None:
     result = played.pytest("--ltm-agent=echo", "--ltm-questions=alone")
 
-    result.stderr.fnmatch_lines(["*--ltm-questions: needs a data set. Add --ltm-suite=*"])
+    result.stderr.fnmatch_lines(
+        ["*--ltm-questions: needs a data set. Add --ltm-suite=*"]
+    )
 
 
 BUNDLED = (
-    "full", "bm25:top2", "bm25:2k", "window:2k", "forgetful:0.1", "length-bias:1k", "length-bias:1k:full",
-    "padded:20:full", "ts:full", "ts:bots:Answers", "cost:1/1", "memory:rules", "memory:rules?preset=memgpt",
-    "memory:rules?preset=ltm-1", "memory:rules?preset=memorybank", "memory:rules?preset=locomo-observations",
-)  # fmt: skip
+    "full",
+    "bm25:top2",
+    "bm25:2k",
+    "window:2k",
+    "forgetful:0.1",
+    "length-bias:1k",
+    "length-bias:1k:full",
+    "padded:20:full",
+    "ts:full",
+    "ts:bots:Answers",
+    "cost:1/1",
+    "memory:rules",
+    "memory:rules?preset=memgpt",
+    "memory:rules?preset=ltm-1",
+    "memory:rules?preset=memorybank",
+    "memory:rules?preset=locomo-observations",
+)
 
 
 @pytest.mark.slow
@@ -237,7 +300,8 @@ def test_bundled_agents_answer_alike_whatever_was_asked_before(played: Project) 
         assert single == {one: whole[one] for one in single}
 
 
-# --- Several values of how memories are read: one ingestion, a column for each; other agents that are bundled.
+# --- Several values of how memories are read: one ingestion, a column for each; other
+# agents that are bundled.
 
 STORE = """
 import pathlib
@@ -267,15 +331,23 @@ class AsyncStore(Store):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("store", ["Store", "AsyncStore"])
-def test_a_store_takes_a_history_in_once_for_several_k(played: Project, store: str) -> None:
+def test_a_store_takes_a_history_in_once_for_several_k(
+    played: Project, store: str
+) -> None:
     played.file(STORE, "stores.py")
     locomo(played, "--ltm-no-probe", agent=f"S=store:stores:{store}?k=1,3")
     several = answers(played)
     added = (played.path / "added.txt").read_text("utf-8").splitlines()
-    locomo(played, "--ltm-no-probe", agent=f"S.k1=store:stores:{store}?k=1,S.k3=store:stores:{store}?k=3")
+    locomo(
+        played,
+        "--ltm-no-probe",
+        agent=f"S.k1=store:stores:{store}?k=1,S.k3=store:stores:{store}?k=3",
+    )
 
     assert sum("Last Friday I played the Elgar" in line for line in added) == 1
-    assert added.count("closed") == 4  # two stores that were read, and two that were not needed
+    assert (
+        added.count("closed") == 4
+    )  # two stores that were read, and two that were not needed
     assert several == answers(played)
     assert [column["agent"] for column in summary(played)] == ["S.k1", "S.k3"]
 
@@ -293,18 +365,29 @@ def test_several_k_of_a_memory_answer_as_each_does_by_itself(played: Project) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [["--ltm-questions=together"], ["--ltm-locomo-after=0"], ["--ltm-trials=2"]])
-def test_what_cannot_be_shared_is_taken_in_by_each(played: Project, options: list[str]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [["--ltm-questions=together"], ["--ltm-locomo-after=0"], ["--ltm-trials=2"]],
+)
+def test_what_cannot_be_shared_is_taken_in_by_each(
+    played: Project, options: list[str]
+) -> None:
     played.file(STORE, "stores.py")
     locomo(played, *options, agent="S=store:stores:Store?k=1,3")
     several = answers(played)
-    locomo(played, *options, agent="S.k1=store:stores:Store?k=1,S.k3=store:stores:Store?k=3")
+    locomo(
+        played,
+        *options,
+        agent="S.k1=store:stores:Store?k=1,S.k3=store:stores:Store?k=3",
+    )
 
     assert several == answers(played)
 
 
 @pytest.mark.slow
-def test_killed_in_the_second_of_several_k_a_run_is_resumed_and_ends_alike(played: Project) -> None:
+def test_killed_in_the_second_of_several_k_a_run_is_resumed_and_ends_alike(
+    played: Project,
+) -> None:
     played.file(STORE, "stores.py")
     agent = "S=store:stores:Store?k=1,3"
     locomo(played, agent=agent)
@@ -334,12 +417,25 @@ def pytest_runtest_logreport(report):
         if not left:
             os._exit(9)
 """
-SERVER = shlex.join([sys.executable, str(Path(__file__).parents[1] / "servers" / "memory_server.py")])
+SERVER = shlex.join(
+    [sys.executable, str(Path(__file__).parents[1] / "servers" / "memory_server.py")]
+)
 FOREIGN = (
-    "full", "bm25:top2", "memory:rules", "memory:rules?preset=memgpt", "memory:rules?preset=memorybank",
-    "store:stores:Store?k=3", "store:stores:AsyncStore?k=3", "openai:any@URL",
-    pytest.param(f"mcp:{SERVER}", marks=pytest.mark.skipif(find_spec("mcp") is None, reason="needs the extra mcp")),
-)  # fmt: skip
+    "full",
+    "bm25:top2",
+    "memory:rules",
+    "memory:rules?preset=memgpt",
+    "memory:rules?preset=memorybank",
+    "store:stores:Store?k=3",
+    "store:stores:AsyncStore?k=3",
+    "openai:any@URL",
+    pytest.param(
+        f"mcp:{SERVER}",
+        marks=pytest.mark.skipif(
+            find_spec("mcp") is None, reason="needs the extra mcp"
+        ),
+    ),
+)
 
 
 @pytest.mark.slow
@@ -349,8 +445,13 @@ def test_bundled_agents_go_on_after_a_kill_between_two_questions(
 ) -> None:
     played.file(STORE, "stores.py")
     played.file(KILLER, "killer.py")  # a suite alone loads no conftest
-    chat_server.default = lambda request: f"{len(request.messages)} messages before {request.last}"
-    options = ["--ltm-no-probe", f"--ltm-agent=M={agent.replace('URL', chat_server.url)}"]
+    chat_server.default = lambda request: (
+        f"{len(request.messages)} messages before {request.last}"
+    )
+    options = [
+        "--ltm-no-probe",
+        f"--ltm-agent=M={agent.replace('URL', chat_server.url)}",
+    ]
     locomo(played, *options)
     undisturbed, requests = answers(played), len(chat_server.requests)
     (played.path / "left.txt").write_text("2", "utf-8")
@@ -361,14 +462,27 @@ def test_bundled_agents_go_on_after_a_kill_between_two_questions(
 
     assert answers(played) == undisturbed
     assert len(chat_server.requests) == 2 * requests  # nothing is asked twice
-    shown = [sum("that you have read" in one["content"] for one in each.messages) for each in chat_server.requests]
+    shown = [
+        sum("that you have read" in one["content"] for one in each.messages)
+        for each in chat_server.requests
+    ]
     assert max(shown, default=0) <= 1  # no question is before another
 
 
-def test_of_wrong_answers_each_report_says_by_category_whether_the_evidence_was_found(played: Project) -> None:
+def test_of_wrong_answers_each_report_says_by_category_whether_the_evidence_was_found(
+    played: Project,
+) -> None:
     played.file(STORE, "stores.py")
-    result = locomo(played, "-k", "conv_1", "--ltm-summary=page.md", agent="S=store:stores:Store?k=3")
-    held = json.loads((latest_run(played.path) / "summary.json").read_text("utf-8"))["conversations"]
+    result = locomo(
+        played,
+        "-k",
+        "conv_1",
+        "--ltm-summary=page.md",
+        agent="S=store:stores:Store?k=3",
+    )
+    held = json.loads((latest_run(played.path) / "summary.json").read_text("utf-8"))[
+        "conversations"
+    ]
     rows = [row for one in held for row in one["examples"]]
     wrong = [row for row in rows if row["ltm_score"] < 0.5]
 

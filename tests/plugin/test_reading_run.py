@@ -10,7 +10,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 BOT = """
 class Bot:
@@ -53,23 +55,39 @@ def thinking(project: Project) -> Project:
 def record(project: Project) -> tuple[dict[str, Any], list[str]]:
     """Return the plan of the latest run, and the replies in its journal."""
     [folder] = latest_run(project.path).glob("bot*")
-    lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text("utf-8").splitlines()]
-    return json.loads((folder / "plan.json").read_bytes()), [one["text"] for one in lines if one["event"] == "reply"]
+    lines = [
+        json.loads(line)
+        for line in (folder / "journal.jsonl").read_text("utf-8").splitlines()
+    ]
+    return json.loads((folder / "plan.json").read_bytes()), [
+        one["text"] for one in lines if one["event"] == "reply"
+    ]
 
 
 def checks(project: Project) -> dict[str, bool]:
-    return {check["label"]: check["ok"] for check in project.results()["colour"]["checks"]}
+    return {
+        check["label"]: check["ok"] for check in project.results()["colour"]["checks"]
+    }
 
 
-def test_ltm_ask_returns_speech_and_the_journal_keeps_the_raw_reply(thinking: Project) -> None:
+def test_ltm_ask_returns_speech_and_the_journal_keeps_the_raw_reply(
+    thinking: Project,
+) -> None:
     thinking.pytest(*RUN)
 
     plan, replies = record(thinking)
-    assert plan["reading"] == {"thoughts": "strip", "tags": [], "version": plan["reading"]["version"]}
+    assert plan["reading"] == {
+        "thoughts": "strip",
+        "tags": [],
+        "version": plan["reading"]["version"],
+    }
     assert all(reply.startswith("<think>") for reply in replies)
     assert checks(thinking) == {
-        "says what it said before": True, "names ochre": True, "came with thoughts": True, f"heard {SPEECH!r}": True,
-    }  # fmt: skip
+        "says what it said before": True,
+        "names ochre": True,
+        "came with thoughts": True,
+        f"heard {SPEECH!r}": True,
+    }
     assert thinking.results()["colour"]["questions"][-1]["answer"] == SPEECH
 
 
@@ -82,7 +100,9 @@ def test_failure_texts_show_speech(thinking: Project) -> None:
     result.stdout.no_fnmatch_line("*<think>*")
 
 
-def test_own_tags_around_thoughts_come_from_the_configuration(thinking: Project) -> None:
+def test_own_tags_around_thoughts_come_from_the_configuration(
+    thinking: Project,
+) -> None:
     thinking.file("[pytest]\nltm_thought_tags = hm\n", "pytest.ini")
     thinking.pytest(*RUN)
 
@@ -90,8 +110,12 @@ def test_own_tags_around_thoughts_come_from_the_configuration(thinking: Project)
     assert checks(thinking)["names ochre"] is False
 
 
-@pytest.mark.parametrize("option", ["--ltm-thoughts=keep", "--ltm-scoring=v3.5", "--ltm-scoring=paper"])
-def test_thoughts_are_read_where_they_are_kept_and_under_published_rules(thinking: Project, option: str) -> None:
+@pytest.mark.parametrize(
+    "option", ["--ltm-thoughts=keep", "--ltm-scoring=v3.5", "--ltm-scoring=paper"]
+)
+def test_thoughts_are_read_where_they_are_kept_and_under_published_rules(
+    thinking: Project, option: str
+) -> None:
     thinking.pytest(*RUN, option)
 
     assert "reading" not in record(thinking)[0]
@@ -101,7 +125,11 @@ def test_thoughts_are_read_where_they_are_kept_and_under_published_rules(thinkin
 def test_spans_count_raw_replies_whatever_is_read(thinking: Project) -> None:
     def tokens(*more: str) -> int:
         thinking.pytest(*RUN, *more)
-        return int(json.loads((latest_run(thinking.path) / "summary.json").read_bytes())["results"][0]["reply_tokens"])
+        return int(
+            json.loads((latest_run(thinking.path) / "summary.json").read_bytes())[
+                "results"
+            ][0]["reply_tokens"]
+        )
 
     assert tokens("--ltm-count=all") == tokens("--ltm-count=all", "--ltm-thoughts=keep")
 
@@ -112,7 +140,10 @@ def test_spans_count_raw_replies_whatever_is_read(thinking: Project) -> None:
 def cut(project: Project) -> dict[str, str]:
     """Cut the latest run's journal in the middle, as a kill would, and return what it held."""
     [folder] = latest_run(project.path).glob("bot*")
-    files = {name: (folder / name).read_text("utf-8") for name in ("journal.jsonl", "results.json")}
+    files = {
+        name: (folder / name).read_text("utf-8")
+        for name in ("journal.jsonl", "results.json")
+    }
     lines = files["journal.jsonl"].splitlines(keepends=True)
     (folder / "journal.jsonl").write_text("".join(lines[: len(lines) // 2]), "utf-8")
     (folder / "results.json").unlink()
@@ -122,7 +153,10 @@ def cut(project: Project) -> dict[str, str]:
 
 def left(project: Project) -> dict[str, str]:
     [folder] = latest_run(project.path).glob("bot*")
-    return {name: (folder / name).read_text("utf-8") for name in ("journal.jsonl", "results.json")}
+    return {
+        name: (folder / name).read_text("utf-8")
+        for name in ("journal.jsonl", "results.json")
+    }
 
 
 def without_reading(path: Path) -> None:
@@ -133,10 +167,14 @@ def without_reading(path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--ltm-thoughts=strip", "--ltm-thoughts=keep"])
-def test_a_resumed_run_reads_as_it_did_and_equals_an_undisturbed_one(thinking: Project, option: str) -> None:
+def test_a_resumed_run_reads_as_it_did_and_equals_an_undisturbed_one(
+    thinking: Project, option: str
+) -> None:
     thinking.pytest(*RUN, option)
     expected = cut(thinking)
-    thinking.file("[pytest]\nltm_thought_tags = hm\n", "pytest.ini")  # of another day: the record counts
+    thinking.file(
+        "[pytest]\nltm_thought_tags = hm\n", "pytest.ini"
+    )  # of another day: the record counts
     thinking.pytest("--ltm-resume=latest")
 
     assert left(thinking) == expected
@@ -160,10 +198,14 @@ def test_another_reading_is_refused_when_a_run_is_resumed(thinking: Project) -> 
 
     refused = thinking.pytest("--ltm-resume=latest", "--ltm-thoughts=keep")
 
-    refused.stderr.fnmatch_lines(["*cannot be resumed:*", "*reading was {*strip*} and is None.*"])
+    refused.stderr.fnmatch_lines(
+        ["*cannot be resumed:*", "*reading was {*strip*} and is None.*"]
+    )
 
 
-def test_another_version_of_the_reading_is_refused_when_a_run_is_resumed(thinking: Project) -> None:
+def test_another_version_of_the_reading_is_refused_when_a_run_is_resumed(
+    thinking: Project,
+) -> None:
     thinking.pytest(*RUN)
     cut(thinking)
     run = latest_run(thinking.path) / "run.json"
@@ -171,10 +213,14 @@ def test_another_version_of_the_reading_is_refused_when_a_run_is_resumed(thinkin
     known["settings"]["reading"]["version"] = "reading/0"
     run.write_text(json.dumps(known))
 
-    thinking.pytest("--ltm-resume=latest").stderr.fnmatch_lines(["*reading was {*reading/0*} and is {*"])
+    thinking.pytest("--ltm-resume=latest").stderr.fnmatch_lines(
+        ["*reading was {*reading/0*} and is {*"]
+    )
 
 
-def test_scoring_again_reads_as_recorded_unless_it_is_told_otherwise(thinking: Project) -> None:
+def test_scoring_again_reads_as_recorded_unless_it_is_told_otherwise(
+    thinking: Project,
+) -> None:
     thinking.pytest(*RUN)
     before = checks(thinking)
     thinking.pytest("--ltm-rescore=latest")

@@ -12,7 +12,9 @@ from benchmark_data import GOODAI
 from conftest import Project
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 SUITE = ("--ltm-suite=standard", "--ltm-examples=1")
 BOT = """
@@ -60,21 +62,34 @@ def events(run: Path, label: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def own(project: Project, *args: str, agent: str = "bot:Bot", subprocess: bool = False) -> Any:
+def own(
+    project: Project, *args: str, agent: str = "bot:Bot", subprocess: bool = False
+) -> Any:
     return project.pytest(
-        f"--ltm-agent={agent}", "--ltm-suite=none", "--ltm-span=300,500", "--ltm-trials=2", *args, subprocess=subprocess
+        f"--ltm-agent={agent}",
+        "--ltm-suite=none",
+        "--ltm-span=300,500",
+        "--ltm-trials=2",
+        *args,
+        subprocess=subprocess,
     )
 
 
-def test_a_whole_run_of_the_built_in_suite_is_replayed_each_conversation_its_own(project: Project) -> None:
+def test_a_whole_run_of_the_built_in_suite_is_replayed_each_conversation_its_own(
+    project: Project,
+) -> None:
     project.pytest("--ltm-agent=full,window:2k", "--ltm-span=2k,4k", *SUITE)
     first = latest_run(project.path)
-    result = project.pytest(f"--ltm-agent=again=replay:{first.name}/window_2k", "--ltm-span=2k,4k", *SUITE)
+    result = project.pytest(
+        f"--ltm-agent=again=replay:{first.name}/window_2k", "--ltm-span=2k,4k", *SUITE
+    )
     assert events(latest_run(project.path), "again") == events(first, "window_2k")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_the_latest_run_is_replayed_with_trials_by_several_workers(project: Project) -> None:
+def test_the_latest_run_is_replayed_with_trials_by_several_workers(
+    project: Project,
+) -> None:
     project.file(BOT, "bot.py")
     project.file(SCENARIOS)
     own(project)
@@ -84,19 +99,31 @@ def test_the_latest_run_is_replayed_with_trials_by_several_workers(project: Proj
     assert events(latest_run(project.path), "again") == events(first, "bot_Bot")
 
 
-def test_usage_cost_and_what_was_retrieved_come_with_the_reply(project: Project) -> None:
+def test_usage_cost_and_what_was_retrieved_come_with_the_reply(
+    project: Project,
+) -> None:
     project.file(BOT, "bot.py")
     project.file(SCENARIOS)
     own(project)
     own(project, agent="again=replay:latest")
-    replies = [one for one in events(latest_run(project.path), "again")["300~0"] if one["event"] == "reply"]
+    replies = [
+        one
+        for one in events(latest_run(project.path), "again")["300~0"]
+        if one["event"] == "reply"
+    ]
     assert {one["cost_usd"] for one in replies} == {0.25}
     assert replies[0]["usage"]["input_tokens"] == 7
     assert replies[0]["retrieved"] == ["m1"]
-    results = json.loads((latest_run(project.path) / "again~300~0" / "results.json").read_text())
-    questions = [question for row in results["scenarios"] for question in row["questions"]]
+    results = json.loads(
+        (latest_run(project.path) / "again~300~0" / "results.json").read_text()
+    )
+    questions = [
+        question for row in results["scenarios"] for question in row["questions"]
+    ]
     retrieved = {one["exchange"]: one["retrieved"] for one in replies}
-    assert [question["retrieved"] for question in questions] == [retrieved[each["number"]] for each in questions]
+    assert [question["retrieved"] for question in questions] == [
+        retrieved[each["number"]] for each in questions
+    ]
 
 
 def test_a_recorded_fault_is_a_fault_again(project: Project) -> None:
@@ -128,22 +155,38 @@ def test_a_replayed_run_that_ended_early_is_resumed(project: Project) -> None:
     assert events(second, "again") == events(first, "bot_Bot")
 
 
-def test_an_example_is_replayed_without_the_others_where_filler_was_told(project: Project) -> None:
-    project.file(BOT + "\n    def accept(self, message, reply):\n        self.heard.append(message)\n", "bot.py")
+def test_an_example_is_replayed_without_the_others_where_filler_was_told(
+    project: Project,
+) -> None:
+    project.file(
+        BOT
+        + "\n    def accept(self, message, reply):\n        self.heard.append(message)\n",
+        "bot.py",
+    )
     project.file(SCENARIOS)
     project.ltm(agent="bot:Bot", span="300")
-    project.ltm("-k", "dog", agent="replay:latest", span="300").assert_outcomes(passed=1, deselected=1)
+    project.ltm("-k", "dog", agent="replay:latest", span="300").assert_outcomes(
+        passed=1, deselected=1
+    )
 
 
 def test_filler_that_was_not_recorded_is_told_as_such(project: Project) -> None:
     project.file(BOT, "bot.py")
     project.file(SCENARIOS)
     project.ltm("--ltm-filler=trivia", agent="bot:Bot", span="300")
-    result = project.ltm("--ltm-filler=trivia", "-k", "dog", agent="replay:latest", span="300")
+    result = project.ltm(
+        "--ltm-filler=trivia", "-k", "dog", agent="replay:latest", span="300"
+    )
     assert result.ret == 75
     shown = " ".join(result.stdout.str().split())
-    assert "the recording does not hold this filler. Nearest recorded (-) and this one (+): - …" in shown
-    assert "How much filler is needed depends on all that is said: replay the whole conversation" in shown
+    assert (
+        "the recording does not hold this filler. Nearest recorded (-) and this one (+): - …"
+        in shown
+    )
+    assert (
+        "How much filler is needed depends on all that is said: replay the whole conversation"
+        in shown
+    )
 
 
 def test_isolated_examples_have_their_own_recordings(project: Project) -> None:
@@ -181,7 +224,10 @@ def test_a_span_that_was_not_recorded_says_which_were(project: Project) -> None:
     result = project.ltm("-rs", agent="bot=replay:latest", span="400")
     assert result.ret == 75
     summary = (latest_run(project.path) / "summary.json").read_text()
-    assert "holds no conversation at '400~0'. It holds 300~0, 300~1, 500~0, 500~1" in summary
+    assert (
+        "holds no conversation at '400~0'. It holds 300~0, 300~1, 500~0, 500~1"
+        in summary
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +235,10 @@ def test_a_span_that_was_not_recorded_says_which_were(project: Project) -> None:
     [
         ("replay:", "say what is replayed"),
         ("replay:nothing", "there is no run 'nothing'"),
-        ("replay:latest", "several agents: echo, silent. Say which, as in replay:*/echo"),
+        (
+            "replay:latest",
+            "several agents: echo, silent. Say which, as in replay:*/echo",
+        ),
         ("replay:latest/ecko", "Did you mean 'echo'?"),
     ],
 )
@@ -208,10 +257,17 @@ QUESTION = "What is my favourite colour?"
 
 def published_definitions(project: Project, *colours: tuple[str, str]) -> None:
     """Write a published folder of definitions: an example for each pair of colours, the second of which holds."""
-    project.file("config: {run_name: two}\ndatasets: {args: {memory_span: 500}}\n", "published/config.yml")
+    project.file(
+        "config: {run_name: two}\ndatasets: {args: {memory_span: 500}}\n",
+        "published/config.yml",
+    )
     for number, (first, second) in enumerate(colours):
         definition = {
-            "script": [f"My favourite colour is {first}.", f"My favourite colour is now {second}.", QUESTION],
+            "script": [
+                f"My favourite colour is {first}.",
+                f"My favourite colour is now {second}.",
+                QUESTION,
+            ],
             "is_question": [False, False, True],
             "waits": [{"percentage_finished": 45.0}, {"percentage_finished": 90.0}, {}],
             "expected_responses": [second],
@@ -231,7 +287,10 @@ def master_log(project: Project, *exchanges: tuple[str, str, str]) -> None:
 
 def replayed(project: Project, log: object, definitions: object, *args: str) -> Any:
     return project.pytest(
-        f"--ltm-agent=model=replay:{log}", f"--ltm-definitions={definitions}", "--ltm-scoring=v3.5", *args
+        f"--ltm-agent=model=replay:{log}",
+        f"--ltm-definitions={definitions}",
+        "--ltm-scoring=v3.5",
+        *args,
     )
 
 
@@ -244,7 +303,9 @@ def scores(project: Project) -> dict[str, list[float]]:
     return found
 
 
-def test_a_master_log_answers_each_example_with_the_replies_of_its_own_test(project: Project) -> None:
+def test_a_master_log_answers_each_example_with_the_replies_of_its_own_test(
+    project: Project,
+) -> None:
     published_definitions(project, ("Teal", "Ochre"), ("Lilac", "Amber"))
     master_log(
         project,
@@ -256,7 +317,9 @@ def test_a_master_log_answers_each_example_with_the_replies_of_its_own_test(proj
         ("Colours - 1", "My favourite colour is now Amber.", "Noted."),
         ("Colours - 1", "Tell me: what is my favourite colour?", "Amber it is."),
     )
-    replayed(project, "master.jsonl", "published", "-k", "colours").assert_outcomes(passed=2)
+    replayed(project, "master.jsonl", "published", "-k", "colours").assert_outcomes(
+        passed=2
+    )
 
 
 def test_no_agent_under_test_is_told_who_speaks(project: Project) -> None:
@@ -268,19 +331,29 @@ def test_no_agent_under_test_is_told_who_speaks(project: Project) -> None:
         "        return message\n",
         "bot.py",
     )
-    project.file("def test_cat(ltm):\n    ltm.say('Cat.')\n    assert ltm.ask('Cat?')\n")
+    project.file(
+        "def test_cat(ltm):\n    ltm.say('Cat.')\n    assert ltm.ask('Cat?')\n"
+    )
     project.ltm(agent="bot:Bot").assert_outcomes(passed=1)
 
 
 @pytest.mark.published
 def test_a_published_run_is_replayed_to_its_published_scores(project: Project) -> None:
-    log = gzip.decompress((GOODAI / "master_log_120k_gpt-4-turbo.jsonl.gz").read_bytes())
+    log = gzip.decompress(
+        (GOODAI / "master_log_120k_gpt-4-turbo.jsonl.gz").read_bytes()
+    )
     project.file(log.decode(), "master.jsonl")
     replayed(project, "master.jsonl", GOODAI / "definitions" / "Benchmark 3 - 120k")
     means = {name: sum(each) / len(each) for name, each in scores(project).items()}
     published = {
-        "chapter_break": 0.33, "colours": 0.67, "locations_directions": 0, "name_list": 0.68, "sally_anne": 0.67,
-        "shopping_list": 0.73, "spy_meeting": 0.56, "trigger_response": 1,
-    }  # fmt: skip
+        "chapter_break": 0.33,
+        "colours": 0.67,
+        "locations_directions": 0,
+        "name_list": 0.68,
+        "sally_anne": 0.67,
+        "shopping_list": 0.73,
+        "spy_meeting": 0.56,
+        "trigger_response": 1,
+    }
     assert {name: round(means[name], 2) for name in published} == published
     assert sum(means[name] for name in published) == pytest.approx(4.624, abs=0.0005)

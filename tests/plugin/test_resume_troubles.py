@@ -17,7 +17,9 @@ from filelock import FileLock
 from benchmarks.killed import drill, undisturbed
 from pytest_ltm._cli import main
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 QUITS = """
 import os
@@ -38,7 +40,9 @@ def test_a_run_that_left_in_the_middle_is_told_by_the_next_and_by_the_doctor(
     assert left.ret == 75
     [run] = [path.name for path in (project.path / ".ltm" / "runs").iterdir()]
     project.ltm(*words).stdout.fnmatch_lines(
-        [f"ltm: the run before, {run}, has no summary.json: its process ended in the middle*"]
+        [
+            f"ltm: the run before, {run}, has no summary.json: its process ended in the middle*"
+        ]
     )
     project.ltm().stdout.no_fnmatch_line("ltm: the run before*")
     assert main(["doctor", "--ltm-dir", str(project.path / ".ltm")]) == 0
@@ -96,7 +100,9 @@ def interrupted(project: Project, at: int, *args: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("kind", ["Saved", "Told"])
-def test_a_run_that_is_killed_again_and_again_equals_one_that_never_was(tmp_path: Path, kind: str) -> None:
+def test_a_run_that_is_killed_again_and_again_equals_one_that_never_was(
+    tmp_path: Path, kind: str
+) -> None:
     words = ("--ltm-suite=none", "--ltm-span=400")
     for name in ("undisturbed", "drill"):
         (tmp_path / name).mkdir()
@@ -108,7 +114,9 @@ def test_a_run_that_is_killed_again_and_again_equals_one_that_never_was(tmp_path
 # --- what a body says
 
 
-def test_a_conversation_that_says_something_else_is_given_up_and_shows_both(cat: Project) -> None:
+def test_a_conversation_that_says_something_else_is_given_up_and_shows_both(
+    cat: Project,
+) -> None:
     cat.file(
         "import pathlib\ndef test_cat(ltm):\n"
         "    ltm.say(pathlib.Path(__file__).with_name('name.txt').read_text())\n"
@@ -125,7 +133,10 @@ def test_a_conversation_that_says_something_else_is_given_up_and_shows_both(cat:
     result.assert_outcomes(skipped=2)
     assert result.ret == 75
     shown = " ".join(result.stdout.str().split())
-    assert "text: recorded 'My cat is called Kelvin.', now 'My cat is called Celsius.'" in shown
+    assert (
+        "text: recorded 'My cat is called Kelvin.', now 'My cat is called Celsius.'"
+        in shown
+    )
     kept = json.loads(journal.splitlines()[-2])
     assert journal.startswith(after := (folder(cat) / "journal.jsonl").read_bytes())
     assert kept["event"] != "end"
@@ -172,8 +183,13 @@ def test_filler_that_is_made_anew_gives_way_to_what_is_recorded(cat: Project) ->
     interrupted(cat, 4)
     (cat.path / "name.txt").write_text("later ")
     cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
-    said = [json.loads(line) for line in (folder(cat) / "journal.jsonl").read_text().splitlines()]
-    filler = [event["text"].split()[0] for event in said if event.get("kind") == "filler"]
+    said = [
+        json.loads(line)
+        for line in (folder(cat) / "journal.jsonl").read_text().splitlines()
+    ]
+    filler = [
+        event["text"].split()[0] for event in said if event.get("kind") == "filler"
+    ]
     assert filler[0] == "earlier"
     assert filler[-1] == "later"
 
@@ -185,18 +201,30 @@ def test_a_second_process_is_refused_and_told_who_the_first_is(cat: Project) -> 
     interrupted(cat, 3)
     run = folder(cat).parent
     with FileLock(str(run / ".lock"), is_singleton=False):
-        (run / ".owner.json").write_text('{"pid": 4711, "host": "elsewhere", "since": "today"}')
+        (run / ".owner.json").write_text(
+            '{"pid": 4711, "host": "elsewhere", "since": "today"}'
+        )
         refused = cat.pytest("--ltm-resume=latest")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*is in use by process 4711 on 'elsewhere', since today*"])
+    refused.stderr.fnmatch_lines(
+        ["*is in use by process 4711 on 'elsewhere', since today*"]
+    )
 
 
-def test_a_run_that_is_refused_leaves_nothing_and_latest_is_the_one_before(cat: Project) -> None:
+def test_a_run_that_is_refused_leaves_nothing_and_latest_is_the_one_before(
+    cat: Project,
+) -> None:
     interrupted(cat, 4)
-    before = [sorted((cat.path / ".ltm" / "runs").iterdir()), (cat.path / ".ltm" / "latest").read_text()]
+    before = [
+        sorted((cat.path / ".ltm" / "runs").iterdir()),
+        (cat.path / ".ltm" / "latest").read_text(),
+    ]
     refused = cat.pytest(*RUN, "--ltm-shard=1/3", "--ltm-max-tokens=5k")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert [sorted((cat.path / ".ltm" / "runs").iterdir()), (cat.path / ".ltm" / "latest").read_text()] == before
+    assert [
+        sorted((cat.path / ".ltm" / "runs").iterdir()),
+        (cat.path / ".ltm" / "latest").read_text(),
+    ] == before
     cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
 
 
@@ -234,24 +262,35 @@ def pytest_configure(config):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
-@pytest.mark.parametrize(("quota", "workers"), [(3000, ()), (3300, ()), (3300, ("-n1",))])
+@pytest.mark.parametrize(
+    ("quota", "workers"), [(3000, ()), (3300, ()), (3300, ("-n1",))]
+)
 def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     cat: Project, monkeypatch: pytest.MonkeyPatch, quota: int, workers: tuple[str, ...]
 ) -> None:
     cat.pytest(*RUN)
-    expected = {name: (folder(cat) / name).read_text() for name in ("journal.jsonl", "results.json")}
+    expected = {
+        name: (folder(cat) / name).read_text()
+        for name in ("journal.jsonl", "results.json")
+    }
     assert len(expected["journal.jsonl"]) > quota
     whole = (cat.path / "heard.txt").read_text().splitlines()
     shutil.rmtree(cat.path / ".ltm")
     (cat.path / "heard.txt").unlink()
     cat.conftest(FULL)
     monkeypatch.setenv("QUOTA", str(quota))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # Python would leave half a file of it to the runs after this
+    monkeypatch.setenv(
+        "PYTHONDONTWRITEBYTECODE", "1"
+    )  # Python would leave half a file of it to the runs after this
     full = cat.pytest(*RUN, *workers, subprocess=True)
     shown = " ".join(full.stdout.str().split())
     assert full.ret == 75, shown
-    assert "unmeasurable (exit status 75): records could not be written to disk" in shown
-    assert "File too large. Nothing more is sent; what is on disk can be resumed" in shown
+    assert (
+        "unmeasurable (exit status 75): records could not be written to disk" in shown
+    )
+    assert (
+        "File too large. Nothing more is sent; what is on disk can be resumed" in shown
+    )
     assert "INTERNALERROR" not in shown
     before = (cat.path / "heard.txt").read_text().splitlines()
     monkeypatch.delenv("QUOTA")
@@ -269,7 +308,10 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     ("event", "change"),
     [
         ("header", {"agent": {}}),
-        ("header", {"agent": {"capabilities": ["Checkpointable"], "max_message_tokens": -5}}),
+        (
+            "header",
+            {"agent": {"capabilities": ["Checkpointable"], "max_message_tokens": -5}},
+        ),
         ("header", {"agent_fingerprint": None}),
         ("reply", {"text": 5}),
         ("reply", {"text": None, "tokens": "many"}),
@@ -293,12 +335,26 @@ def test_a_journal_that_somebody_has_changed_is_refused_or_given_up_in_a_sentenc
     assert result.ret in {75, pytest.ExitCode.USAGE_ERROR}
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     assert (cat.path / "heard.txt").read_text() == ""
-    outside = [path for path in sorted(cat.path.rglob("*")) if path not in before and ".ltm" not in path.parts]
+    outside = [
+        path
+        for path in sorted(cat.path.rglob("*"))
+        if path not in before and ".ltm" not in path.parts
+    ]
     assert [path for path in outside if "__pycache__" not in path.parts] == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own")
-@pytest.mark.parametrize("name", ["journal.jsonl", "timings.jsonl", "checkpoints", "definitions", ".lock", "../.lock"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "journal.jsonl",
+        "timings.jsonl",
+        "checkpoints",
+        "definitions",
+        ".lock",
+        "../.lock",
+    ],
+)
 def test_a_run_that_leads_elsewhere_is_refused(cat: Project, name: str) -> None:
     interrupted(cat, 4)
     (cat.path / "elsewhere").mkdir()
@@ -311,7 +367,11 @@ def test_a_run_that_leads_elsewhere_is_refused(cat: Project, name: str) -> None:
     link.symlink_to(target)
     refused = cat.pytest("--ltm-resume=latest")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines([f"*{Path(name).name} is a symbolic link, so what is written there could end up*"])
+    refused.stderr.fnmatch_lines(
+        [
+            f"*{Path(name).name} is a symbolic link, so what is written there could end up*"
+        ]
+    )
     assert [path.name for path in (cat.path / "elsewhere").iterdir()] == ["precious"]
     assert (cat.path / "elsewhere" / "precious").read_text() == "precious"
 
@@ -321,7 +381,13 @@ def test_only_options_of_ours_are_taken_over_from_a_run(cat: Project) -> None:
     interrupted(cat, 3)
     path = folder(cat).parent / "run.json"
     run = json.loads(path.read_text())
-    run["options"].update(plugins=["evil"], override_ini=["addopts=-p evil"], ltm_none="x", pyargs=True, confcutdir="/")
+    run["options"].update(
+        plugins=["evil"],
+        override_ini=["addopts=-p evil"],
+        ltm_none="x",
+        pyargs=True,
+        confcutdir="/",
+    )
     run["paths"] = ["-pevil", "--import-mode=evil"]
     path.write_text(json.dumps(run))
     cat.pytest("--ltm-resume=latest").assert_outcomes(passed=1)
@@ -339,23 +405,31 @@ def test_a_secret_of_the_command_line_is_not_recorded_and_asked_for_again(
     (cat.path / "stop.txt").write_text("4")
     cat.pytest(*secret)
     (cat.path / "stop.txt").unlink()
-    assert "planted-for-this-test" not in "".join(p.read_text() for p in cat.path.glob(".ltm/**/*") if p.is_file())
+    assert "planted-for-this-test" not in "".join(
+        p.read_text() for p in cat.path.glob(".ltm/**/*") if p.is_file()
+    )
     again = cat.pytest("--ltm-resume=latest")
-    again.stderr.fnmatch_lines(["*--ltm-agent held a secret, which is not recorded. Give it again*"])
+    again.stderr.fnmatch_lines(
+        ["*--ltm-agent held a secret, which is not recorded. Give it again*"]
+    )
     cat.pytest("--ltm-resume=latest", secret[0]).assert_outcomes(passed=1)
 
 
 # --- time on the wall
 
 
-def test_time_on_the_wall_is_read_from_the_record_and_goes_on_from_there(cat: Project) -> None:
+def test_time_on_the_wall_is_read_from_the_record_and_goes_on_from_there(
+    cat: Project,
+) -> None:
     cat.file(
         "def test_cat(ltm):\n    ltm.say('a')\n    ltm.wait(time=0.3)\n    ltm.ask('b')\n"
         "def test_dog(ltm):\n    ltm.say('c')\n    ltm.wait(time=0.1)\n    ltm.say('d')\n"
         "    ltm.wait(time=0.1, span=0.9)\n    ltm.ask('e')\n"
     )
     interrupted(cat, 5, "--ltm-time=sleep")
-    kept = (folder(cat) / "journal.jsonl").read_text().rpartition('{"event":"message"')[0]
+    kept = (
+        (folder(cat) / "journal.jsonl").read_text().rpartition('{"event":"message"')[0]
+    )
     cat.pytest("--ltm-resume=latest").assert_outcomes(passed=2)
     assert (folder(cat) / "journal.jsonl").read_text().startswith(kept)
     assert kept.count('"event":"reply"') == 4

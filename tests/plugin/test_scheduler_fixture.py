@@ -29,15 +29,19 @@ def test_b(ltm, ltm_scheduler):
 """
 
 
-def test_a_conftest_sees_agents_spans_conversations_and_results(project: Project) -> None:
+def test_a_conftest_sees_agents_spans_conversations_and_results(
+    project: Project,
+) -> None:
     project.conftest(CONFTEST)
     project.file(SCENARIOS)
 
     project.ltm().assert_outcomes(passed=1, failed=1)
 
     assert project.ticks == [
-        "True {'echo': 'echo'} {'300': 300} ('echo-300-0',)", "0 y?", "('echo-300-0',) [1.0, 0.0] ()",
-    ]  # fmt: skip
+        "True {'echo': 'echo'} {'300': 300} ('echo-300-0',)",
+        "0 y?",
+        "('echo-300-0',) [1.0, 0.0] ()",
+    ]
 
 
 def test_in_an_ordinary_session_it_is_false_and_empty(project: Project) -> None:

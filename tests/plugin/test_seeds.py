@@ -10,7 +10,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 
 SECRET = "a secret of sixteen signs"
@@ -38,17 +40,26 @@ def drawing(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def _recorded_seeds(run: Path) -> set[Any]:
-    summary, *plans = (json.loads(path.read_text()) for path in (run / "summary.json", *run.glob("*/plan.json")))
+    summary, *plans = (
+        json.loads(path.read_text())
+        for path in (run / "summary.json", *run.glob("*/plan.json"))
+    )
     return {summary["seed"], *(plan["seed"] for plan in plans)}
 
 
 def _told(run: Path) -> list[str]:
-    events = (json.loads(line) for path in run.glob("*/journal.jsonl") for line in path.read_text().splitlines())
+    events = (
+        json.loads(line)
+        for path in run.glob("*/journal.jsonl")
+        for line in path.read_text().splitlines()
+    )
     return [event["text"] for event in events if event["event"] == "message"]
 
 
 def test_a_fresh_seed_is_drawn_and_recorded(drawing: Project) -> None:
-    drawing.ltm("--ltm-seed=fresh", agent="echo").stdout.fnmatch_lines(["ltm: seed: * (fresh); trials: *"])
+    drawing.ltm("--ltm-seed=fresh", agent="echo").stdout.fnmatch_lines(
+        ["ltm: seed: * (fresh); trials: *"]
+    )
     (seed,) = _recorded_seeds(latest_run(drawing.path))
     told = _told(latest_run(drawing.path))
     drawing.ltm(f"--ltm-seed={seed}", agent="echo")
@@ -58,48 +69,77 @@ def test_a_fresh_seed_is_drawn_and_recorded(drawing: Project) -> None:
 @pytest.mark.slow
 def test_workers_use_the_seed_that_was_drawn_once(drawing: Project) -> None:
     drawing.invite("xdist")
-    drawing.ltm("--ltm-seed=fresh", "--ltm-trials=2", "-n", "2", agent="echo", subprocess=True)
+    drawing.ltm(
+        "--ltm-seed=fresh", "--ltm-trials=2", "-n", "2", agent="echo", subprocess=True
+    )
     assert len(_recorded_seeds(latest_run(drawing.path))) == 1
 
 
 def test_a_fresh_seed_is_scored_again_as_it_was(drawing: Project) -> None:
     drawing.ltm("--ltm-seed=fresh", agent="full")
     before = _recorded_seeds(latest_run(drawing.path))
-    drawing.pytest("--ltm-rescore=latest").stdout.fnmatch_lines(["*1 verdict unchanged, 0 moved*"])
+    drawing.pytest("--ltm-rescore=latest").stdout.fnmatch_lines(
+        ["*1 verdict unchanged, 0 moved*"]
+    )
     assert _recorded_seeds(latest_run(drawing.path)) == before
 
 
 def test_a_fresh_seed_has_nothing_to_be_compared_with(drawing: Project) -> None:
     refused = drawing.ltm("--ltm-seed=fresh", "--ltm-compare=main")
-    refused.stderr.fnmatch_lines(["*--ltm-seed: a fresh seed makes texts that no baseline has*"])
+    refused.stderr.fnmatch_lines(
+        ["*--ltm-seed: a fresh seed makes texts that no baseline has*"]
+    )
 
 
 def test_a_secret_seed_is_in_no_file_and_on_no_screen(drawing: Project) -> None:
-    shown = drawing.ltm("--ltm-seed=env:MEMORY_SEED", "--ltm-save=main", "-v", agent="bot=full")
+    shown = drawing.ltm(
+        "--ltm-seed=env:MEMORY_SEED", "--ltm-save=main", "-v", agent="bot=full"
+    )
     assert SECRET not in shown.stdout.str()
     paths = [path for path in drawing.path.rglob("*.json*") if path.is_file()]
     assert drawing.path / "ltm_baselines" / "main.json" in paths
     assert not [path for path in paths if SECRET in path.read_text()]
-    assert {str(seed)[:7] for seed in _recorded_seeds(latest_run(drawing.path))} == {"sha256:"}
+    assert {str(seed)[:7] for seed in _recorded_seeds(latest_run(drawing.path))} == {
+        "sha256:"
+    }
 
 
-def test_equal_secrets_compare_whatever_their_variables(drawing: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_secrets_compare_whatever_their_variables(
+    drawing: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawing.ltm("--ltm-seed=env:MEMORY_SEED", "--ltm-save=main", agent="bot=full")
     monkeypatch.setenv("ANOTHER_NAME", SECRET)
-    assert drawing.ltm("--ltm-seed=env:ANOTHER_NAME", "--ltm-compare=main", agent="bot=full").ret == 0
+    assert (
+        drawing.ltm(
+            "--ltm-seed=env:ANOTHER_NAME", "--ltm-compare=main", agent="bot=full"
+        ).ret
+        == 0
+    )
 
 
-def test_another_secret_is_another_plan(drawing: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_secret_is_another_plan(
+    drawing: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawing.ltm("--ltm-seed=env:MEMORY_SEED", "--ltm-save=main", agent="bot=full")
     monkeypatch.setenv("MEMORY_SEED", f"{SECRET} of another kind")
-    refused = drawing.ltm("--ltm-seed=env:MEMORY_SEED", "--ltm-compare=main", agent="bot=full")
-    refused.stderr.fnmatch_lines(["*the seed is 'sha256:*' there and 'sha256:*' in this run*", "*--ltm-seed=env:NAME*"])
+    refused = drawing.ltm(
+        "--ltm-seed=env:MEMORY_SEED", "--ltm-compare=main", agent="bot=full"
+    )
+    refused.stderr.fnmatch_lines(
+        [
+            "*the seed is 'sha256:*' there and 'sha256:*' in this run*",
+            "*--ltm-seed=env:NAME*",
+        ]
+    )
 
 
 def test_the_agent_does_not_inherit_the_secret(drawing: Project) -> None:
     drawing.file(NOSY, "nosy.py")
     drawing.ltm("--ltm-seed=env:MEMORY_SEED", agent="nosy:Nosy")
-    assert all(SECRET not in path.read_text() for path in latest_run(drawing.path).glob("*/journal.jsonl"))
+    assert all(
+        SECRET not in path.read_text()
+        for path in latest_run(drawing.path).glob("*/journal.jsonl")
+    )
 
 
 def test_the_variable_is_there_again_after_the_run(drawing: Project) -> None:

@@ -11,7 +11,9 @@ from conftest import Project
 
 from pytest_ltm._cli import main
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 SUITE = """
 def test_a(ltm):
@@ -28,7 +30,11 @@ GRID: dict[str, Any] = {"agent": "echo,silent", "span": "300,400"}
 def files(run: Path) -> dict[str, bytes]:
     """Return what equal runs have in common."""
     names = {"results.json", "journal.jsonl", "plan.json", "verdicts.csv"}
-    return {path.relative_to(run).as_posix(): path.read_bytes() for path in run.rglob("*") if path.name in names}
+    return {
+        path.relative_to(run).as_posix(): path.read_bytes()
+        for path in run.rglob("*")
+        if path.name in names
+    }
 
 
 def run_in(folder: Path) -> Path:
@@ -37,14 +43,21 @@ def run_in(folder: Path) -> Path:
 
 
 def summary(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (run / "summary.json").read_text(encoding="utf-8")
+    )
     return found
 
 
-def test_merged_shards_are_the_whole_run(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merged_shards_are_the_whole_run(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     project.file(SUITE)
     project.ltm("--ltm-dir=whole", **GRID)
-    outcomes = [project.ltm(f"--ltm-shard={i}/3", f"--ltm-dir=shard{i}", **GRID).parseoutcomes() for i in (1, 2, 3)]
+    outcomes = [
+        project.ltm(f"--ltm-shard={i}/3", f"--ltm-dir=shard{i}", **GRID).parseoutcomes()
+        for i in (1, 2, 3)
+    ]
 
     shards = [run_in(project.path / f"shard{i}") for i in (1, 2, 3)]
     status = main(["merge", *map(str, shards), "-o", str(project.path / "all")])
@@ -58,7 +71,9 @@ def test_merged_shards_are_the_whole_run(project: Project, capsys: pytest.Captur
     assert summary(project.path / "all")["plan"] == summary(whole)["plan"]
 
 
-def test_a_shard_that_is_missing_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shard_that_is_missing_is_told(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     project.file(SUITE)
     for i in (1, 3):
         project.ltm(f"--ltm-shard={i}/3", f"--ltm-dir=shard{i}", **GRID)
@@ -80,19 +95,28 @@ def test_workers_share_what_is_left_to_a_shard(project: Project) -> None:
     spread = project.ltm("--ltm-shard=1/2", "--ltm-dir=spread", "-n2", **GRID)
 
     assert spread.ret == alone.ret
-    assert files(run_in(project.path / "spread")) == files(run_in(project.path / "alone"))
+    assert files(run_in(project.path / "spread")) == files(
+        run_in(project.path / "alone")
+    )
     assert len(files(run_in(project.path / "spread"))) > 3
 
 
 @pytest.mark.parametrize(
     ("share", "why"),
-    [("4/3", "'4/3' is not a shard*counted from 1*"), ("1/5", "*a conversation is never divided*only 4*")],
+    [
+        ("4/3", "'4/3' is not a shard*counted from 1*"),
+        ("1/5", "*a conversation is never divided*only 4*"),
+    ],
 )
-def test_a_share_that_there_cannot_be_is_refused(project: Project, share: str, why: str) -> None:
+def test_a_share_that_there_cannot_be_is_refused(
+    project: Project, share: str, why: str
+) -> None:
     project.file(SUITE)
 
     result = project.ltm(f"--ltm-shard={share}", **GRID)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --ltm-shard*{why}"])
-    assert not (project.path / ".ltm" / "runs").exists() or not list((project.path / ".ltm" / "runs").iterdir())
+    assert not (project.path / ".ltm" / "runs").exists() or not list(
+        (project.path / ".ltm" / "runs").iterdir()
+    )

@@ -53,7 +53,10 @@ def bots(project: Project, chat_server: ChatServer) -> Project:
 
 
 def journals(project: Project) -> dict[str, bytes]:
-    return {path.parent.name: path.read_bytes() for path in latest_run(project.path).glob("*/journal.jsonl")}
+    return {
+        path.parent.name: path.read_bytes()
+        for path in latest_run(project.path).glob("*/journal.jsonl")
+    }
 
 
 def test_a_client_of_the_module_serves_all_conversations_and_the_journals_are_those_of_one_at_a_time(
@@ -61,28 +64,51 @@ def test_a_client_of_the_module_serves_all_conversations_and_the_journals_are_th
 ) -> None:
     bots.ltm("--ltm-trials=8", agent="bots:Bot").assert_outcomes(passed=8)
     alone = journals(bots)
-    bots.ltm("--ltm-trials=8", "--ltm-concurrency=8", agent="bots:Bot").assert_outcomes(passed=8)
+    bots.ltm("--ltm-trials=8", "--ltm-concurrency=8", agent="bots:Bot").assert_outcomes(
+        passed=8
+    )
     assert journals(bots) == alone
 
 
-def test_an_async_agent_that_blocks_is_named_with_the_ways_out(bots: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_async_agent_that_blocks_is_named_with_the_ways_out(
+    bots: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(concurrency, "MUCH", 0.5)
-    result = bots.ltm("--ltm-trials=4", "--ltm-concurrency=4", "--ltm-no-probe", agent="bots:Blocks")
+    result = bots.ltm(
+        "--ltm-trials=4", "--ltm-concurrency=4", "--ltm-no-probe", agent="bots:Blocks"
+    )
     result.assert_outcomes(passed=4)
     said = " ".join(result.stdout.str().split())
-    assert "note: agent 'bots_Blocks' kept the event loop that all async agents share from turning for" in said
+    assert (
+        "note: agent 'bots_Blocks' kept the event loop that all async agents share from turning for"
+        in said
+    )
     assert "own_loop = True" in said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no wake-up descriptors for processes")
-def test_a_frozen_process_is_ended_with_the_line_and_the_way_to_resume(bots: Project) -> None:
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="has no wake-up descriptors for processes"
+)
+def test_a_frozen_process_is_ended_with_the_line_and_the_way_to_resume(
+    bots: Project,
+) -> None:
     command = [
-        sys.executable, "-c",
+        sys.executable,
+        "-c",
         "import pytest; from pytest_ltm.plugin import signals; signals.SLACK = 1; raise SystemExit(pytest.main())",
-        "--ltm-agent=bots:Freezes", "--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", "--ltm-suite=none",
-        "--ltm-reply-timeout=1", "-p", "no:cacheprovider", "-q",
-    ]  # fmt: skip
-    ended = subprocess.run(command, cwd=bots.path, capture_output=True, text=True, timeout=120, check=False)
+        "--ltm-agent=bots:Freezes",
+        "--ltm-trials=2",
+        "--ltm-concurrency=2",
+        "--ltm-no-probe",
+        "--ltm-suite=none",
+        "--ltm-reply-timeout=1",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+    ]
+    ended = subprocess.run(
+        command, cwd=bots.path, capture_output=True, text=True, timeout=120, check=False
+    )
     assert ended.returncode < 0
     assert "no Python code has run for too long" in ended.stderr
     assert "--ltm-agent-process" in ended.stderr

@@ -94,12 +94,27 @@ def struck(project: Project) -> Callable[..., subprocess.CompletedProcess[str]]:
     project.file(BOT, "bots.py")
     project.file(TALK)
 
-    def run(moment: str, number: int, *words: str, target: str = "one") -> subprocess.CompletedProcess[str]:
+    def run(
+        moment: str, number: int, *words: str, target: str = "one"
+    ) -> subprocess.CompletedProcess[str]:
         (project.path / "strike").write_text(f"{moment} {int(number)} {target}")
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "--ltm-span=1k", "--ltm-suite=none", *words], cwd=project.path,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False, start_new_session=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "--ltm-span=1k",
+                "--ltm-suite=none",
+                *words,
+            ],
+            cwd=project.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            start_new_session=True,
+        )
 
     return run
 
@@ -109,15 +124,22 @@ def resumed(project: Project, printed: str) -> subprocess.CompletedProcess[str]:
     words = re.search(r"resume with: pytest (.*)", printed)
     assert words is not None, printed
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *words[1].split()], cwd=project.path, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "pytest", *words[1].split()],
+        cwd=project.path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def is_alive(pid: int) -> bool:
     with suppress(ProcessLookupError):
         os.kill(pid, 0)
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            != "Z"
+        )
     return False
 
 
@@ -141,7 +163,9 @@ MOMENTS = ["made", "heard-1", "heard-2", "closed", "heard-41"]
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_ends_with_results_and_can_be_resumed(
-    project: Project, struck: Callable[..., subprocess.CompletedProcess[str]], number: signal.Signals
+    project: Project,
+    struck: Callable[..., subprocess.CompletedProcess[str]],
+    number: signal.Signals,
 ) -> None:
     done = struck("heard-7", number, "--ltm-agent=bots:Bot")
 
@@ -168,7 +192,11 @@ def test_how_to_go_on_is_told_from_the_first_message_on(
 @pytest.mark.nightly("a run for each moment: each has its turn within days", every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_at_any_moment(project: Project, struck: Callable[..., subprocess.CompletedProcess[str]], moment: str) -> None:
+def test_at_any_moment(
+    project: Project,
+    struck: Callable[..., subprocess.CompletedProcess[str]],
+    moment: str,
+) -> None:
     done = struck(moment, signal.SIGTERM, "--ltm-agent=bots:Bot")
     assert done.returncode == 75, done.stdout
     assert (project.path / "struck").exists()
@@ -186,14 +214,22 @@ def test_a_run_that_is_ended_at_every_fourth_message_gets_to_its_end(
         ends += 1
         (project.path / "struck").unlink()
         (journal,) = project.path.glob(".ltm/runs/*/*/journal.jsonl")
-        assert sum(json.loads(line)["event"] == "reply" for line in journal.read_text().splitlines()) == 3 * ends
+        assert (
+            sum(
+                json.loads(line)["event"] == "reply"
+                for line in journal.read_text().splitlines()
+            )
+            == 3 * ends
+        )
         done = resumed(project, done.stdout)
     assert (done.returncode, ends) == (0, 13), done.stdout
 
 
 @pytest.mark.nightly("a run for each moment: each has its turn within days", every=3)
 @pytest.mark.slow
-@pytest.mark.parametrize(("moment", "status"), [("started", 75), ("collected", 75), ("finished", 0)])
+@pytest.mark.parametrize(
+    ("moment", "status"), [("started", 75), ("collected", 75), ("finished", 0)]
+)
 def test_before_anything_is_said_and_when_everything_is(
     struck: Callable[..., subprocess.CompletedProcess[str]], moment: str, status: int
 ) -> None:
@@ -206,7 +242,10 @@ def test_ctrl_c_while_the_report_is_written_leaves_it_whole(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     done = struck("finished", signal.SIGINT, "--ltm-agent=bots:Bot")
-    assert (done.returncode, "KeyboardInterrupt" in done.stdout + done.stderr) == (0, False)
+    assert (done.returncode, "KeyboardInterrupt" in done.stdout + done.stderr) == (
+        0,
+        False,
+    )
     [run] = (project.path / ".ltm/runs").iterdir()
     assert (run / "summary.json").is_file()
     assert not list(run.rglob("*.new"))
@@ -219,20 +258,30 @@ def test_an_agent_that_swallows_the_interruption_does_not_go_on(
     done = struck("heard-7", signal.SIGTERM, "--ltm-agent=stubborn:Bot")
     assert done.returncode == 75, done.stdout
     (journal,) = project.path.glob(".ltm/runs/*/*/journal.jsonl")
-    assert sum(json.loads(line)["event"] == "reply" for line in journal.read_text().splitlines()) == 7
+    assert (
+        sum(
+            json.loads(line)["event"] == "reply"
+            for line in journal.read_text().splitlines()
+        )
+        == 7
+    )
 
 
 def test_who_ignores_sighup_is_not_ended_by_it(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    project.conftest(f"{CONFTEST}\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n")  # as nohup does
+    project.conftest(
+        f"{CONFTEST}\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    )  # as nohup does
     assert struck("heard-7", signal.SIGHUP, "--ltm-agent=bots:Bot").returncode == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["one", "group"])
 def test_workers_stop_as_well(
-    project: Project, struck: Callable[..., subprocess.CompletedProcess[str]], target: str
+    project: Project,
+    struck: Callable[..., subprocess.CompletedProcess[str]],
+    target: str,
 ) -> None:
     pytest.importorskip("xdist")
     slowly = BOT.replace('return "all right"', "time.sleep(0.02); return 'all right'")
@@ -245,10 +294,15 @@ def test_workers_stop_as_well(
     assert "resume with: " in done.stdout
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death, and finds all descendants")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="only Linux tells of a parent's death, and finds all descendants",
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_what_a_process_has_started_ends_with_us(
-    project: Project, struck: Callable[..., subprocess.CompletedProcess[str]], number: signal.Signals
+    project: Project,
+    struck: Callable[..., subprocess.CompletedProcess[str]],
+    number: signal.Signals,
 ) -> None:
     project.file(CHILD, "child.py")
     done = struck("-", number, f"--ltm-agent=cmd:{sys.executable} child.py")

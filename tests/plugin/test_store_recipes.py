@@ -13,7 +13,8 @@ from test_installs import PROJECT, run
 pytestmark = [
     pytest.mark.packaging,
     pytest.mark.skipif(
-        "LTM_STORE_RECIPES" not in os.environ, reason="LTM_STORE_RECIPES is not set: this takes minutes"
+        "LTM_STORE_RECIPES" not in os.environ,
+        reason="LTM_STORE_RECIPES is not set: this takes minutes",
     ),
 ]
 
@@ -32,12 +33,22 @@ STORES = {
 
 
 @pytest.mark.parametrize(("store", "package"), STORES.items(), ids=STORES.values())
-def test_a_librarys_memory_is_under_test(store: str, package: str, tmp_path: Path) -> None:
+def test_a_librarys_memory_is_under_test(
+    store: str, package: str, tmp_path: Path
+) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
     python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     run(python, "-m", "pip", "install", "-q", PROJECT, package, cwd=tmp_path)
     folder = shutil.copytree(RECIPES, tmp_path / "recipe")
-    shown = run(python, "-m", "pytest", f"--ltm-agent=store:{store}?k=20", "--ltm-span=2k", "test_train.py", cwd=folder)
+    shown = run(
+        python,
+        "-m",
+        "pytest",
+        f"--ltm-agent=store:{store}?k=20",
+        "--ltm-span=2k",
+        "test_train.py",
+        cwd=folder,
+    )
     assert "train" in shown
     assert "recall@10" in shown
     assert "1 passed" in shown

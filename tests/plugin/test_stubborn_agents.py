@@ -15,11 +15,17 @@ from pytest_ltm._storage.disk import Appender
 from pytest_ltm._storage.errors import AgentFault, DiskFault
 from pytest_ltm.agents._caller import AgentCaller
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
-needs_alarm = pytest.mark.skipif(sys.platform == "win32", reason="nothing can be interrupted there")
+needs_alarm = pytest.mark.skipif(
+    sys.platform == "win32", reason="nothing can be interrupted there"
+)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
-TALK = "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('two')\n    ltm.ask('three?')\n"
+TALK = (
+    "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('two')\n    ltm.ask('three?')\n"
+)
 HANGS = """
 from pytest_ltm._calls import time_limits
 time_limits.PATIENCE = 0.1
@@ -45,14 +51,18 @@ class Bot:
 
 @needs_alarm
 @pytest.mark.parametrize("where", ["init", "reply", "close"])
-def test_an_agent_that_ignores_interruptions_ends_the_process_with_the_stacks(project: Project, where: str) -> None:
+def test_an_agent_that_ignores_interruptions_ends_the_process_with_the_stacks(
+    project: Project, where: str
+) -> None:
     project.file(f"WHERE = '{where}'\n{HANGS}", "bots.py")
     project.file(TALK)
 
     done = project.ltm("--ltm-reply-timeout=0.3", agent="bots:Bot", subprocess=True)
 
     assert done.ret == 75
-    done.stderr.fnmatch_lines(["ltm: the running code ignores all interruptions, *", "resume with: pytest *"])
+    done.stderr.fnmatch_lines(
+        ["ltm: the running code ignores all interruptions, *", "resume with: pytest *"]
+    )
     run = latest_run(project.path)
     for text in (done.stderr.str(), (run / "hung.txt").read_text()):
         assert "in hang" in text
@@ -144,7 +154,9 @@ class Bot:
 """
 
 
-def test_a_thread_that_an_agent_leaves_is_named_and_the_process_ends(project: Project) -> None:
+def test_a_thread_that_an_agent_leaves_is_named_and_the_process_ends(
+    project: Project,
+) -> None:
     project.conftest("from pytest_ltm.plugin import signals\nsignals.LINGERS = 0.1\n")
     act = "threading.Thread(target=threading.Event().wait, name='left over').start()"
     project.file(LEAVES.replace("ACT()", act), "bots.py")
@@ -153,19 +165,29 @@ def test_a_thread_that_an_agent_leaves_is_named_and_the_process_ends(project: Pr
     assert done.ret == 0
     done.assert_outcomes(passed=1)
     done.stderr.fnmatch_lines(
-        ["ltm: threads of agents have not ended * after pytest: left over. This process ends now"]
+        [
+            "ltm: threads of agents have not ended * after pytest: left over. This process ends now"
+        ]
     )
 
 
-@pytest.mark.parametrize("act", ["os._exit(0)", "threading.Thread(target=lambda: os._exit(0)).start(); wait()"])
-def test_an_agent_that_ends_the_process_is_never_green(project: Project, act: str) -> None:
+@pytest.mark.parametrize(
+    "act",
+    ["os._exit(0)", "threading.Thread(target=lambda: os._exit(0)).start(); wait()"],
+)
+def test_an_agent_that_ends_the_process_is_never_green(
+    project: Project, act: str
+) -> None:
     bots = LEAVES.replace("ACT()", act) + "def wait(): threading.Event().wait()\n"
     project.file(bots, "bots.py")
     project.file(TALK)
     done = project.ltm(agent="bots:Bot", subprocess=True)
     assert done.ret == 75
     said = str(done.stderr)
-    assert "os._exit(0) was called, so this process ends in the middle of the run. --ltm-agent-process gives" in said
+    assert (
+        "os._exit(0) was called, so this process ends in the middle of the run. --ltm-agent-process gives"
+        in said
+    )
     assert "resume with: pytest --ltm-resume=" in said
 
 
@@ -177,7 +199,9 @@ def test_a_copy_of_the_process_may_end_as_it_likes(project: Project) -> None:
     assert project.ltm(agent="bots:Bot", subprocess=True).ret == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="what is open cannot be deleted there")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="what is open cannot be deleted there"
+)
 @pytest.mark.parametrize(
     ("deleted", "said"),
     [
@@ -190,19 +214,27 @@ def test_a_run_whose_folder_is_deleted_sends_no_more_and_ends_with_75(
 ) -> None:
     note = "with open('heard.txt', 'a') as file: file.write('x')"
     act = f"import glob; exec({note!r}); [shutil.rmtree(one) for one in glob.glob({deleted!r})]"
-    project.file(LEAVES.replace('if message == "two":\n            ACT()', act), "bots.py")
+    project.file(
+        LEAVES.replace('if message == "two":\n            ACT()', act), "bots.py"
+    )
     project.file(TALK)
     done = project.ltm("--ltm-no-probe", agent="bots:Bot")
     assert done.ret == 75
     done.stdout.fnmatch_lines([said])
-    done.stdout.fnmatch_lines(["*Nothing more is sent; its folder is gone, with all that was recorded there*"])
+    done.stdout.fnmatch_lines(
+        ["*Nothing more is sent; its folder is gone, with all that was recorded there*"]
+    )
     assert (project.path / "heard.txt").read_text() == "x"
 
 
 def test_folders_of_runs_that_never_began_are_swept(project: Project) -> None:
     project.file(TALK)
     runs = project.path / ".ltm" / "runs"
-    for name, content in {"killed": ".lock", "begun": "run.json", "young": ".lock"}.items():
+    for name, content in {
+        "killed": ".lock",
+        "begun": "run.json",
+        "young": ".lock",
+    }.items():
         (runs / name).mkdir(parents=True)
         (runs / name / content).touch()
     for name in ("killed", "begun"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 SCENARIO = """
 def test_waits(ltm):
@@ -25,17 +27,24 @@ def pytest_ltm_make_agent(config, spec):
 
 
 @pytest.mark.parametrize(
-    ("define", "body"), [("def", ""), ("async def", "import asyncio; await asyncio.sleep(0.01)\n        ")]
+    ("define", "body"),
+    [("def", ""), ("async def", "import asyncio; await asyncio.sleep(0.01)\n        ")],
 )
-def test_jump_moves_the_clock_of_the_agents_process(pytester: pytest.Pytester, define: str, body: str) -> None:
+def test_jump_moves_the_clock_of_the_agents_process(
+    pytester: pytest.Pytester, define: str, body: str
+) -> None:
     pytest.importorskip("time_machine")
     pytester.makeconftest(WALL_AGENT.format(define=define, body=body))
     pytester.makepyfile(SCENARIO.format(expected="2024-03-04 12"))
-    result = pytester.runpytest_subprocess("--ltm-agent=wall", "--ltm-time=jump", "--ltm-suite=none")
+    result = pytester.runpytest_subprocess(
+        "--ltm-agent=wall", "--ltm-time=jump", "--ltm-suite=none"
+    )
     result.assert_outcomes(passed=1)
 
 
-def test_simulated_time_leaves_the_clock_of_the_process_alone(pytester: pytest.Pytester) -> None:
+def test_simulated_time_leaves_the_clock_of_the_process_alone(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest(WALL_AGENT.format(define="def", body=""))
     pytester.makepyfile(SCENARIO.format(expected="2024-03-04 12"))
     result = pytester.runpytest_subprocess("--ltm-agent=wall", "--ltm-suite=none")
@@ -59,7 +68,9 @@ def test_signal_tells_the_hook_of_each_jump(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.makepyfile(SCENARIO.format(expected="outside 3:00:00"))
-    result = pytester.runpytest_subprocess("--ltm-agent=outside", "--ltm-time=signal", "--ltm-suite=none")
+    result = pytester.runpytest_subprocess(
+        "--ltm-agent=outside", "--ltm-time=signal", "--ltm-suite=none"
+    )
     result.assert_outcomes(passed=1)
 
 
@@ -75,7 +86,9 @@ def test_sleep_really_waits(pytester: pytest.Pytester) -> None:
             assert time.monotonic() - began >= 0.3
         """
     )
-    result = pytester.runpytest_subprocess("--ltm-agent=echo", "--ltm-time=sleep", "--ltm-suite=none")
+    result = pytester.runpytest_subprocess(
+        "--ltm-agent=echo", "--ltm-time=sleep", "--ltm-suite=none"
+    )
     result.assert_outcomes(passed=1)
 
 
@@ -110,5 +123,7 @@ def test_who_cannot_know_the_time_is_not_measured(
     """A control of ours never looks at a clock; nobody is told of jumps here, as no hook is there."""
     pytester.makeconftest(WALL_AGENT.format(define="def", body=""))
     pytester.makepyfile(NEEDS_TIME)
-    result = pytester.runpytest_subprocess(f"--ltm-agent={agent}", f"--ltm-time={mode}", "--ltm-suite=none", "-rs")
+    result = pytester.runpytest_subprocess(
+        f"--ltm-agent={agent}", f"--ltm-time={mode}", "--ltm-suite=none", "-rs"
+    )
     result.assert_outcomes(**{outcome: 1})

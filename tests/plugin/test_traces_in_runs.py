@@ -47,21 +47,35 @@ class Liar(Bot):
 
 
 @pytest.mark.slow
-def test_in_a_run_spans_are_measured_and_change_no_score(pytester: pytest.Pytester) -> None:
+def test_in_a_run_spans_are_measured_and_change_no_score(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(span_bots=BOT)
-    asked = ["--ltm-span=2k", "--ltm-suite=hygiene", "-k", "forget_on_request or never_told", "--ltm-no-probe"]
+    asked = [
+        "--ltm-span=2k",
+        "--ltm-suite=hygiene",
+        "-k",
+        "forget_on_request or never_told",
+        "--ltm-no-probe",
+    ]
     rows = {}
     for name, agent, more in (
-        ("plain", "Bot", []), ("traced", "Bot", ["--ltm-traces=auto"]), ("lied", "Liar", ["--ltm-traces=auto"]),
-    ):  # fmt: skip
-        pytester.runpytest_subprocess(f"--ltm-agent=bot=span_bots:{agent}", f"--ltm-dir={name}", *asked, *more)
+        ("plain", "Bot", []),
+        ("traced", "Bot", ["--ltm-traces=auto"]),
+        ("lied", "Liar", ["--ltm-traces=auto"]),
+    ):
+        pytester.runpytest_subprocess(
+            f"--ltm-agent=bot=span_bots:{agent}", f"--ltm-dir={name}", *asked, *more
+        )
         [summary] = (pytester.path / name).glob("runs/*/summary.json")
         rows[name] = json.loads(summary.read_text())["results"][0]
     assert "memory" not in rows["plain"]
     assert rows["traced"]["memory"]["kept"] == 1
     assert rows["traced"]["memory"]["deleted_served"] >= 0
     assert {row["total"] for row in rows.values()} == {rows["plain"]["total"]}
-    assert {row["pass_rate"]["passed"] for row in rows.values()} == {rows["plain"]["pass_rate"]["passed"]}
+    assert {row["pass_rate"]["passed"] for row in rows.values()} == {
+        rows["plain"]["pass_rate"]["passed"]
+    }
 
 
 SDK = '''
@@ -91,8 +105,13 @@ class Bot:
 
 
 @pytest.mark.slow
-def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the SDK's exporter is not installed")
+def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(
+    pytester: pytest.Pytester,
+) -> None:
+    pytest.importorskip(
+        "opentelemetry.exporter.otlp.proto.http",
+        reason="the SDK's exporter is not installed",
+    )
     pytester.makepyfile(sdk_bot=SDK)
     pytester.makepyfile(
         test_home="""
@@ -103,12 +122,17 @@ def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(pytester: pyte
             ltm.check("names the town", "Turku" in ltm.ask("Where does Ada live?"))
         """
     )
-    pytester.runpytest_subprocess("--ltm-agent=sdk_bot:Bot", "--ltm-traces=auto", "test_home.py").assert_outcomes(
-        passed=1
-    )
+    pytester.runpytest_subprocess(
+        "--ltm-agent=sdk_bot:Bot", "--ltm-traces=auto", "test_home.py"
+    ).assert_outcomes(passed=1)
     [summary] = pytester.path.glob(".ltm/runs/*/summary.json")
     memory = json.loads(summary.read_text())["results"][0]["memory"]
-    assert (memory["kept"], memory["updated"], memory["found"], memory["stale_served"]) == (1, 1, 1, 1)
+    assert (
+        memory["kept"],
+        memory["updated"],
+        memory["found"],
+        memory["stale_served"],
+    ) == (1, 1, 1, 1)
 
 
 @pytest.mark.slow
@@ -116,7 +140,10 @@ def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(pytester: pyte
 def test_conversations_at_once_are_told_apart_by_the_trace_of_each_exchange(
     pytester: pytest.Pytester, reply: str
 ) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the SDK's exporter is not installed")
+    pytest.importorskip(
+        "opentelemetry.exporter.otlp.proto.http",
+        reason="the SDK's exporter is not installed",
+    )
     pytester.makepyfile(sdk_bot=SDK.replace("def reply", reply))
     pytester.makepyfile(
         test_home="""
@@ -128,9 +155,18 @@ def test_conversations_at_once_are_told_apart_by_the_trace_of_each_exchange(
         """
     )
     pytester.runpytest_subprocess(
-        "--ltm-agent=sdk_bot:Bot", "--ltm-traces=auto", "--ltm-trials=4", "--ltm-concurrency=4", "test_home.py"
+        "--ltm-agent=sdk_bot:Bot",
+        "--ltm-traces=auto",
+        "--ltm-trials=4",
+        "--ltm-concurrency=4",
+        "test_home.py",
     ).assert_outcomes(passed=4)
-    results = [json.loads(file.read_text()) for file in pytester.path.glob(".ltm/runs/*/*/results.json")]
-    facts = [row["memory"]["facts"] for result in results for row in result["scenarios"]]
+    results = [
+        json.loads(file.read_text())
+        for file in pytester.path.glob(".ltm/runs/*/*/results.json")
+    ]
+    facts = [
+        row["memory"]["facts"] for result in results for row in result["scenarios"]
+    ]
 
     assert [(fact["lag"], fact["rank"] > 0) for [fact] in facts] == [(0, True)] * 4

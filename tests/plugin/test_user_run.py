@@ -11,7 +11,9 @@ import pytest
 from chat_server import ChatServer, fails, says
 from run_folders import latest_run
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 # pytester forgets what a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
@@ -79,24 +81,40 @@ def users(project: Any) -> list[dict[str, Any]]:
 
 
 def summary(project: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((latest_run(project.path) / "summary.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (latest_run(project.path) / "summary.json").read_text(encoding="utf-8")
+    )
     return found
 
 
 @pytest.mark.parametrize(("span", "trials"), [("2k", 1), ("isolated", 1), ("2k", 2)])
-def test_what_a_user_says_is_recorded_and_counted_apart(project: Any, span: str, trials: int) -> None:
+def test_what_a_user_says_is_recorded_and_counted_apart(
+    project: Any, span: str, trials: int
+) -> None:
     write(project)
-    result = project.ltm(*["-n2"] * (trials - 1), f"--ltm-trials={trials}", agent="models:Bot", span=span)
+    result = project.ltm(
+        *["-n2"] * (trials - 1), f"--ltm-trials={trials}", agent="models:Bot", span=span
+    )
     result.assert_outcomes(passed=trials)
     cost = "$0.7500" if trials == 1 else "$1.50"
-    result.stdout.fnmatch_lines([f"simulated users: {3 * trials} calls, {300 * trials} tokens, {cost}"])
+    result.stdout.fnmatch_lines(
+        [f"simulated users: {3 * trials} calls, {300 * trials} tokens, {cost}"]
+    )
     said = users(project)
     assert [one["model"] for one in said] == ["models:write"] * 3 * trials
     assert all(one["prompt"].startswith("sha256:") for one in said)
     row = project.results()["cake"]
-    assert (row["user_calls"], row["user_tokens"], row["user_cost_usd"]) == (3, 300, 0.75)
+    assert (row["user_calls"], row["user_tokens"], row["user_cost_usd"]) == (
+        3,
+        300,
+        0.75,
+    )
     [column] = summary(project)["results"]
-    assert column["simulated_users"] == {"calls": 3 * trials, "tokens": 300 * trials, "cost_usd": 0.75 * trials}
+    assert column["simulated_users"] == {
+        "calls": 3 * trials,
+        "tokens": 300 * trials,
+        "cost_usd": 0.75 * trials,
+    }
     assert column["judge"] is None
     needle = row["questions"][0]["needles"]
     assert [one["text"] for one in needle] == ["Ana is allergic to nuts, by the way."]
@@ -115,7 +133,9 @@ def test_a_run_that_is_scored_again_or_replayed_asks_no_model(project: Any) -> N
     assert len(users(project)) == 3
 
 
-def test_another_goal_keeps_the_recorded_verdict_and_cannot_be_replayed(project: Any) -> None:
+def test_another_goal_keeps_the_recorded_verdict_and_cannot_be_replayed(
+    project: Any,
+) -> None:
     write(project)
     project.ltm(agent="models:Bot").assert_outcomes(passed=1)
     recorded, ticks = latest_run(project.path).name, project.ticks
@@ -124,11 +144,15 @@ def test_another_goal_keeps_the_recorded_verdict_and_cannot_be_replayed(project:
     result.stdout.fnmatch_lines(["*1 kept because their scripts changed*"])
     result.stdout.fnmatch_lines(["*its simulated user's model something else*"])
     replayed = project.ltm(agent=f"replay:{recorded}")
-    replayed.stdout.fnmatch_lines(["*the recording does not hold what this simulated user says next*"])
+    replayed.stdout.fnmatch_lines(
+        ["*the recording does not hold what this simulated user says next*"]
+    )
     assert project.ticks == ticks
 
 
-def test_a_budget_counts_users_and_the_run_is_resumed_to_the_same_end(project: Any) -> None:
+def test_a_budget_counts_users_and_the_run_is_resumed_to_the_same_end(
+    project: Any,
+) -> None:
     write(project)
     project.ltm(agent="models:Bot").assert_outcomes(passed=1)
     whole = project.results()["cake"]
@@ -137,7 +161,9 @@ def test_a_budget_counts_users_and_the_run_is_resumed_to_the_same_end(project: A
     assert result.ret == 75
     result.stdout.fnmatch_lines(["*resume with a larger budget*"])
     assert 0 < len(users(project)) < 3
-    project.pytest("--ltm-resume=latest", "--ltm-max-tokens=10k").assert_outcomes(passed=1)
+    project.pytest("--ltm-resume=latest", "--ltm-max-tokens=10k").assert_outcomes(
+        passed=1
+    )
     assert len(project.ticks) == 2 * ticks
     assert project.results()["cake"] == whole
 
@@ -155,11 +181,21 @@ def test_another_model_does_not_resume_a_run(project: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "cause", "why"),
     [
-        ("dead", "user", "the model of the simulated user failed: ConnectionRefusedError: nobody is there*"),
-        ("mute", "unscored", "the simulated user does not play its part: its model gave no message (3 times)"),
+        (
+            "dead",
+            "user",
+            "the model of the simulated user failed: ConnectionRefusedError: nobody is there*",
+        ),
+        (
+            "mute",
+            "unscored",
+            "the simulated user does not play its part: its model gave no message (3 times)",
+        ),
     ],
 )
-def test_a_user_that_fails_is_no_zero(project: Any, model: str, cause: str, why: str) -> None:
+def test_a_user_that_fails_is_no_zero(
+    project: Any, model: str, cause: str, why: str
+) -> None:
     write(project, f'"models:{model}"')
     result = project.ltm("--ltm-retries=0", agent="models:Bot")
     result.assert_outcomes(skipped=1)
@@ -180,13 +216,21 @@ def line(text: str, *, done: bool = False) -> str:
     return json.dumps({"message": text, "done": done})
 
 
-LINES = (line("I plan a party."), line("Ana is allergic to nuts."), line("Bye.", done=True))
+LINES = (
+    line("I plan a party."),
+    line("Ana is allergic to nuts."),
+    line("Bye.", done=True),
+)
 
 
-def test_a_user_behind_a_server_is_asked_with_a_seed_and_a_form(project: Any, chat_server: ChatServer) -> None:
+def test_a_user_behind_a_server_is_asked_with_a_seed_and_a_form(
+    project: Any, chat_server: ChatServer
+) -> None:
     chat_server.next(fails(), *LINES)
     write(project, at(chat_server))
-    result = project.ltm("--ltm-price=user=1000000/2000000", "--ltm-max-cost=100000", agent="models:Bot")
+    result = project.ltm(
+        "--ltm-price=user=1000000/2000000", "--ltm-max-cost=100000", agent="models:Bot"
+    )
     result.stdout.fnmatch_lines(["simulated users: 3 calls, * tokens, $*"])
     first, *others = chat_server.requests
     assert len(others) == 3
@@ -194,7 +238,10 @@ def test_a_user_behind_a_server_is_asked_with_a_seed_and_a_form(project: Any, ch
     assert len(seeds) == 1
     assert first.body["temperature"] == 0
     schema = first.body["response_format"]["json_schema"]
-    assert (schema["name"], schema["schema"]["required"]) == ("message", ["message", "done"])
+    assert (schema["name"], schema["schema"]["required"]) == (
+        "message",
+        ["message", "done"],
+    )
     assert GOAL in first.last
     assert "Person: I plan a party." in others[-1].last
     said = [one["usage"] for one in users(project)]
@@ -218,11 +265,15 @@ def test_a_price_nobody_knows_is_refused_before_the_first_call_and_the_run_resum
     assert "the cost of the simulated user's model 'openai:some-model@" in told
     assert "--ltm-price=user=IN/OUT" in told
     chat_server.next(*LINES)
-    project.pytest("--ltm-resume=latest", "--ltm-price=user=1/1").assert_outcomes(passed=1)
+    project.pytest("--ltm-resume=latest", "--ltm-price=user=1/1").assert_outcomes(
+        passed=1
+    )
     assert len(chat_server.requests) == 3
 
 
-def test_a_refusal_of_the_server_is_no_zero(project: Any, chat_server: ChatServer) -> None:
+def test_a_refusal_of_the_server_is_no_zero(
+    project: Any, chat_server: ChatServer
+) -> None:
     chat_server.default = says("", finish_reason="content_filter")
     write(project, at(chat_server))
     result = project.ltm("--ltm-retries=0", agent="models:Bot")
@@ -237,7 +288,9 @@ def test_a_dry_run_counts_what_users_may_ask_and_asks_nobody(project: Any) -> No
     write(project)
     result = project.ltm("--ltm-dry-run", "--ltm-price=user=1/2", agent="models:Bot")
     result.stdout.fnmatch_lines(["user calls, at most*4", "USD: user *0.0*"])
-    result.stdout.fnmatch_lines(["simulated user models:write: one message for each of its turns; $1/2*"])
+    result.stdout.fnmatch_lines(
+        ["simulated user models:write: one message for each of its turns; $1/2*"]
+    )
     assert project.ticks == []
 
 
@@ -246,4 +299,7 @@ def test_a_list_of_messages_costs_nothing(project: Any) -> None:
     result = project.ltm("--ltm-max-cost=5", agent="models:Bot")
     result.assert_outcomes(passed=1)
     assert "simulated users" not in result.stdout.str()
-    assert "user calls" not in project.ltm("--ltm-dry-run", agent="models:Bot").stdout.str()
+    assert (
+        "user calls"
+        not in project.ltm("--ltm-dry-run", agent="models:Bot").stdout.str()
+    )

@@ -19,13 +19,22 @@ from pytest_ltm._cli.bundle import MANIFEST, open_bundle
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.verification import find_discrepancies
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=8)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=8),
+]
 OWN = """
 def test_cat(ltm):
     ltm.say("My cat is Kelvin.")
     assert "Kelvin" in ltm.ask("Who is my cat?")
 """
-PLAYED = ("--ltm-agent=forgetful:0.4", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-seed=3")
+PLAYED = (
+    "--ltm-agent=forgetful:0.4",
+    "--ltm-span=2k",
+    "--ltm-suite=standard",
+    "--ltm-examples=1",
+    "--ltm-seed=3",
+)
 
 
 @pytest.fixture
@@ -36,7 +45,9 @@ def run(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
     return latest_run(project.path)
 
 
-def verify(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+def verify(
+    path: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, dict[str, Any]]:
     capsys.readouterr()
     status = main(["verify", str(path), "--json", "--pytest=-p no:randomly", *words])
     return status, json.loads(capsys.readouterr().out)
@@ -52,7 +63,9 @@ def rewrite_json(path: Path, change: Callable[[Any], object]) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def test_a_whole_run_and_its_bundle_hold(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_run_and_its_bundle_hold(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, found = verify(run, capsys)
     assert (status, found["differs"], found["unchecked"]) == (0, [], [])
     first, second = tmp_path / "one.ltm.zip", tmp_path / "two.ltm.zip"
@@ -62,11 +75,17 @@ def test_a_whole_run_and_its_bundle_hold(run: Path, tmp_path: Path, capsys: pyte
     assert verify(first, capsys)[0] == 0
     statement = json.loads((tmp_path / "one.ltm.zip.intoto.json").read_text("utf-8"))
     claim = statement["predicate"]
-    assert (claim["comparator"], claim["passed"], claim["sampleSize"]) == (">=", True, 10)
+    assert (claim["comparator"], claim["passed"], claim["sampleSize"]) == (
+        ">=",
+        True,
+        10,
+    )
     assert len(bytes.fromhex(claim["samplesRoot"])) == 32
 
 
-def test_a_flipped_score_is_named_by_every_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_flipped_score_is_named_by_every_command(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def flip(value: Any) -> None:
         row = next(row for row in value["scenarios"] if row["score"] != 1)
         row.update(score=1.0, outcome="passed")
@@ -100,14 +119,19 @@ def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
         event.pop("sum")
         if event["event"] == "verdict" and event["example"] == name:
             event["score"] = 1.0
-    sealed = [chain.seal_line(json.dumps(one, separators=(",", ":"), ensure_ascii=False) + "\n") for one in events]
+    sealed = [
+        chain.seal_line(
+            json.dumps(one, separators=(",", ":"), ensure_ascii=False) + "\n"
+        )
+        for one in events
+    ]
     path.write_text("".join(sealed), encoding="utf-8")
 
     def raise_score(value: Any) -> None:
         value["journal"] = chain.head
-        next(one for one in value["scenarios"] if one["scenario"] == row["scenario"]).update(
-            score=1.0, outcome="passed"
-        )
+        next(
+            one for one in value["scenarios"] if one["scenario"] == row["scenario"]
+        ).update(score=1.0, outcome="passed")
 
     rewrite_json(path.with_name("results.json"), raise_score)
     (run / "summary.json").unlink()
@@ -116,29 +140,41 @@ def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
 
 
 def _rows(run: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(next(run.glob("*/results.json")).read_text("utf-8"))["scenarios"]
+    rows: list[dict[str, Any]] = json.loads(
+        next(run.glob("*/results.json")).read_text("utf-8")
+    )["scenarios"]
     return rows
 
 
 def test_the_bundle_of_the_docs_holds(capsys: pytest.CaptureFixture[str]) -> None:
     status, found = verify(BUNDLES / WHOLE, capsys)
-    assert (status, found["differs"], found["unchecked"]) == (0, [], []), "python tests/golden/refresh.py bundles"
+    assert (status, found["differs"], found["unchecked"]) == (0, [], []), (
+        "python tests/golden/refresh.py bundles"
+    )
 
 
 @pytest.mark.parametrize(("name", "what"), FORGERIES.items())
-def test_the_forged_bundles_of_the_docs_do_not(name: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_forged_bundles_of_the_docs_do_not(
+    name: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, found = verify(BUNDLES / f"{name}.ltm.zip", capsys, "--record-only")
     assert status == 1
     assert what in differing(found)
 
 
 def _edit_summary_plan(run: Path) -> None:
-    rewrite_json(run / "summary.json", lambda value: value["plan"].update(scoring="paper"))
+    rewrite_json(
+        run / "summary.json", lambda value: value["plan"].update(scoring="paper")
+    )
 
 
 def _edit_judge(run: Path) -> None:
-    rewrite_json(run / "run.json", lambda value: value["settings"].update(judge="openai:large"))
-    rewrite_json(run / "summary.json", lambda value: value["plan"].update(judge="openai:large"))
+    rewrite_json(
+        run / "run.json", lambda value: value["settings"].update(judge="openai:large")
+    )
+    rewrite_json(
+        run / "summary.json", lambda value: value["plan"].update(judge="openai:large")
+    )
 
 
 def _copy_trial(run: Path) -> None:
@@ -148,15 +184,23 @@ def _copy_trial(run: Path) -> None:
 
 def _unname_journal(run: Path) -> None:
     (run / "full~2k~0" / "journal.jsonl").unlink()
-    rewrite_json(run / "full~2k~0" / "results.json", lambda value: value.update(journal=""))
+    rewrite_json(
+        run / "full~2k~0" / "results.json", lambda value: value.update(journal="")
+    )
 
 
-@pytest.mark.parametrize(("forge", "what"), [
-    (_edit_summary_plan, "summary.json: its scoring is 'paper', and run.json says 'current'"),
-    (_edit_judge, "judge is 'openai:large', and full~2k~0 was played with 'none'"),
-    (_copy_trial, "trial is '7', and full~2k~7 was played with '0'"),
-    (_unname_journal, "which they do not name, is missing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("forge", "what"),
+    [
+        (
+            _edit_summary_plan,
+            "summary.json: its scoring is 'paper', and run.json says 'current'",
+        ),
+        (_edit_judge, "judge is 'openai:large', and full~2k~0 was played with 'none'"),
+        (_copy_trial, "trial is '7', and full~2k~7 was played with '0'"),
+        (_unname_journal, "which they do not name, is missing"),
+    ],
+)
 def test_a_forgery_that_leaves_every_journal_whole_is_named(
     forge: Callable[[Path], None], what: str, tmp_path: Path
 ) -> None:
@@ -170,12 +214,20 @@ def test_another_seed_is_named(run: Path, capsys: pytest.CaptureFixture[str]) ->
     rewrite_json(run / "run.json", lambda value: value["settings"].update(seed=8))
     status, found = verify(run, capsys)
     assert status == 1
-    assert "run.json: seed is 8, and forgetful_0.4~2k~0 was played with 3" in differing(found)
+    assert "run.json: seed is 8, and forgetful_0.4~2k~0 was played with 3" in differing(
+        found
+    )
 
 
-def test_replies_that_were_asked_for_again_are_counted(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replies_that_were_asked_for_again_are_counted(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = next(run.glob("*/timings.jsonl"))
-    again = next(line for line in path.read_bytes().splitlines(keepends=True) if b'"event":"reply"' in line)
+    again = next(
+        line
+        for line in path.read_bytes().splitlines(keepends=True)
+        if b'"event":"reply"' in line
+    )
     path.write_bytes(path.read_bytes() + again)
     status, found = verify(run, capsys, "--record-only")
     assert status == 1
@@ -184,7 +236,9 @@ def test_replies_that_were_asked_for_again_are_counted(run: Path, capsys: pytest
 
 
 def test_a_conversation_that_was_removed_is_named(
-    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(project.path)
     project.pytest("--ltm-agent=full,echo", *PLAYED[1:])
@@ -197,10 +251,14 @@ def test_a_conversation_that_was_removed_is_named(
     status, found = verify(two, capsys, "--record-only")
     assert "it asks for the conversation echo~2k~0" in differing(found)
     assert main(["show", str(two)]) == 0
-    assert "does not hold" not in capsys.readouterr().out  # a run that was interrupted looks like this
+    assert (
+        "does not hold" not in capsys.readouterr().out
+    )  # a run that was interrupted looks like this
 
 
-def test_merged_amended_and_rescored_runs_hold(run: Path, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merged_amended_and_rescored_runs_hold(
+    run: Path, project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     node = _rows(run)[0]["nodeid"]
     assert main(["amend", str(run), node, "--score=0.5", "--reason=half"]) == 0
     assert verify(run, capsys)[0] == 0
@@ -216,7 +274,10 @@ def test_merged_amended_and_rescored_runs_hold(run: Path, project: Project, caps
 
 
 def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Project,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(project.path)
     project.file(OWN)
@@ -233,13 +294,24 @@ def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
 
 
 def test_a_bundle_leaves_the_texts_of_its_data_out_and_needs_the_file(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Project,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(project.path)
     told = "My locker at the station by the northern pier has the number seventeen."
     rows = [
-        {"session": "one", "date": "2026-03-02 09:15", "turns": [{"role": "user", "content": told}]},
-        {"question": "Which number does my locker have?", "gold": "seventeen", "evidence": ["one"]},
+        {
+            "session": "one",
+            "date": "2026-03-02 09:15",
+            "turns": [{"role": "user", "content": told}],
+        },
+        {
+            "question": "Which number does my locker have?",
+            "gold": "seventeen",
+            "evidence": ["one"],
+        },
     ]
     data = project.path / "own.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -247,7 +319,11 @@ def test_a_bundle_leaves_the_texts_of_its_data_out_and_needs_the_file(
     bundle = tmp_path / "logs.ltm.zip"
     assert main(["bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
     with zipfile.ZipFile(bundle) as archive:
-        texts = [archive.read(name).decode() for name in archive.namelist() if name != MANIFEST]
+        texts = [
+            archive.read(name).decode()
+            for name in archive.namelist()
+            if name != MANIFEST
+        ]
     assert not any(told in text for text in texts)
     assert main(["verify", str(bundle)]) == 2
     assert "Name the file: --data=FILE" in capsys.readouterr().err
@@ -268,4 +344,6 @@ def test_a_secret_in_a_journal_keeps_a_run_from_being_bundled(
     )
     monkeypatch.setenv("MY_API_KEY", reply)
     assert main(["bundle", str(run), "-o", "x.ltm.zip"]) == 2
-    assert "there is a secret here, so the run is not bundled" in capsys.readouterr().err
+    assert (
+        "there is a secret here, so the run is not bundled" in capsys.readouterr().err
+    )

@@ -32,7 +32,10 @@ def certificate(tmp_path: Path) -> Path:
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
+    key, name = (
+        ec.generate_private_key(ec.SECP256R1()),
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")]),
+    )
     began = dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
     signed = (
         x509.CertificateBuilder()
@@ -40,15 +43,26 @@ def certificate(tmp_path: Path) -> Path:
         .subject_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            ),
+            critical=False,
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .not_valid_before(began)
         .not_valid_after(began + dt.timedelta(days=36_500))
         .sign(key, hashes.SHA256())
     )
-    kinds = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    kinds = (
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
     path = tmp_path / "certificate.pem"
-    path.write_bytes(key.private_bytes(*kinds) + signed.public_bytes(serialization.Encoding.PEM))
+    path.write_bytes(
+        key.private_bytes(*kinds) + signed.public_bytes(serialization.Encoding.PEM)
+    )
     return path
 
 
@@ -67,26 +81,39 @@ def said_of(project: Project, spec: str) -> str:
     return " ".join(run.stdout.str().split())
 
 
-def test_a_model_that_the_server_does_not_know(project: Project, chat_server: ChatServer) -> None:
+def test_a_model_that_the_server_does_not_know(
+    project: Project, chat_server: ChatServer
+) -> None:
     chat_server.default = refuses(404, message="The model `gpt-9` does not exist")
     said = said_of(project, f"openai:gpt-9@{chat_server.url}")
     assert (
-        f"{chat_server.url} answered 404: The model `gpt-9` does not exist. {chat_server.url}/models lists the" in said
+        f"{chat_server.url} answered 404: The model `gpt-9` does not exist. {chat_server.url}/models lists the"
+        in said
     )
-    assert len({asked.last for asked in chat_server.requests}) == len(chat_server.requests)  # nothing is sent again
+    assert len({asked.last for asked in chat_server.requests}) == len(
+        chat_server.requests
+    )  # nothing is sent again
 
 
 def test_a_key_that_is_refused(project: Project, chat_server: ChatServer) -> None:
     chat_server.key = "k-other"
     said = said_of(project, f"openai:m@{chat_server.url}?key_env=ANY_KEY")
-    assert "answered 401: Incorrect API key provided. The key is that of the environment variable ANY_KEY" in said
+    assert (
+        "answered 401: Incorrect API key provided. The key is that of the environment variable ANY_KEY"
+        in said
+    )
     assert "k-123456" not in said
-    assert len({asked.last for asked in chat_server.requests}) == len(chat_server.requests)  # nothing is sent again
+    assert len({asked.last for asked in chat_server.requests}) == len(
+        chat_server.requests
+    )  # nothing is sent again
 
 
 def test_an_address_where_no_server_runs(project: Project) -> None:
     said = said_of(project, "openai:m@http://127.0.0.1:9/v1")
-    assert "Connection refused. Does the server run, and at this port? (tried 2 times" in said
+    assert (
+        "Connection refused. Does the server run, and at this port? (tried 2 times"
+        in said
+    )
 
 
 def test_a_host_that_does_not_exist(project: Project) -> None:
@@ -96,19 +123,28 @@ def test_a_host_that_does_not_exist(project: Project) -> None:
 
 
 def test_a_certificate_that_nobody_trusts_and_how_to(
-    project: Project, secure_server: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project,
+    secure_server: str,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said = said_of(project, f"openai:m@{secure_server}")
     assert "self-signed certificate" in said
     assert "If you trust it, name the file of its authority in SSL_CERT_FILE" in said
     assert "tried 2 times" not in said
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    project.ltm("--ltm-no-probe", agent=f"bot=openai:m@{secure_server}").assert_outcomes(passed=1)
+    project.ltm(
+        "--ltm-no-probe", agent=f"bot=openai:m@{secure_server}"
+    ).assert_outcomes(passed=1)
 
 
-def test_a_server_that_dies_in_the_middle_takes_no_score_along(project: Project, chat_server: ChatServer) -> None:
+def test_a_server_that_dies_in_the_middle_takes_no_score_along(
+    project: Project, chat_server: ChatServer
+) -> None:
     chat_server.next("Noted.", *[resets()] * 2)
     said = said_of(project, f"openai:m@{chat_server.url}")
     assert "cannot be reached, or broke off:" in said
     assert "(tried 2 times" in said
-    assert "unmeasurable (exit status 75): 1 of 1 example was lost through agent" in said
+    assert (
+        "unmeasurable (exit status 75): 1 of 1 example was lost through agent" in said
+    )

@@ -203,7 +203,9 @@ def _has(told: str, said: str) -> bool:
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_on_the_command_line(project: Project, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+def test_on_the_command_line(
+    project: Project, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     project.file(BOT, "bot.py")
     project.file(GOOD, "test_good.py")
@@ -215,7 +217,10 @@ def test_on_the_command_line(project: Project, monkeypatch: pytest.MonkeyPatch, 
 def test_in_the_ini_file(project: Project, line: str) -> None:
     project.file(GOOD, "test_good.py")
     project.file(
-        f"[pytest]\nltm_agents = echo = echo\n{line}\n".replace("ltm_agents = echo = echo\nltm_ag", "ltm_ag"), "tox.ini"
+        f"[pytest]\nltm_agents = echo = echo\n{line}\n".replace(
+            "ltm_agents = echo = echo\nltm_ag", "ltm_ag"
+        ),
+        "tox.ini",
     )
     told = _told(project, "--ltm")
     assert _has(told, INI[line]), told
@@ -237,7 +242,9 @@ def test_in_an_agent(project: Project, source: str) -> None:
 
 
 @pytest.mark.parametrize("text", YAML)
-def test_in_a_scenario_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_in_a_scenario_without_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path("a.ltm.yml")
     path.write_text(text, encoding="utf-8")
@@ -248,7 +255,10 @@ def test_in_a_scenario_without_python(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("words", LTM)
 def test_of_the_command_ltm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     try:

@@ -12,7 +12,9 @@ import pytest
 from _pytest.pytester import RunResult
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 pytest.importorskip("xdist")
 
@@ -73,7 +75,13 @@ def test_d(ltm): talk(ltm, "D")
 """
 
 
-def play(project: Project, word: str, *options: str, agent: str = "x=bots:Bot", span: str = "300") -> RunResult:
+def play(
+    project: Project,
+    word: str,
+    *options: str,
+    agent: str = "x=bots:Bot",
+    span: str = "300",
+) -> RunResult:
     project.file(BOTS, "bots.py")
     project.file(SUITE.replace("DIE", word))
     return project.ltm("--junitxml=junit.xml", "-v", *options, agent=agent, span=span)
@@ -86,7 +94,9 @@ def rows(project: Project) -> dict[str, tuple[str, str]]:
         said = [child for child in case if child.tag in {"failure", "error", "skipped"}]
         name = str(case.get("name"))
         assert name not in found
-        found[name] = (said[0].tag, str(said[0].get("message"))) if said else ("passed", "")
+        found[name] = (
+            (said[0].tag, str(said[0].get("message"))) if said else ("passed", "")
+        )
     return found
 
 
@@ -108,7 +118,9 @@ def results(project: Project, folder: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.nightly("a run on workers for each moment: each has its turn within days", every=3)
+@pytest.mark.nightly(
+    "a run on workers for each moment: each has its turn within days", every=3
+)
 @pytest.mark.parametrize("bot", ["Bot", "Remembers"])
 def test_the_result_is_that_of_an_undisturbed_run(project: Project, bot: str) -> None:
     agents = f"x=bots:{bot},echo"
@@ -125,30 +137,45 @@ def test_the_result_is_that_of_an_undisturbed_run(project: Project, bot: str) ->
     assert len(calm[0]) == 8
     result.assert_outcomes(passed=8)
     result.stdout.re_match_lines(
-        [r"ltm: x-300-0: worker gw0 died at message #\d+ of c/0; the conversation continues .*"]
+        [
+            r"ltm: x-300-0: worker gw0 died at message #\d+ of c/0; the conversation continues .*"
+        ]
     )
 
 
-def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(project: Project) -> None:
+def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(
+    project: Project,
+) -> None:
     result = play(project, "die always ", "-n2", agent="x=bots:Bot,echo")
 
     assert result.ret == UNMEASURABLE
     found = rows(project)
     assert {name for name, row in found.items() if row[0] == "passed"} == {
-        "test_b[x-300-0-0]", *(f"test_{one}[echo-300-0-0]" for one in "abcd"),
-    }  # fmt: skip
+        "test_b[x-300-0-0]",
+        *(f"test_{one}[echo-300-0-0]" for one in "abcd"),
+    }
     assert found["test_c[x-300-0-0]"][0] == "error"
-    assert re.search(r"worker gw\d died at message #\d+ of c/0, .* 2 workers died at this point", result.stdout.str())
+    assert re.search(
+        r"worker gw\d died at message #\d+ of c/0, .* 2 workers died at this point",
+        result.stdout.str(),
+    )
     assert found["test_a[x-300-0-0]"][0] == found["test_d[x-300-0-0]"][0] == "skipped"
     assert "not reached: worker gw" in found["test_a[x-300-0-0]"][1]
     assert project.ticks.count("die always C two") == 2
     said = results(project, "x~300~0")
-    assert [(row["scenario"], row["outcome"], row["cause"]) for row in said["scenarios"]] == [
-        ("a", "skipped", "not reached"), ("b", "passed", ""), ("c", "error", "agent"), ("d", "skipped", "not reached"),
-    ]  # fmt: skip
+    assert [
+        (row["scenario"], row["outcome"], row["cause"]) for row in said["scenarios"]
+    ] == [
+        ("a", "skipped", "not reached"),
+        ("b", "passed", ""),
+        ("c", "error", "agent"),
+        ("d", "skipped", "not reached"),
+    ]
     assert said["plan_fingerprint"].startswith("sha256:")
     assert said["exchanges"] > 0
-    assert all(row["tokens"] > 0 for row in said["scenarios"])  # what they had said counts
+    assert all(
+        row["tokens"] > 0 for row in said["scenarios"]
+    )  # what they had said counts
 
 
 def notes(result: RunResult) -> list[str]:
@@ -157,12 +184,21 @@ def notes(result: RunResult) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("note: ")]
 
 
-def test_why_a_conversation_was_given_up_is_told_by_the_example_that_spoke(project: Project) -> None:
+def test_why_a_conversation_was_given_up_is_told_by_the_example_that_spoke(
+    project: Project,
+) -> None:
     result = play(project, "die always ", "-n1")
 
     (note,) = notes(result)
-    assert re.fullmatch(r"note: x at 300: the conversation ended early: worker gw1 died at message #\d+ of c/0", note)
-    why = [line for line in re.sub(r"\n      +", " ", str(result.stdout)).splitlines() if line.startswith("  ")]
+    assert re.fullmatch(
+        r"note: x at 300: the conversation ended early: worker gw1 died at message #\d+ of c/0",
+        note,
+    )
+    why = [
+        line
+        for line in re.sub(r"\n      +", " ", str(result.stdout)).splitlines()
+        if line.startswith("  ")
+    ]
     lost = [line for line in why if "worker gw" in line]
     assert len(lost) == 2
     assert "2 workers died at this point (x at 300: c)" in lost[1]
@@ -170,7 +206,9 @@ def test_why_a_conversation_was_given_up_is_told_by_the_example_that_spoke(proje
     assert lost[0].endswith("of c/0, and the conversation is given up (x at 300: a, d)")
 
 
-def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(project: Project) -> None:
+def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(
+    project: Project,
+) -> None:
     project.file(BOTS, "bots.py")
     project.file(
         "import os\nfrom pathlib import Path\n"
@@ -184,10 +222,15 @@ def test_a_conversation_that_goes_on_has_one_note_however_many_workers_it_takes(
     result.assert_outcomes(passed=1)
     (note,) = notes(result)
     death = "worker gw1 died after message #2 of a/0"
-    assert note == f"note: x-300-0: 2 workers died, the last time {death}; the conversation continued where it stopped"
+    assert (
+        note
+        == f"note: x-300-0: 2 workers died, the last time {death}; the conversation continued where it stopped"
+    )
 
 
-def test_a_complete_conversation_whose_workers_die_behind_it_is_told_of(project: Project) -> None:
+def test_a_complete_conversation_whose_workers_die_behind_it_is_told_of(
+    project: Project,
+) -> None:
     project.conftest(
         "import os, pytest\n"
         "@pytest.hookimpl(wrapper=True)\n"
@@ -210,7 +253,10 @@ def test_a_complete_conversation_whose_workers_die_behind_it_is_told_of(project:
     result.assert_outcomes(passed=1)
     (note,) = notes(result)
     death = "worker gw1 died after message #2 of a/0"
-    assert note == f"note: echo-300-0: {death}, and the conversation is given up: 2 workers died at this point"
+    assert (
+        note
+        == f"note: echo-300-0: {death}, and the conversation is given up: 2 workers died at this point"
+    )
 
 
 FILLED = """
@@ -224,11 +270,16 @@ class Bot:
 """
 
 
-@pytest.mark.nightly("a run on workers for each moment: each has its turn within days", every=3)
+@pytest.mark.nightly(
+    "a run on workers for each moment: each has its turn within days", every=3
+)
 @pytest.mark.parametrize(
     ("when", "where"),
     [
-        ("message.startswith('Here is a quiz')", r"at message #\d+, which belongs to no example"),
+        (
+            "message.startswith('Here is a quiz')",
+            r"at message #\d+, which belongs to no example",
+        ),
         ("'A one' in message", "at .*of a/0"),
     ],
 )
@@ -242,7 +293,10 @@ def test_a_conversation_that_kills_its_workers_between_two_examples_is_an_error_
     found = rows(project)
     assert found["test_a[x-300-0-0]"][0] == "error"
     assert {found[f"test_{one}[x-300-0-0]"][0] for one in "cd"} == {"skipped"}
-    assert re.search(f"ltm: x-300-0: worker gw1 died {where}, and the conversation is given up", result.stdout.str())
+    assert re.search(
+        f"ltm: x-300-0: worker gw1 died {where}, and the conversation is given up",
+        result.stdout.str(),
+    )
 
 
 def test_the_number_of_tries_is_an_option(project: Project) -> None:
@@ -256,9 +310,11 @@ def test_an_agent_that_cannot_be_put_back_is_not_asked_again(project: Project) -
 
     assert result.ret == UNMEASURABLE
     assert {name: row[0] for name, row in rows(project).items()} == {
-        "test_a[x-300-0-0]": "skipped", "test_b[x-300-0-0]": "passed", "test_c[x-300-0-0]": "error",
+        "test_a[x-300-0-0]": "skipped",
+        "test_b[x-300-0-0]": "passed",
+        "test_c[x-300-0-0]": "error",
         "test_d[x-300-0-0]": "skipped",
-    }  # fmt: skip
+    }
     assert project.ticks.count("A one") == project.ticks.count("die once C two") == 1
     assert "the agent cannot be restored to where it was" in result.stdout.str()
 
@@ -273,7 +329,10 @@ def test_a_test_that_ends_the_process_is_blamed_itself(project: Project) -> None
 
     assert result.ret == UNMEASURABLE
     found = rows(project)
-    assert [found[f"test_{one}[echo-300-0-0]"][0] for one in "ab"] == ["skipped", "error"]
+    assert [found[f"test_{one}[echo-300-0-0]"][0] for one in "ab"] == [
+        "skipped",
+        "error",
+    ]
 
 
 def test_without_any_worker_left_what_was_not_played_is_told(project: Project) -> None:
@@ -339,9 +398,13 @@ if any("exec(eval(" in word for word in getattr(sys, "orig_argv", ())):
 """
 
 
-@pytest.mark.nightly("a run on workers for each moment: each has its turn within days", every=3)
+@pytest.mark.nightly(
+    "a run on workers for each moment: each has its turn within days", every=3
+)
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["spawned", "configured", "started", "collecting", "collected", "ready"])
+@pytest.mark.parametrize(
+    "moment", ["spawned", "configured", "started", "collecting", "collected", "ready"]
+)
 def test_a_worker_that_dies_while_it_starts_is_replaced(
     project: Project, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

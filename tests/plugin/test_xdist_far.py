@@ -75,21 +75,32 @@ def elsewhere(project: Project) -> Path:
     return folder
 
 
-def play(project: Project, elsewhere: Path, word: str, *words: str, agent: str = "x=bots:Bot") -> RunResult:
+def play(
+    project: Project, elsewhere: Path, word: str, *words: str, agent: str = "x=bots:Bot"
+) -> RunResult:
     workers = [each for each in words if not each.startswith("-")]
     project.file("[pytest]\n", "own/pytest.ini")
     project.file(BOTS, "own/bots.py")
-    project.file((project.path / "ticks.py").read_text(encoding="utf-8"), "own/ticks.py")
+    project.file(
+        (project.path / "ticks.py").read_text(encoding="utf-8"), "own/ticks.py"
+    )
     project.file(SUITE.replace("WHERE", word), "own/test_own.py")
-    tx = [f"--tx={worker.replace('FAR', f'popen//chdir={elsewhere}')}" for worker in workers]
+    tx = [
+        f"--tx={worker.replace('FAR', f'popen//chdir={elsewhere}')}"
+        for worker in workers
+    ]
     tx += [each for each in words if each.startswith("-")]
     own = project.path / "own"
-    return project.ltm("-d", *tx, f"--rsyncdir={own}", str(own), agent=agent, subprocess=True)
+    return project.ltm(
+        "-d", *tx, f"--rsyncdir={own}", str(own), agent=agent, subprocess=True
+    )
 
 
 def results(project: Project) -> dict[str, dict[str, Any]]:
     paths = (project.path / "own" / ".ltm" / "runs").glob("*/*/results.json")
-    return {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+    return {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths
+    }
 
 
 def test_an_agent_that_leaks_on_another_machine_makes_the_run_unmeasurable(
@@ -107,19 +118,32 @@ def test_an_agent_that_leaks_on_another_machine_makes_the_run_unmeasurable(
 
 
 def heard(folder: Path) -> list[str]:
-    return [line for path in folder.rglob("ticks.txt") for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        line
+        for path in folder.rglob("ticks.txt")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
 
 
-def test_of_a_far_worker_that_dies_the_speaking_example_is_an_error(project: Project, elsewhere: Path) -> None:
+def test_of_a_far_worker_that_dies_the_speaking_example_is_an_error(
+    project: Project, elsewhere: Path
+) -> None:
     result = play(project, elsewhere, "far", "FAR")
 
     assert result.ret == UNMEASURABLE
     result.assert_outcomes(errors=1, skipped=1)
-    result.stdout.fnmatch_lines(["ltm: x-300-0: worker gw0 died at message #* of b/0, *its journal is on the other*"])
+    result.stdout.fnmatch_lines(
+        [
+            "ltm: x-300-0: worker gw0 died at message #* of b/0, *its journal is on the other*"
+        ]
+    )
     (said,) = results(project).values()
-    assert [(row["scenario"], row["outcome"], row["cause"]) for row in said["scenarios"]] == [
-        ("a", "skipped", "not reached"), ("b", "error", "agent"),
-    ]  # fmt: skip
+    assert [
+        (row["scenario"], row["outcome"], row["cause"]) for row in said["scenarios"]
+    ] == [
+        ("a", "skipped", "not reached"),
+        ("b", "error", "agent"),
+    ]
     assert said["agent_fingerprint"].startswith("sha256:")
     assert said["exchanges"] == len(heard(elsewhere)) - 1
     assert said["cost_usd"] == 0.5 * said["exchanges"]
@@ -131,20 +155,42 @@ def test_of_a_far_worker_that_dies_the_speaking_example_is_an_error(project: Pro
 def test_before_a_run_is_gone_on_with_the_journals_of_other_machines_are_asked_for(
     project: Project, elsewhere: Path
 ) -> None:
-    result = play(project, elsewhere, "here", "popen", "FAR", "--ltm-worker-tries=1", agent="x=bots:Bot,y=bots:Bot")
+    result = play(
+        project,
+        elsewhere,
+        "here",
+        "popen",
+        "FAR",
+        "--ltm-worker-tries=1",
+        agent="x=bots:Bot,y=bots:Bot",
+    )
 
     assert result.ret == UNMEASURABLE
-    result.stdout.fnmatch_lines(["resume with: pytest --ltm-resume=*", "first copy the folders of conversations*"])
-    assert "~300~0 is without a journal here" in re.sub(r"\n +", " ", str(result.stdout))
+    result.stdout.fnmatch_lines(
+        [
+            "resume with: pytest --ltm-resume=*",
+            "first copy the folders of conversations*",
+        ]
+    )
+    assert "~300~0 is without a journal here" in re.sub(
+        r"\n +", " ", str(result.stdout)
+    )
 
 
 def test_what_was_begun_here_goes_on_here(project: Project, elsewhere: Path) -> None:
-    result = play(project, elsewhere, "here", "popen", "FAR", agent="x=bots:Bot,y=bots:Bot")
+    result = play(
+        project, elsewhere, "here", "popen", "FAR", agent="x=bots:Bot,y=bots:Bot"
+    )
 
     result.assert_outcomes(passed=4)
     found = results(project)
-    assert {name: said["ended"] for name, said in found.items()} == {"x~300~0": "complete", "y~300~0": "complete"}
+    assert {name: said["ended"] for name, said in found.items()} == {
+        "x~300~0": "complete",
+        "y~300~0": "complete",
+    }
     asked = heard(project.path / "own") + heard(elsewhere)
-    assert len(asked) == sum(said["exchanges"] for said in found.values()) + 1  # what was in flight is sent again
+    assert (
+        len(asked) == sum(said["exchanges"] for said in found.values()) + 1
+    )  # what was in flight is sent again
     assert asked.count("A one") == 2
     assert asked.count("die here") == 3

@@ -58,23 +58,42 @@ def pytest_configure(config):
 """
 
 
-def test_ctrl_c_stops_all_workers_and_the_run_can_be_gone_on_with(project: Project) -> None:
+def test_ctrl_c_stops_all_workers_and_the_run_can_be_gone_on_with(
+    project: Project,
+) -> None:
     project.file(BOT, "bots.py")
     project.file(
         f"def test_a(ltm):\n    for number in range({MESSAGES}):\n        ltm.say(str(number))\n    ltm.ask('?')\n"
     )
     project.conftest(CONFTEST)
-    words = ["--ltm-agent=a=bots:Bot,b=bots:Bot", "--ltm-span=100k", "--ltm-suite=none", "-n2"]
+    words = [
+        "--ltm-agent=a=bots:Bot,b=bots:Bot",
+        "--ltm-span=100k",
+        "--ltm-suite=none",
+        "-n2",
+    ]
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=project.path, env=os.environ, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "pytest", *words],
+        cwd=project.path,
+        env=os.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
     assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
     assert "KeyboardInterrupt" in done.stdout
     (run,) = (project.path / ".ltm" / "runs").iterdir()
-    journals = [path.read_text(encoding="utf-8").splitlines() for path in sorted(run.glob("*/journal.jsonl"))]
-    replies = [sum(json.loads(line)["event"] == "reply" for line in lines) for lines in journals]
+    journals = [
+        path.read_text(encoding="utf-8").splitlines()
+        for path in sorted(run.glob("*/journal.jsonl"))
+    ]
+    replies = [
+        sum(json.loads(line)["event"] == "reply" for line in lines)
+        for lines in journals
+    ]
     assert len(replies) == 2
     assert all(0 < count < MESSAGES for count in replies)

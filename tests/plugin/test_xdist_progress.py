@@ -9,7 +9,9 @@ import sys
 import pytest
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 pytest.importorskip("xdist")
 pty = pytest.importorskip("pty", reason="needs a system with pseudo-terminals")
@@ -38,15 +40,24 @@ def test_b(ltm): talk(ltm, "B", 0.2)
 
 def seen(project: Project, *options: str) -> str:
     """Return all that pytest writes to a terminal of 80 columns, with what it takes away again."""
-    words = ["--ltm-agent=a=slow:Bot,b=slow:Bot,c=slow:Bot", "--ltm-span=400", "--ltm-suite=none", *options]
+    words = [
+        "--ltm-agent=a=slow:Bot,b=slow:Bot,c=slow:Bot",
+        "--ltm-span=400",
+        "--ltm-suite=none",
+        *options,
+    ]
     outside, inside = pty.openpty()
     environment = {**os.environ, "COLUMNS": "80", "LINES": "24", "TERM": "xterm"}
     for name in ("NO_COLOR", "PY_COLORS"):
         environment.pop(name, None)
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *words], cwd=project.path, env=environment, stdin=subprocess.DEVNULL,
-        stdout=inside, stderr=inside,
-    )  # fmt: skip
+        [sys.executable, "-m", "pytest", *words],
+        cwd=project.path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=inside,
+        stderr=inside,
+    )
     os.close(inside)
     found = b""
     while True:
@@ -72,7 +83,13 @@ def slow(project: Project) -> Project:
 def test_each_conversation_of_every_worker_has_its_line(slow: Project) -> None:
     text = seen(slow, "-n2")
 
-    for line in ("a at 400: ", "b at 400: ", "c at 400: ", "and 1 further conversation", "1 of 2 examples done"):
+    for line in (
+        "a at 400: ",
+        "b at 400: ",
+        "c at 400: ",
+        "and 1 further conversation",
+        "1 of 2 examples done",
+    ):
         assert line in text
     assert "6 passed" in text
     assert "at 400: " not in text.rpartition("long-term memory")[2]

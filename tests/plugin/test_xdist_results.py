@@ -12,20 +12,36 @@ import pytest
 from conftest import Project
 from test_lanes_xdist import SUITE
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=8
+)
 
 pytest.importorskip("xdist")
 
 WALL = {
-    "run_id", "wall_seconds", "agent_seconds", "reply_seconds", "storing_seconds", "tokens_a_second", "tests_an_hour",
-}  # fmt: skip
+    "run_id",
+    "wall_seconds",
+    "agent_seconds",
+    "reply_seconds",
+    "storing_seconds",
+    "tokens_a_second",
+    "tests_an_hour",
+}
 """What two equal runs do not have in common."""
 
 
 def without_wall_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: without_wall_times(part) for key, part in value.items() if key not in WALL}
-    return [without_wall_times(part) for part in value] if isinstance(value, list) else value
+        return {
+            key: without_wall_times(part)
+            for key, part in value.items()
+            if key not in WALL
+        }
+    return (
+        [without_wall_times(part) for part in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def junit(path: Path) -> dict[str, Any]:
@@ -37,7 +53,9 @@ def junit(path: Path) -> dict[str, Any]:
             for child in case
             if child.tag in {"failure", "error", "skipped"}
         ]
-        properties = [(one.get("name"), one.get("value")) for one in case.iter("property")]
+        properties = [
+            (one.get("name"), one.get("value")) for one in case.iter("property")
+        ]
         key = f"{case.get('classname')}::{case.get('name')}"
         assert key not in found
         found[key] = (said, properties)
@@ -54,9 +72,15 @@ def everything(project: Project, workers: int) -> dict[str, Any]:
     (project.path / "ticks.txt").unlink(missing_ok=True)
     project.invite("html", "html_fixtures", "metadata")
     result = project.ltm(
-        f"-n{workers}", "--junitxml=junit.xml", "--html=report.html", "--durations=2", "--durations-min=0", "-rA",
-        agent="echo,silent", span="300,400",
-    )  # fmt: skip
+        f"-n{workers}",
+        "--junitxml=junit.xml",
+        "--html=report.html",
+        "--durations=2",
+        "--durations-min=0",
+        "-rA",
+        agent="echo,silent",
+        span="300,400",
+    )
     (folder,) = (project.path / ".ltm" / "runs").iterdir()
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -78,7 +102,9 @@ def everything(project: Project, workers: int) -> dict[str, Any]:
 
 
 def test_the_number_of_workers_changes_nothing(project: Project) -> None:
-    project.file(SUITE.replace('tick(os.environ.get("PYTEST_XDIST_WORKER", "main"), name)', ""))
+    project.file(
+        SUITE.replace('tick(os.environ.get("PYTEST_XDIST_WORKER", "main"), name)', "")
+    )
 
     alone = everything(project, 0)
 
@@ -88,16 +114,30 @@ def test_the_number_of_workers_changes_nothing(project: Project) -> None:
         assert everything(project, workers) == alone
 
 
-@pytest.mark.nightly("several runs on workers for each case: each has its turn within days", every=2)
+@pytest.mark.nightly(
+    "several runs on workers for each case: each has its turn within days", every=2
+)
 @pytest.mark.parametrize("choice", [("--lf",), ("-k", "echo and not test_a")])
-def test_a_selection_is_the_same_selection(project: Project, choice: tuple[str, ...]) -> None:
+def test_a_selection_is_the_same_selection(
+    project: Project, choice: tuple[str, ...]
+) -> None:
     project.file(SUITE)
-    project.ltm("-n2", agent="echo,silent")  # what --lf looks at was written by a controller
+    project.ltm(
+        "-n2", agent="echo,silent"
+    )  # what --lf looks at was written by a controller
 
     found = []
     for workers in (2, 0):
         result = project.ltm(f"-n{workers}", "-rA", *choice, agent="echo,silent")
-        found.append(sorted(re.findall(r"^(?:PASSED|FAILED|ERROR) (\S+)", str(result.stdout), flags=re.MULTILINE)))
+        found.append(
+            sorted(
+                re.findall(
+                    r"^(?:PASSED|FAILED|ERROR) (\S+)",
+                    str(result.stdout),
+                    flags=re.MULTILINE,
+                )
+            )
+        )
 
     assert found[0] == found[1]
     assert found[0]
@@ -123,9 +163,13 @@ class Long(Bot):
 """
 
 
-@pytest.mark.nightly("several runs on workers for each case: each has its turn within days", every=2)
+@pytest.mark.nightly(
+    "several runs on workers for each case: each has its turn within days", every=2
+)
 @pytest.mark.parametrize("option", ["-x", "--maxfail=2"])
-def test_enough_failures_stop_the_conversations_of_other_workers(project: Project, option: str) -> None:
+def test_enough_failures_stop_the_conversations_of_other_workers(
+    project: Project, option: str
+) -> None:
     project.file(SLOW, "slow.py")
     project.file(
         """
@@ -148,7 +192,9 @@ def test_b(ltm):
 """
     )
 
-    result = project.ltm("-n2", option, agent="quick=slow:Bot,long=slow:Long", span="100k")
+    result = project.ltm(
+        "-n2", option, agent="quick=slow:Bot,long=slow:Long", span="100k"
+    )
 
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert project.ticks == ["failed"]
@@ -158,31 +204,46 @@ def test_b(ltm):
     assert 0 < said["exchanges"] < 400
 
 
-def test_an_id_that_no_scenario_has_is_told_as_without_workers(project: Project) -> None:
+def test_an_id_that_no_scenario_has_is_told_as_without_workers(
+    project: Project,
+) -> None:
     words = ("--ltm-agent=echo", "ltm/colour::test_colours")
 
     alone, spread = project.pytest(*words), project.pytest(*words, "-n2")
 
     assert spread.ret == alone.ret == pytest.ExitCode.USAGE_ERROR
-    told = [[line for line in result.errlines if line.startswith("ERROR")] for result in (alone, spread)]
+    told = [
+        [line for line in result.errlines if line.startswith("ERROR")]
+        for result in (alone, spread)
+    ]
     assert told[0] == told[1]
     assert "Did you mean" in told[0][0]
     spread.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
-@pytest.mark.nightly("several runs on workers for each case: each has its turn within days", every=2)
-@pytest.mark.parametrize("words", [["nosuch.py"], ["test_it.py::test_b", "test_it.py::test_c"]])
-def test_a_path_that_is_not_there_is_told_as_without_workers(project: Project, words: list[str]) -> None:
+@pytest.mark.nightly(
+    "several runs on workers for each case: each has its turn within days", every=2
+)
+@pytest.mark.parametrize(
+    "words", [["nosuch.py"], ["test_it.py::test_b", "test_it.py::test_c"]]
+)
+def test_a_path_that_is_not_there_is_told_as_without_workers(
+    project: Project, words: list[str]
+) -> None:
     project.file("def test_a(ltm): pass\n")
 
     alone, spread = project.ltm(*words), project.ltm(*words, "-n2")
 
     assert spread.ret == alone.ret == pytest.ExitCode.USAGE_ERROR
     assert spread.errlines == alone.errlines
-    assert len([line for line in spread.errlines if line.startswith("ERROR:")]) == len(words)
+    assert len([line for line in spread.errlines if line.startswith("ERROR:")]) == len(
+        words
+    )
 
 
-def test_a_name_that_two_scenarios_share_is_told_as_without_workers(project: Project) -> None:
+def test_a_name_that_two_scenarios_share_is_told_as_without_workers(
+    project: Project,
+) -> None:
     project.file(
         "import pytest\n@pytest.mark.parametrize('one', ['a.b', 'a_b'])\n"
         "@pytest.mark.parametrize('x', ['x'])\ndef test_a(ltm, one, x): pass\n"
@@ -192,7 +253,9 @@ def test_a_name_that_two_scenarios_share_is_told_as_without_workers(project: Pro
     alone, spread = project.ltm(), project.ltm("-n2")
 
     assert spread.ret == alone.ret == pytest.ExitCode.USAGE_ERROR
-    spread.stderr.fnmatch_lines(["ERROR: * are both example 'b.a_b/0' of one conversation.*"])
+    spread.stderr.fnmatch_lines(
+        ["ERROR: * are both example 'b.a_b/0' of one conversation.*"]
+    )
     spread.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
@@ -208,7 +271,9 @@ def test_node_ids_stay_what_they_are_under_loadgroup(project: Project) -> None:
     result.assert_outcomes(passed=1)
 
 
-def test_what_goes_wrong_when_the_last_fixtures_go_is_told_once(project: Project) -> None:
+def test_what_goes_wrong_when_the_last_fixtures_go_is_told_once(
+    project: Project,
+) -> None:
     project.file(
         "import pytest\n@pytest.fixture(scope='module')\ndef server():\n    yield\n    raise OSError('stuck')\n"
         "def test_a(ltm, server):\n    ltm.say('hm')\n    assert ltm.ask('hm?')\n"

@@ -7,14 +7,18 @@ import json
 import pytest
 from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 pytest.importorskip("xdist")
 
 KEY = "sk-0123456789abcdef-not-to-be-written"
 
 
-def test_workers_change_one_value_together(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_change_one_value_together(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MYBOT_API_KEY", KEY)
     project.file(
         """
@@ -37,10 +41,16 @@ class Bot:
         "def test_a(ltm):\n    for number in range(40):\n        ltm.say(str(number))\n    assert ltm.ask('hm?')\n"
     )
 
-    project.ltm("-n3", agent="a=bots:Bot,b=bots:Bot,c=bots:Bot").assert_outcomes(passed=3)
+    project.ltm("-n3", agent="a=bots:Bot,b=bots:Bot,c=bots:Bot").assert_outcomes(
+        passed=3
+    )
 
     spent = json.loads((project.path / "spent.json").read_text(encoding="utf-8"))
     assert spent == {"messages": len(project.ticks)}
     assert len(project.ticks) > 120
-    written = [path for path in project.path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    written = [
+        path
+        for path in project.path.rglob("*")
+        if path.is_file() and KEY.encode() in path.read_bytes()
+    ]
     assert written == []

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pytest_ltm._model.schedule import Agenda, AgendaEntry, Decision, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import (
+    Agenda,
+    AgendaEntry,
+    Decision,
+    Fill,
+    Finish,
+    JumpTime,
+    ResumeLane,
+    Start,
+    Tell,
+)
 
 
 @dataclass
@@ -33,7 +43,11 @@ class NaiveAgenda:
         ]
         if over:
             return ResumeLane(min(over)[2])
-        startable = [lane for lane in self.fresh if not any(self.rivals(lane, other) for other in self.open)]
+        startable = [
+            lane
+            for lane in self.fresh
+            if not any(self.rivals(lane, other) for other in self.open)
+        ]
         if startable:
             return Start(min(startable))
         times = [time for _, time, _ in self.waiting.values() if time > self.now]
@@ -43,19 +57,26 @@ class NaiveAgenda:
                 return Tell(self.told)
         if times:
             return JumpTime(min(times))
-        targets = [tokens for tokens, _, _ in self.waiting.values() if tokens > self.position]
+        targets = [
+            tokens for tokens, _, _ in self.waiting.values() if tokens > self.position
+        ]
         if listening or targets:
             return Fill(0 if listening else min(targets) - self.position)
         return Finish()
 
     def rivals(self, one: int, other: int) -> bool:
         first, second = self.entries[one].scenario, self.entries[other].scenario
-        if first == second and not all(e.together for e in self.entries if e.scenario == first):
+        if first == second and not all(
+            e.together for e in self.entries if e.scenario == first
+        ):
             return True
         return self.named(first, second) or self.named(second, first)
 
     def named(self, scenario: str, other: str) -> bool:
-        return any(entry.scenario == scenario and other in entry.incompatible for entry in self.entries)
+        return any(
+            entry.scenario == scenario and other in entry.incompatible
+            for entry in self.entries
+        )
 
     def start(self, lane: int) -> None:
         self.fresh.remove(lane)
@@ -81,7 +102,12 @@ class Compared(Agenda):
     """The real agenda, which must agree with the naive one at every decision."""
 
     def __init__(
-        self, entries: Sequence[AgendaEntry], *, now: datetime, position: int = 0, history: Sequence[datetime] = ()
+        self,
+        entries: Sequence[AgendaEntry],
+        *,
+        now: datetime,
+        position: int = 0,
+        history: Sequence[datetime] = (),
     ) -> None:
         super().__init__(entries, now=now, position=position, history=history)
         self.naive = NaiveAgenda(entries, now, position, history)
@@ -89,7 +115,9 @@ class Compared(Agenda):
 
     def decide(self, *, listening: bool = False) -> Decision:
         decision = super().decide(listening=listening)
-        assert decision == super().decide(listening=listening), "a question has changed something"
+        assert decision == super().decide(listening=listening), (
+            "a question has changed something"
+        )
         assert decision == self.naive.decide(listening=listening)
         self.decisions.append(decision)
         return decision

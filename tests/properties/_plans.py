@@ -20,7 +20,12 @@ from hypothesis import strategies as st
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import (
+    MAX_CONSECUTIVE_FAULTS,
+    LivePort,
+    Recorded,
+    RecordedAgent,
+)
 from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
@@ -60,7 +65,11 @@ class Pause:
     minutes: int
 
     def wait(self, span: int | None) -> Wait:
-        return Wait(span=self.span, tokens=int(self.tokens * (span or 0)), time=timedelta(minutes=self.minutes))
+        return Wait(
+            span=self.span,
+            tokens=int(self.tokens * (span or 0)),
+            time=timedelta(minutes=self.minutes),
+        )
 
 
 @dataclass(frozen=True)
@@ -120,11 +129,15 @@ class Case:
 
     @property
     def has_sessions(self) -> bool:
-        return bool(self.sessions) or any(isinstance(step, ComeBack) for part in self.parts for step in part.steps)
+        return bool(self.sessions) or any(
+            isinstance(step, ComeBack) for part in self.parts for step in part.steps
+        )
 
     @property
     def keys(self) -> list[str]:
-        return sorted(f"{part.name}/{n}" for part in self.parts for n in range(part.examples))
+        return sorted(
+            f"{part.name}/{n}" for part in self.parts for n in range(part.examples)
+        )
 
 
 shares = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 0.9, 1.0])
@@ -146,7 +159,9 @@ parts = st.builds(
 )
 calm = st.builds(
     Case,
-    parts=st.lists(parts, min_size=1, max_size=8, unique_by=lambda part: part.name).map(tuple),
+    parts=st.lists(parts, min_size=1, max_size=8, unique_by=lambda part: part.name).map(
+        tuple
+    ),
     span=st.none() | st.integers(100, 5000),
     opening=st.sampled_from(["", "let us begin"]),
     replies=st.lists(st.integers(0, 300), min_size=1, max_size=5).map(tuple),
@@ -159,7 +174,9 @@ calm = st.builds(
 )
 """Conversations with an agent that always replies."""
 stormy = st.builds(
-    lambda case, faults, fatal: Case(**{**_fields(case), "faults": faults, "fatal": fatal}),
+    lambda case, faults, fatal: Case(
+        **{**_fields(case), "faults": faults, "fatal": fatal}
+    ),
     calm,
     st.frozensets(st.integers(0, 40), max_size=12),
     st.none() | st.integers(0, 40),
@@ -172,7 +189,9 @@ watchful = st.builds(
         st.builds(
             Part,
             name=st.sampled_from(NAMES),
-            steps=st.lists(listening, min_size=1, max_size=2).map(lambda some: (Speak(20, asked=False), *some)),
+            steps=st.lists(listening, min_size=1, max_size=2).map(
+                lambda some: (Speak(20, asked=False), *some)
+            ),
             examples=st.integers(1, 2),
             span=st.none(),
             incompatible=st.just(()),
@@ -269,9 +288,13 @@ class Player(GreenBody):
                 wait, before = step.wait(self.span), self.record.here
                 self.record.aims.append((self.key, *self.aim(wait, *before)))
                 self.ltm.play([wait])
-                self.record.waits.append(KeptWait(self.key, wait, self.began, before, self.record.here))
+                self.record.waits.append(
+                    KeptWait(self.key, wait, self.began, before, self.record.here)
+                )
             case Listen(replies, tells):
-                self.listeners.append(Listener(self.key, replies, tells, self.record.log))
+                self.listeners.append(
+                    Listener(self.key, replies, tells, self.record.log)
+                )
                 self.ltm.watch(self.listeners[-1], replies)
             case ComeBack():
                 self.ltm.new_session()
@@ -281,7 +304,9 @@ class Player(GreenBody):
     def aim(self, wait: Wait, position: int, now: datetime) -> tuple[int, datetime]:
         if self.span is None:
             return position, now + wait.time
-        return max(position + wait.tokens, math.ceil(self.began + wait.span * self.span)), now + wait.time
+        return max(
+            position + wait.tokens, math.ceil(self.began + wait.span * self.span)
+        ), now + wait.time
 
     def finish(self, lane: Lane, ending: Ending) -> None:
         self.finished += 1
@@ -305,11 +330,21 @@ class Voice(AgentCaller):
         self.case = case
         self.calls = self.streak = self.after_the_end = 0
         self.gone = False
-        having = {"AcceptsHistory": case.accepts_history, "Stateless": case.has_sessions}
+        having = {
+            "AcceptsHistory": case.accepts_history,
+            "Stateless": case.has_sessions,
+        }
         self.capabilities = Capabilities(name for name, has in having.items() if has)
         self.max_message_tokens = case.max_message_tokens
 
-    def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
+    def ask(
+        self,
+        message: str,
+        images: Sequence[str] = (),
+        user: str = "",
+        *,
+        alone: bool = False,
+    ) -> Reply:
         del message, images, user, alone
         return Reply("r" * self.case.replies[self._called() % len(self.case.replies)])
 
@@ -379,7 +414,11 @@ class Record:
         return self.conversation.channel.transcript
 
     def heard(self, exchange: Exchange) -> None:
-        counting = [p for p in self.players.values() if not p.finished and any(one.counting for one in p.listeners)]
+        counting = [
+            p
+            for p in self.players.values()
+            if not p.finished and any(one.counting for one in p.listeners)
+        ]
         self.counting_at[exchange.number] = bool(counting)
 
 
@@ -388,23 +427,35 @@ def bound(case: Case) -> int:
     steps = [(part.examples, step) for part in case.parts for step in part.steps]
     starts = sum(part.examples for part in case.parts)
     waits = sum(n for n, step in steps if isinstance(step, Pause))
-    replies = sum(n * step.replies for n, step in steps if isinstance(step, Listen) and step.replies)
-    # A filler may miss its target by its reply, and then up to three reach it; messages are cut to their limit.
+    replies = sum(
+        n * step.replies
+        for n, step in steps
+        if isinstance(step, Listen) and step.replies
+    )
+    # A filler may miss its target by its reply, and then up to three reach it; messages
+    # are cut to their limit.
     longest = max([case.span or 0, *(part.span or 0 for part in case.parts)])
     fills = waits * (4 + longest // case.max_message_tokens) + replies
-    # Start, resume and jump once each; a filler may fail twice before it succeeds; the opening; then finish or stop.
+    # Start, resume and jump once each; a filler may fail twice before it succeeds; the
+    # opening; then finish or stop.
     decisions = starts + 2 * waits + MAX_CONSECUTIVE_FAULTS * (fills + 1) + 2
-    return 2 * decisions if case.sessions else decisions  # a session may be over before each
+    return (
+        2 * decisions if case.sessions else decisions
+    )  # a session may be over before each
 
 
-def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] = ()) -> Record:
+def play(
+    case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] = ()
+) -> Record:
     """Play the case to its end, checked against the naive agenda at every decision.
 
-    `shuffled` seeds another order of definition; None is the case's own. `recorded`: events of the journal with which
-    it is gone on.
+    `shuffled` seeds another order of definition; None is the case's own. `recorded`:
+    events of the journal with which it is gone on.
     """
     record = Record(case)
-    order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]
+    order = [
+        (f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)
+    ]
     if shuffled is not None:
         random.Random(shuffled).shuffle(order)
     plan = _plan(case, [_example(key, part) for key, part in order])
@@ -412,8 +463,12 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
     record.voice, clock = Voice(case), SimulatedClock()
     for player in record.players.values():
         player.ltm = Ltm(
-            player.send, now=lambda: clock.now, example="0", span=player.span, rng=lambda: random.Random(0)
-        )  # fmt: skip
+            player.send,
+            now=lambda: clock.now,
+            example="0",
+            span=player.span,
+            rng=lambda: random.Random(0),
+        )
         player.sheet = player.ltm.sheet
     record.voice.calls = sum(
         isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault))
@@ -423,12 +478,20 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
     known = RecordedAgent(having, case.max_message_tokens) if recorded else None
     journal = Journal(record.file, iter(recorded))
     journal.write(journals.header())
-    port = Recorded(journal, clock, LivePort(lambda: record.voice, COUNTER, clock, Timings(), known=known))
-    channel = Channel(port, COUNTER, clock, journal, count=case.count, heard=record.heard)
+    port = Recorded(
+        journal,
+        clock,
+        LivePort(lambda: record.voice, COUNTER, clock, Timings(), known=known),
+    )
+    channel = Channel(
+        port, COUNTER, clock, journal, count=case.count, heard=record.heard
+    )
     bodies = [record.players[example.key] for example in plan.examples]
     script = AgendaScript(plan, now=clock.now)
     script.agenda = Compared(script.agenda._entries, now=clock.now)
-    record.conversation = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
+    record.conversation = Conversation(
+        plan, bodies, script, channel, filler=Dots(), counter=COUNTER
+    )
     while not record.conversation.finished:
         record.conversation.step()
         record.steps += 1
@@ -439,16 +502,30 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
 
 def _example(key: str, part: Part) -> PlannedExample:
     return PlannedExample(
-        scenario=part.name, example=key.split("/")[1], span=part.span, incompatible=part.incompatible, reset=part.reset
-    )  # fmt: skip
+        scenario=part.name,
+        example=key.split("/")[1],
+        span=part.span,
+        incompatible=part.incompatible,
+        reset=part.reset,
+    )
 
 
 def _plan(case: Case, examples: list[PlannedExample]) -> Plan:
     return Plan(
-        examples=tuple(examples), seed=0, trial=0, span=case.span, tokenizer="characters", filler="dots",
-        scoring="current", judge="none", judge_votes=0, time="simulated", opening=case.opening, count=case.count,
+        examples=tuple(examples),
+        seed=0,
+        trial=0,
+        span=case.span,
+        tokenizer="characters",
+        filler="dots",
+        scoring="current",
+        judge="none",
+        judge_votes=0,
+        time="simulated",
+        opening=case.opening,
+        count=case.count,
         sessions=case.sessions,
-    )  # fmt: skip
+    )
 
 
 __all__ = ["Ask", "Case", "Record", "Say", "bound", "calm", "cases", "play", "stormy"]

@@ -29,18 +29,26 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
         assert pairs == said[len(said) - len(pairs) :]
         assert history.estimate(size) == sum(len(text) + FRAME for text in shown)
         assert history.estimate(size) <= limit or not pairs
-        if len(pairs) < before:  # nothing was cut without need: it fits, in blocks, and half of the room stays in use
-            dropped = sum(len(text) + FRAME for text in said[len(said) - len(pairs) - 1])
+        if (
+            len(pairs) < before
+        ):  # nothing was cut without need: it fits, in blocks, and half of the room stays in use
+            dropped = sum(
+                len(text) + FRAME for text in said[len(said) - len(pairs) - 1]
+            )
             own_size = size + sum(len(text) + FRAME for text in own)
             fair = own_size + (limit - own_size) / 2
             left = history.estimate(size)
-            assert left + dropped > limit or (left + dropped > kept(limit) * limit and left >= fair)
+            assert left + dropped > limit or (
+                left + dropped > kept(limit) * limit and left >= fair
+            )
         history.add(message, size, reply)
         said.append((message, reply if reply.strip() else SILENCE))
 
 
 @given(STEPS)
-def test_a_history_that_was_saved_is_the_same(steps: list[tuple[str, str, int]]) -> None:
+def test_a_history_that_was_saved_is_the_same(
+    steps: list[tuple[str, str, int]],
+) -> None:
     one, other = History("system", len), History("system", len)
     for message, reply, limit in steps:
         one.drop_oldest(0, limit)

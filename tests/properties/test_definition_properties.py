@@ -29,11 +29,20 @@ characters = st.characters(exclude_categories=["Cs"])
 texts = st.text(characters, min_size=1).filter(lambda text: text.strip() != "")
 times = st.timedeltas(min_value=timedelta(0))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(characters),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(characters), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(characters),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(characters), inner, max_size=3)
+    ),
     max_leaves=8,
 )
-waits = st.builds(Wait, span=st.floats(0, 1), tokens=st.integers(min_value=0), time=times)
+waits = st.builds(
+    Wait, span=st.floats(0, 1), tokens=st.integers(min_value=0), time=times
+)
 asks = st.builds(Ask, texts, st.lists(texts, max_size=2).map(tuple))
 definitions = st.builds(
     Definition,
@@ -45,11 +54,15 @@ definitions = st.builds(
 
 @given(definitions)
 def test_what_is_dumped_loads_as_it_was(definition: Definition) -> None:
-    assert from_json(json.loads(format_json(to_json(definition))), where="x") == definition
+    assert (
+        from_json(json.loads(format_json(to_json(definition))), where="x") == definition
+    )
 
 
 @given(definitions)
-def test_what_is_written_is_read_back(tmp_path_factory: Any, definition: Definition) -> None:
+def test_what_is_written_is_read_back(
+    tmp_path_factory: Any, definition: Definition
+) -> None:
     path = tmp_path_factory.getbasetemp() / "property.def.json"
     write_definition(path, definition)
     assert read_definition_file(path) == definition
@@ -61,13 +74,32 @@ def test_a_time_is_written_exactly_also_over_several_days(time: timedelta) -> No
 
 
 steps = st.fixed_dictionaries(
-    {}, optional={"say": values, "ask": values, "about": values, "wait": values, "wait ": values}
+    {},
+    optional={
+        "say": values,
+        "ask": values,
+        "about": values,
+        "wait": values,
+        "wait ": values,
+    },
 )
 hostile = values | st.fixed_dictionaries(
-    {"steps": values | st.lists(steps | st.fixed_dictionaries({"wait": st.dictionaries(
-        st.sampled_from(["span", "tokens", "time"]), values | st.sampled_from(["9d", "99999999999d", -1, 1e308]))}))},
+    {
+        "steps": values
+        | st.lists(
+            steps
+            | st.fixed_dictionaries(
+                {
+                    "wait": st.dictionaries(
+                        st.sampled_from(["span", "tokens", "time"]),
+                        values | st.sampled_from(["9d", "99999999999d", -1, 1e308]),
+                    )
+                }
+            )
+        )
+    },
     optional={"expected": values, "parameters": values},
-)  # fmt: skip
+)
 
 
 @given(hostile)
@@ -80,7 +112,9 @@ def test_any_content_is_a_definition_or_a_definition_error(data: object) -> None
 
 
 @given(st.binary() | st.text(characters).map(str.encode))
-def test_any_bytes_are_a_definition_or_a_definition_error(tmp_path_factory: Any, content: bytes) -> None:
+def test_any_bytes_are_a_definition_or_a_definition_error(
+    tmp_path_factory: Any, content: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "bytes.def.json"
     path.write_bytes(content)
     with contextlib.suppress(DefinitionError):

@@ -13,12 +13,20 @@ from hypothesis import strategies as st
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
-from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, answer_item, cost_of, message_of
+from pytest_ltm.fillers._quiz import (
+    CLOSING,
+    INSTRUCTION,
+    answer_item,
+    cost_of,
+    message_of,
+)
 from pytest_ltm.fillers._trivia import MixedFiller, Pool
 
 NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096
-texts = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: " ".join(text.split()))
+texts = st.text(st.characters(codec="utf-8"), max_size=40).map(
+    lambda text: " ".join(text.split())
+)
 answers = texts.filter(lambda text: text and " A: " not in f" {text}")
 facts = st.lists(st.builds(QuizFact, texts, answers), min_size=1, max_size=12)
 
@@ -29,10 +37,14 @@ def both(made: FillerExchange, counts: TokenCounter) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(facts=facts)
-def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts: list[QuizFact]) -> None:
+def test_the_counts_of_lines_add_up_to_the_count_of_the_message(
+    name: str, facts: list[QuizFact]
+) -> None:
     counts = token_counter(name)
     frame = counts.count(f"{INSTRUCTION}\n{CLOSING}")
-    assert counts.count(message_of(facts)) == frame + sum(cost_of(fact, counts).message for fact in facts)
+    assert counts.count(message_of(facts)) == frame + sum(
+        cost_of(fact, counts).message for fact in facts
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,11 +84,15 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
         lines = made.message.split("\n")[1:-1]
         asked += lines
         assert counts.count(made.message) <= limit
-        if counts.count(made.message) <= limit - 60:  # else the limit may have kept it from the target
+        if (
+            counts.count(made.message) <= limit - 60
+        ):  # else the limit may have kept it from the target
             assert both(made, counts) >= tokens
         if len(lines) > 1:
             least = min(
-                counts.count(line + "\n") + counts.count(answer_item(line.rpartition(" A: ")[2])) for line in lines
+                counts.count(line + "\n")
+                + counts.count(answer_item(line.rpartition(" A: ")[2]))
+                for line in lines
             )
             assert both(made, counts) - least < tokens
     assert len(set(asked)) == len(asked)

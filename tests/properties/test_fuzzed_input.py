@@ -53,46 +53,100 @@ pytestmark = pytest.mark.slow
 
 TURN = {"role": "user", "content": "I like ochre."}
 LOGS = [
-    {"session": "s1", "date": "2026-03-02 09:15", "turns": [TURN, {"role": "assistant", "content": "Noted."}]},
-    {"id": "q1", "question": "Which colour?", "gold": ["ochre"], "date": "2026-03-04", "evidence": ["s1:0"]},
+    {
+        "session": "s1",
+        "date": "2026-03-02 09:15",
+        "turns": [TURN, {"role": "assistant", "content": "Noted."}],
+    },
+    {
+        "id": "q1",
+        "question": "Which colour?",
+        "gold": ["ochre"],
+        "date": "2026-03-04",
+        "evidence": ["s1:0"],
+    },
 ]
 DEFINITION = {
-    "steps": [{"say": "I like ochre."}, {"wait": {"tokens": 30, "time": 60.5}}, {"ask": "Which colour?"}],
+    "steps": [
+        {"say": "I like ochre."},
+        {"wait": {"tokens": 30, "time": 60.5}},
+        {"ask": "Which colour?"},
+    ],
     "expected": {"colour": "ochre"},
-}  # fmt: skip
+}
 PUBLISHED = {
-    "script": ["I like ochre.", "Which colour?"], "is_question": [False, True], "expected_responses": ["ochre"],
+    "script": ["I like ochre.", "Which colour?"],
+    "is_question": [False, True],
+    "expected_responses": ["ochre"],
     "waits": [{"tokens": 30, "time": 5}, {}],
-}  # fmt: skip
+}
 PUBLISHED_RESULTS = [
     {
-        "ref": "main", "benchmark": "Benchmark 3 - 32k", "agent": "LLMChatSession - bot-1 - 8000",
-        "dataset": "Colours", "example_id": "0", "repetition": 0, "score": 1, "max_score": 1, "tokens": 30_000,
-        "manual": False, "task_log": ["Test (2024-05-01 10:00:00.000001): I like ochre best."],
-        "responses": ["Ochre."], "reasoning": ["ochre is named"],
+        "ref": "main",
+        "benchmark": "Benchmark 3 - 32k",
+        "agent": "LLMChatSession - bot-1 - 8000",
+        "dataset": "Colours",
+        "example_id": "0",
+        "repetition": 0,
+        "score": 1,
+        "max_score": 1,
+        "tokens": 30_000,
+        "manual": False,
+        "task_log": ["Test (2024-05-01 10:00:00.000001): I like ochre best."],
+        "responses": ["Ochre."],
+        "reasoning": ["ochre is named"],
     }
-]  # fmt: skip
+]
 SUITE = {
     "seed": 3,
     "opening": "Hello.",
     "scenarios": [{"scenario": "colours", "examples": 2, "parameters": {"count": 3}}],
 }
 SCENARIO = {
-    "steps": [{"say": "I like ochre."}, {"wait": {"span": 0.5}}, {"ask": "Which?", "expect": [{"contains": "ochre"}]}]
+    "steps": [
+        {"say": "I like ochre."},
+        {"wait": {"span": 0.5}},
+        {"ask": "Which?", "expect": [{"contains": "ochre"}]},
+    ]
 }
-AGENT = {"agent": "http://127.0.0.1:1/chat", "parameters": {"headers": {"X": "y"}, "timeout": 3}}
+AGENT = {
+    "agent": "http://127.0.0.1:1/chat",
+    "parameters": {"headers": {"X": "y"}, "timeout": 3},
+}
 TRIVIA = {"Data": [{"Question": "What is the capital of Peru?", "AnswerValue": "Lima"}]}
 RUN = {
-    "format": FORMAT, "run": "r", "options": {"ltm_agent": ["full"]}, "paths": ["test_a.py"], "folder": ".",
-    "settings": {"seed": 0}, "versions": {"pytest": "9"}, "source": {"commit": "a" * 40},
-}  # fmt: skip
-TIMES = [{"type": "exchange", "exchange": 0, "seconds": 0.5}, {"type": "began", "after": 0.1}]
-AMENDMENT = [{"node": "a", "score": 1.0, "reason": "so", "at": "2026-01-01T00:00:00+00:00", "by": "ann"}]
+    "format": FORMAT,
+    "run": "r",
+    "options": {"ltm_agent": ["full"]},
+    "paths": ["test_a.py"],
+    "folder": ".",
+    "settings": {"seed": 0},
+    "versions": {"pytest": "9"},
+    "source": {"commit": "a" * 40},
+}
+TIMES = [
+    {"type": "exchange", "exchange": 0, "seconds": 0.5},
+    {"type": "began", "after": 0.1},
+]
+AMENDMENT = [
+    {
+        "node": "a",
+        "score": 1.0,
+        "reason": "so",
+        "at": "2026-01-01T00:00:00+00:00",
+        "by": "ann",
+    }
+]
 with tempfile.TemporaryDirectory() as _written:
     write_run(Path(_written) / "run", held([played()]))
     [_talk] = (Path(_written) / "run").glob("*/results.json")
     RESULTS = json.loads(_talk.read_text(encoding="utf-8"))
-    JOURNAL = [json.loads(line) for line in (_talk.parent / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+    JOURNAL = [
+        json.loads(line)
+        for line in (_talk.parent / "journal.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ]
     save_baseline(side(conversation({"colours": [1.0]})), "base", Path(_written), "1")
     BASELINE = json.loads((Path(_written) / "base.json").read_text(encoding="utf-8"))
 
@@ -106,7 +160,11 @@ def read_logs(path: Path) -> None:
 
 def run_command(name: str, path: Path) -> None:
     """Have a command read a file; what it prints is nobody's concern, and a usage error is its own way to refuse."""
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
+    with (
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+        suppress(SystemExit),
+    ):
         main(["data", name, str(path)])
 
 
@@ -128,9 +186,22 @@ READERS = [
     Reader("logs.jsonl", read_logs, LOGS, "lines"),
     Reader("longmemeval.json", index_of, longmemeval_files.records()),
     Reader("locomo.json", load_locomo, [locomo_files.talk()]),
-    Reader("locomo.json", lambda path: run_command("locomo-check", path), [locomo_files.talk()]),
-    Reader("published.jsonl", lambda path: run_command("import-published", path), PUBLISHED_RESULTS, "lines"),
-    Reader("longmemeval.json", lambda path: run_command("longmemeval-export", path), longmemeval_files.records()),
+    Reader(
+        "locomo.json",
+        lambda path: run_command("locomo-check", path),
+        [locomo_files.talk()],
+    ),
+    Reader(
+        "published.jsonl",
+        lambda path: run_command("import-published", path),
+        PUBLISHED_RESULTS,
+        "lines",
+    ),
+    Reader(
+        "longmemeval.json",
+        lambda path: run_command("longmemeval-export", path),
+        longmemeval_files.records(),
+    ),
     Reader("logs.jsonl", lambda path: run_command("logs-check", path), LOGS, "lines"),
     Reader("audit.json", lambda path: load_audit(path, ()), locomo_files.AUDIT),
     Reader("trivia.json", lambda path: pool_of_file(str(path)), TRIVIA),
@@ -141,21 +212,48 @@ READERS = [
     Reader("0~talk/results.json", lambda path: read_run(path.parent.parent), RESULTS),
     Reader("base.json", load_baseline, BASELINE),
     Reader("timings.jsonl", load_all_timings, TIMES, "lines"),
-    Reader("amendments.jsonl", lambda path: read_amendments(path.parent), AMENDMENT, "lines"),
+    Reader(
+        "amendments.jsonl",
+        lambda path: read_amendments(path.parent),
+        AMENDMENT,
+        "lines",
+    ),
 ]
 STRANGE = st.one_of(
     st.sampled_from(
         [
-            None, True, [], {}, "", 10**400, -(10**18) - 1, 1e308, float("nan"), float("inf"), "\ud83d", "\0", "../x",
-            "9" * 5_000, "a" * 3_000, "http://[::1", [[[]]], {"": {"": []}}, "2026-99-99", -1, 0.5,
+            None,
+            True,
+            [],
+            {},
+            "",
+            10**400,
+            -(10**18) - 1,
+            1e308,
+            float("nan"),
+            float("inf"),
+            "\ud83d",
+            "\0",
+            "../x",
+            "9" * 5_000,
+            "a" * 3_000,
+            "http://[::1",
+            [[[]]],
+            {"": {"": []}},
+            "2026-99-99",
+            -1,
+            0.5,
         ]
     ),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+        ),
         max_leaves=6,
     ),
-)  # fmt: skip
+)
 """What nobody expects in a place."""
 
 
@@ -165,14 +263,22 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
     whole = [copy.deepcopy(value)]
     for _ in range(draw(st.integers(1, 3))):
         holder, key = whole, 0
-        while isinstance(holder[key], (dict, list)) and holder[key] and draw(st.integers(0, 4)):
+        while (
+            isinstance(holder[key], (dict, list))
+            and holder[key]
+            and draw(st.integers(0, 4))
+        ):
             holder = holder[key]
-            places = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            places = (
+                list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            )
             key = draw(st.sampled_from(places))
         if holder is not whole and not draw(st.integers(0, 3)):
             del holder[key]
         else:
-            holder[key] = copy.deepcopy(draw(STRANGE))  # what is sampled is the same object each time
+            holder[key] = copy.deepcopy(
+                draw(STRANGE)
+            )  # what is sampled is the same object each time
     return whole[0]
 
 
@@ -196,11 +302,17 @@ def is_clear(read: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("reader", READERS, ids=lambda one: one.name)
 @settings(max_examples=share(60))
 @given(data=st.data())
-def test_a_file_is_read_or_refused_whatever_it_holds(reader: Reader, data: st.DataObject) -> None:
+def test_a_file_is_read_or_refused_whatever_it_holds(
+    reader: Reader, data: st.DataObject
+) -> None:
     content = text_of(data.draw(spoiled(reader.value)), reader.form)
     if data.draw(st.integers(0, 3)) == 0:  # and damaged on the disk
         at = data.draw(st.integers(0, len(content)))
-        content = content[:at] + data.draw(st.binary(max_size=6)) + content[at + data.draw(st.integers(0, 40)) :]
+        content = (
+            content[:at]
+            + data.draw(st.binary(max_size=6))
+            + content[at + data.draw(st.integers(0, 40)) :]
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / reader.name
         path.parent.mkdir(exist_ok=True)
@@ -235,15 +347,54 @@ SPECIFICATIONS: dict[str, Callable[[str], object]] = {
 MADE_AN_ERROR_BY_PYTEST = {"dollars", "sessions"}
 """What raises ValueError, as the type of an option does."""
 WORDS = [
-    "full", "window", "bm25", "padded", "forgetful", "replay", "openai", "anthropic", "cmd", "mcp", "memory", "human",
-    "http://", "[::1", ":", "@", "/", "8k", "9" * 400, "1e999", "nan", "=", ",", "..", ".yml", "trivia", "mixed",
-    "latest", "\0", "\ud83d", "a" * 3_000, "'", "mean", "scenario:", "skill:", "cl100k_base", "$", "-", " ", "\n",
-]  # fmt: skip
+    "full",
+    "window",
+    "bm25",
+    "padded",
+    "forgetful",
+    "replay",
+    "openai",
+    "anthropic",
+    "cmd",
+    "mcp",
+    "memory",
+    "human",
+    "http://",
+    "[::1",
+    ":",
+    "@",
+    "/",
+    "8k",
+    "9" * 400,
+    "1e999",
+    "nan",
+    "=",
+    ",",
+    "..",
+    ".yml",
+    "trivia",
+    "mixed",
+    "latest",
+    "\0",
+    "\ud83d",
+    "a" * 3_000,
+    "'",
+    "mean",
+    "scenario:",
+    "skill:",
+    "cl100k_base",
+    "$",
+    "-",
+    " ",
+    "\n",
+]
 
 
 @pytest.mark.parametrize("kind", SPECIFICATIONS)
 @settings(max_examples=share(150))
 @given(words=st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=6))
-def test_a_specification_is_understood_or_refused_whatever_it_is(kind: str, words: list[str]) -> None:
+def test_a_specification_is_understood_or_refused_whatever_it_is(
+    kind: str, words: list[str]
+) -> None:
     with suppress(*[ValueError] if kind in MADE_AN_ERROR_BY_PYTEST else []):
         assert is_clear(lambda: SPECIFICATIONS[kind]("".join(words)))

@@ -23,14 +23,24 @@ from pytest_ltm._results.gate.verdict import decide_gate
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])
-RULES = [parse_change_rule(rule) for rule in ("mean:0", "total:0", "pass_rate:0", "p:0.2", "unscored:0", "tokens:0")]
+RULES = [
+    parse_change_rule(rule)
+    for rule in ("mean:0", "total:0", "pass_rate:0", "p:0.2", "unscored:0", "tokens:0")
+]
 RULES += [parse_limit_rule(rule) for rule in ("0.5", "worst:0.2", "pass_rate:0.5")]
 
 
 @st.composite
 def sides(draw: st.DrawFn) -> tuple[GateSide, GateSide]:
     """Two sides of one plan with one to three trials at one or two spans."""
-    names = draw(st.lists(st.sampled_from(["a", "b.c", "d_e", "x-y"]), min_size=1, max_size=4, unique=True))
+    names = draw(
+        st.lists(
+            st.sampled_from(["a", "b.c", "d_e", "x-y"]),
+            min_size=1,
+            max_size=4,
+            unique=True,
+        )
+    )
     counts = {name: draw(st.integers(1, 3)) for name in names}
     places = [
         (span, str(trial))
@@ -40,17 +50,24 @@ def sides(draw: st.DrawFn) -> tuple[GateSide, GateSide]:
 
     def one() -> GateSide:
         scores = {
-            place: {name: tuple(draw(SCORES | st.none()) for _ in range(count)) for name, count in counts.items()}
+            place: {
+                name: tuple(draw(SCORES | st.none()) for _ in range(count))
+                for name, count in counts.items()
+            }
             for place in places
         }
-        return side(*(held(scores[place], span=place[0], trial=place[1]) for place in places))
+        return side(
+            *(held(scores[place], span=place[0], trial=place[1]) for place in places)
+        )
 
     return one(), one()
 
 
 @given(sides())
 @settings(max_examples=share(40))
-def test_a_run_compared_with_itself_has_not_moved(both: tuple[GateSide, GateSide]) -> None:
+def test_a_run_compared_with_itself_has_not_moved(
+    both: tuple[GateSide, GateSide],
+) -> None:
     before, _ = both
     for change in compare_sides(before, before, WAYS).changes:
         assert not change.paired.pairs or change.is_identical
@@ -68,7 +85,9 @@ def test_a_baseline_says_what_the_run_said(both: tuple[GateSide, GateSide]) -> N
         path.write_text(baseline_text(before, "0"))
         kept = load_baseline(path, before.name)
     assert baseline_text(kept, "0") == baseline_text(before, "0")
-    assert changes_json(compare_sides(kept, after, WAYS)) == changes_json(compare_sides(before, after, WAYS))
+    assert changes_json(compare_sides(kept, after, WAYS)) == changes_json(
+        compare_sides(before, after, WAYS)
+    )
 
 
 @given(sides(), st.randoms(use_true_random=False))
@@ -79,14 +98,19 @@ def test_the_order_of_rows_and_conversations_changes_nothing(
     before, after = both
     told = decide_gate(after.result, RULES, compare_sides(before, after, WAYS))
     shuffled = decide_gate(
-        _mixed(after, rng).result, RULES, compare_sides(_mixed(before, rng), _mixed(after, rng), WAYS)
+        _mixed(after, rng).result,
+        RULES,
+        compare_sides(_mixed(before, rng), _mixed(after, rng), WAYS),
     )
     assert shuffled.state == told.state
     assert sorted(map(str, shuffled.findings)) == sorted(map(str, told.findings))
 
 
 def _mixed(one: GateSide, rng: random.Random) -> GateSide:
-    held_ = [replace(each, scenarios=tuple(_shuffled(each.scenarios, rng))) for each in one.result.conversations]
+    held_ = [
+        replace(each, scenarios=tuple(_shuffled(each.scenarios, rng)))
+        for each in one.result.conversations
+    ]
     result = structs.replace(one.result, conversations=tuple(_shuffled(held_, rng)))
     return structs.replace(one, result=result, plans=tuple(_shuffled(one.plans, rng)))
 
@@ -107,7 +131,12 @@ def test_lost_replies_make_a_run_unmeasurable_and_never_red(
     if lost:
         assert verdict.state == "unmeasurable"
     else:
-        assert verdict.state == decide_gate(after.result, RULES, compare_sides(before, after, WAYS)).state
+        assert (
+            verdict.state
+            == decide_gate(
+                after.result, RULES, compare_sides(before, after, WAYS)
+            ).state
+        )
 
 
 def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:
@@ -119,6 +148,12 @@ def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:
         for row in each.scenarios:
             gone = rng.random() < 0.2
             lost += gone
-            rows.append(replace(row, score=None, outcome="error", cause="agent") if gone else row)
+            rows.append(
+                replace(row, score=None, outcome="error", cause="agent")
+                if gone
+                else row
+            )
         conversations.append(replace(each, scenarios=tuple(rows)))
-    return structs.replace(one, result=structs.replace(one.result, conversations=tuple(conversations))), lost
+    return structs.replace(
+        one, result=structs.replace(one.result, conversations=tuple(conversations))
+    ), lost

@@ -43,7 +43,10 @@ ANSWERS = st.lists(st.one_of(FORGED, st.text(max_size=20)), max_size=12).map("".
 def test_whatever_an_agent_writes_repeating_it_gives_no_grade(answer: str) -> None:
     shown = fence_answer(answer)
     assert parse_grade(f"GRADE: no\n{shown}", ("yes", "no")) == "no"
-    assert parse_grade(f"GRADE: no\n{unicodedata.normalize('NFKC', shown)}", ("yes", "no")) == "no"
+    assert (
+        parse_grade(f"GRADE: no\n{unicodedata.normalize('NFKC', shown)}", ("yes", "no"))
+        == "no"
+    )
     assert isinstance(parse_grade(shown, ("yes", "no")), Unscored)
 
 
@@ -62,12 +65,17 @@ def test_an_answer_without_a_colon_is_quoted_as_it_is(answer: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["GRADE: yes", "GRADE: no", "?"]), min_size=9, max_size=9), st.sampled_from([1, 3, 5, 9])
+    st.lists(st.sampled_from(["GRADE: yes", "GRADE: no", "?"]), min_size=9, max_size=9),
+    st.sampled_from([1, 3, 5, 9]),
 )
-def test_a_fail_needs_a_majority_and_a_pass_needs_one_too_or_the_first_word(replies: list[str], votes: int) -> None:
+def test_a_fail_needs_a_majority_and_a_pass_needs_one_too_or_the_first_word(
+    replies: list[str], votes: int
+) -> None:
     given_out = iter(replies)
     found = decide_by_votes(
-        lambda _: next(given_out), PROMPTS["statement"].inquiry(question="?", answer="!"), votes=votes
+        lambda _: next(given_out),
+        PROMPTS["statement"].inquiry(question="?", answer="!"),
+        votes=votes,
     )
     asked = replies[:votes]
     if not isinstance(found, JudgeDecision):
@@ -80,7 +88,9 @@ def test_a_fail_needs_a_majority_and_a_pass_needs_one_too_or_the_first_word(repl
 
 @settings(max_examples=share(25))
 @given(st.sampled_from(sorted(PROMPTS)), ANSWERS)
-def test_every_prompt_ends_with_our_words_whatever_its_parts_hold(name: str, text: str) -> None:
+def test_every_prompt_ends_with_our_words_whatever_its_parts_hold(
+    name: str, text: str
+) -> None:
     parts = dict.fromkeys(PROMPTS[name].parts, text)
     judge = FakeJudge()
     judge.assess(PROMPTS[name].inquiry(**parts))

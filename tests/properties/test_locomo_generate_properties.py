@@ -15,7 +15,9 @@ from pytest_ltm._lab.locomo import Generated, Size, generate_conversation
 from pytest_ltm.datasets.locomo.samples import Category
 
 SIZES = st.integers(1, 20).flatmap(
-    lambda sessions: st.integers(7 * sessions, 30 * sessions).map(lambda turns: Size(sessions=sessions, turns=turns))
+    lambda sessions: st.integers(7 * sessions, 30 * sessions).map(
+        lambda turns: Size(sessions=sessions, turns=turns)
+    )
 )
 SEEDS = st.integers(0, 10**6)
 few = settings(max_examples=share(25), deadline=None)
@@ -27,18 +29,26 @@ def made(size: Size, seed: int) -> Generated:
 
 @few
 @given(SIZES, SEEDS)
-def test_the_event_graph_answers_every_question_and_no_adversarial_one(size: Size, seed: int) -> None:
+def test_the_event_graph_answers_every_question_and_no_adversarial_one(
+    size: Size, seed: int
+) -> None:
     one = made(size, seed)
     solver = Solver(one.world)
 
     for asked in one.questions:
         answer = solver.answer(asked.text)
-        assert answer is None if asked.category is Category.ADVERSARIAL else agrees(answer, asked.gold)
+        assert (
+            answer is None
+            if asked.category is Category.ADVERSARIAL
+            else agrees(answer, asked.gold)
+        )
 
 
 @few
 @given(SIZES, SEEDS)
-def test_the_same_seed_gives_the_same_conversation_of_the_length_asked_for(size: Size, seed: int) -> None:
+def test_the_same_seed_gives_the_same_conversation_of_the_length_asked_for(
+    size: Size, seed: int
+) -> None:
     one = made(size, seed)
 
     assert one.as_json() == made(size, seed).as_json()
@@ -49,7 +59,9 @@ def test_the_same_seed_gives_the_same_conversation_of_the_length_asked_for(size:
 
 @few
 @given(SIZES, SEEDS)
-def test_sessions_follow_each_other_and_effects_their_causes(size: Size, seed: int) -> None:
+def test_sessions_follow_each_other_and_effects_their_causes(
+    size: Size, seed: int
+) -> None:
     world = made(size, seed).world
     events = {event.id: event for event in world.events}
 
@@ -76,7 +88,11 @@ def test_evidence_exists_and_shows_the_answer(size: Size, seed: int) -> None:
         cited = [turns[name] for name in asked.evidence]
         assert cited
         if asked.category is Category.SINGLE_HOP:
-            shown = " ".join(f"{said.text} {said.caption}" for said in cited).casefold().replace(" my ", " their ")
+            shown = (
+                " ".join(f"{said.text} {said.caption}" for said in cited)
+                .casefold()
+                .replace(" my ", " their ")
+            )
             assert asked.gold.casefold() in shown
         if asked.category is not Category.ADVERSARIAL:
             assert {said.speaker for said in cited} == {asked.filling["who"]}
@@ -84,7 +100,9 @@ def test_evidence_exists_and_shows_the_answer(size: Size, seed: int) -> None:
 
 @few
 @given(SIZES, SEEDS)
-def test_what_an_adversarial_question_is_about_was_said_by_nobody_it_could_be_asked_of(size: Size, seed: int) -> None:
+def test_what_an_adversarial_question_is_about_was_said_by_nobody_it_could_be_asked_of(
+    size: Size, seed: int
+) -> None:
     one = made(size, seed)
 
     for asked in one.questions:
@@ -115,12 +133,18 @@ def test_nobody_contradicts_themselves(size: Size, seed: int) -> None:
 
 @few
 @given(SIZES, SEEDS)
-def test_speakers_take_turns_and_no_question_is_asked_twice(size: Size, seed: int) -> None:
+def test_speakers_take_turns_and_no_question_is_asked_twice(
+    size: Size, seed: int
+) -> None:
     one = made(size, seed)
     texts = [asked.text for asked in one.questions]
 
     assert len(set(texts)) == len(texts)
     for number, session in enumerate(one.sessions, start=1):
-        assert [said.id for said in session] == [f"D{number}:{n}" for n in range(1, len(session) + 1)]
-        assert all(before.speaker != after.speaker for before, after in pairwise(session))
+        assert [said.id for said in session] == [
+            f"D{number}:{n}" for n in range(1, len(session) + 1)
+        ]
+        assert all(
+            before.speaker != after.speaker for before, after in pairwise(session)
+        )
         assert not any("{" in said.text or "{" in said.caption for said in session)

@@ -19,7 +19,11 @@ from pytest_ltm._lab.longmemeval.histories import (
     session_dates,
 )
 from pytest_ltm._lab.longmemeval.needles import generate_needles, needle_record
-from pytest_ltm._lab.longmemeval.session_text import cache_counter, load_themes, write_session
+from pytest_ltm._lab.longmemeval.session_text import (
+    cache_counter,
+    load_themes,
+    write_session,
+)
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.datasets.longmemeval.record import read_date
 
@@ -34,8 +38,13 @@ seeds = st.integers(min_value=0, max_value=2**32)
 
 
 @given(st.data(), seeds)
-def test_evidence_keeps_its_places_dates_and_order(data: st.DataObject, seed: int) -> None:
-    anchors = sorted(START + timedelta(minutes=one) for one in data.draw(st.lists(minutes, min_size=1, max_size=6)))
+def test_evidence_keeps_its_places_dates_and_order(
+    data: st.DataObject, seed: int
+) -> None:
+    anchors = sorted(
+        START + timedelta(minutes=one)
+        for one in data.draw(st.lists(minutes, min_size=1, max_size=6))
+    )
     total = data.draw(st.integers(min_value=len(anchors), max_value=60))
     asked = START + timedelta(minutes=data.draw(minutes))
     rng = Random(seed)
@@ -51,21 +60,34 @@ def test_evidence_keeps_its_places_dates_and_order(data: st.DataObject, seed: in
 
 
 @settings(max_examples=share(40), deadline=None)
-@given(st.sampled_from(NEEDLES), st.integers(min_value=16_000, max_value=40_000), seeds)  # evidence: up to 13,530
+@given(
+    st.sampled_from(NEEDLES), st.integers(min_value=16_000, max_value=40_000), seeds
+)  # evidence: up to 13,530
 def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
     one: object, tokens: int, seed: int
 ) -> None:
     chosen = next(record for record in NEEDLES if record is one)
-    row = compile_history(chosen, GeneratedFillers(count), tokens=tokens, seed=seed, count=count)
+    row = compile_history(
+        chosen, GeneratedFillers(count), tokens=tokens, seed=seed, count=count
+    )
 
     whole = sum(
-        token_counter("cl100k_base").count(turn["content"]) for said in row["haystack_sessions"] for turn in said
+        token_counter("cl100k_base").count(turn["content"])
+        for said in row["haystack_sessions"]
+        for turn in said
     )
 
     assert 0.98 * tokens <= whole <= tokens
     at = [read_date(when) for when in row["haystack_dates"]]
-    assert all(first <= second for first, second in pairwise([one for one in at if one is not None]))
-    cited = [name for name in row["haystack_session_ids"] if name in row["answer_session_ids"]]
+    assert all(
+        first <= second
+        for first, second in pairwise([one for one in at if one is not None])
+    )
+    cited = [
+        name
+        for name in row["haystack_session_ids"]
+        if name in row["answer_session_ids"]
+    ]
     assert cited == [evidence.id for evidence in chosen.evidence]
 
 
@@ -76,7 +98,10 @@ def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
 ) -> None:
     chosen = next(record for record in NEEDLES if record is one)
     first, second = (
-        compile_history(chosen, GeneratedFillers(count), sessions=sessions, seed=seed, count=count) for _ in range(2)
+        compile_history(
+            chosen, GeneratedFillers(count), sessions=sessions, seed=seed, count=count
+        )
+        for _ in range(2)
     )
 
     assert first == second
@@ -84,9 +109,15 @@ def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
     assert len(set(first["haystack_session_ids"])) == sessions
 
 
-@given(st.sampled_from(sorted(load_themes())), st.integers(min_value=80, max_value=5000), seeds)
+@given(
+    st.sampled_from(sorted(load_themes())),
+    st.integers(min_value=80, max_value=5000),
+    seeds,
+)
 @settings(deadline=None)
-def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(theme: str, tokens: int, seed: int) -> None:
+def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(
+    theme: str, tokens: int, seed: int
+) -> None:
     said = write_session(Random(seed), load_themes()[theme], count, tokens=tokens)
 
     assert [turn["role"] for turn in said] == ["user", "assistant"] * (len(said) // 2)
@@ -100,4 +131,8 @@ def test_the_golds_of_any_seed_follow_from_the_facts(seed: int) -> None:
     for one in generate_needles(22, seed):
         found = solve(one)
         assert (found is None) == one.abstains
-        assert found is None or str(one.answer) == found or str(one.answer).startswith(f"{found}. ")
+        assert (
+            found is None
+            or str(one.answer) == found
+            or str(one.answer).startswith(f"{found}. ")
+        )

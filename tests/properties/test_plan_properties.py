@@ -14,8 +14,16 @@ from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, to_json
 
 names = st.text("abc_019", min_size=1, max_size=5)
 messages = st.text("xyz", min_size=1, max_size=4)
-steps = st.builds(Say, messages) | st.builds(Ask, messages) | st.builds(Wait, span=st.floats(0, 1))
-definitions = st.builds(Definition, steps=st.lists(steps, max_size=3).map(tuple), expected=names | st.integers())
+steps = (
+    st.builds(Say, messages)
+    | st.builds(Ask, messages)
+    | st.builds(Wait, span=st.floats(0, 1))
+)
+definitions = st.builds(
+    Definition,
+    steps=st.lists(steps, max_size=3).map(tuple),
+    expected=names | st.integers(),
+)
 name_tuples = st.lists(names, max_size=3).map(tuple)
 spans = st.none() | st.integers(1, 10**7)
 examples = st.builds(
@@ -33,7 +41,9 @@ examples = st.builds(
 )
 plans = st.builds(
     Plan,
-    examples=st.lists(examples, max_size=4, unique_by=lambda example: example.key).map(tuple),
+    examples=st.lists(examples, max_size=4, unique_by=lambda example: example.key).map(
+        tuple
+    ),
     seed=st.integers(-(2**63), 2**63),
     trial=st.integers(0, 9),
     span=spans,
@@ -59,7 +69,11 @@ def test_the_order_of_definition_does_not_matter(plan: Plan, seed: int) -> None:
     shuffled = list(plan.examples)
     random.Random(seed).shuffle(shuffled)
     turned = [
-        dataclasses.replace(example, incompatible=example.incompatible[::-1], requires=example.requires[::-1])
+        dataclasses.replace(
+            example,
+            incompatible=example.incompatible[::-1],
+            requires=example.requires[::-1],
+        )
         for example in shuffled
     ]
     again = dataclasses.replace(plan, examples=tuple(turned))
@@ -67,33 +81,66 @@ def test_the_order_of_definition_does_not_matter(plan: Plan, seed: int) -> None:
     assert plan_differences(again, plan) == []
 
 
-@given(plans, plans, st.sampled_from([f.name for f in dataclasses.fields(Plan) if f.name != "format"]))
-def test_any_changed_field_changes_the_fingerprint_and_is_said(plan: Plan, other: Plan, name: str) -> None:
+@given(
+    plans,
+    plans,
+    st.sampled_from([f.name for f in dataclasses.fields(Plan) if f.name != "format"]),
+)
+def test_any_changed_field_changes_the_fingerprint_and_is_said(
+    plan: Plan, other: Plan, name: str
+) -> None:
     changed = dataclasses.replace(plan, **{name: getattr(other, name)})
-    same = json.dumps(plan.to_json().get(name), sort_keys=True) == json.dumps(other.to_json().get(name), sort_keys=True)
+    same = json.dumps(plan.to_json().get(name), sort_keys=True) == json.dumps(
+        other.to_json().get(name), sort_keys=True
+    )
     assert (changed.fingerprint == plan.fingerprint) is same
     assert (plan_differences(plan, changed) == []) is same
-    assert all(name in sentence for sentence in plan_differences(plan, changed)) or name == "examples"
+    assert (
+        all(name in sentence for sentence in plan_differences(plan, changed))
+        or name == "examples"
+    )
 
 
-@given(examples, examples, st.sampled_from([f.name for f in dataclasses.fields(PlannedExample)]))
+@given(
+    examples,
+    examples,
+    st.sampled_from([f.name for f in dataclasses.fields(PlannedExample)]),
+)
 def test_any_changed_field_of_an_example_changes_the_fingerprint(
     one: PlannedExample, other: PlannedExample, name: str
 ) -> None:
     changed = dataclasses.replace(one, **{name: getattr(other, name)})
     first, second = a_plan_of(one), a_plan_of(changed)
-    assert (first.fingerprint == second.fingerprint) is (one.to_json()[name] == other.to_json()[name])
-    assert (plan_differences(first, second) == []) is (first.fingerprint == second.fingerprint)
+    assert (first.fingerprint == second.fingerprint) is (
+        one.to_json()[name] == other.to_json()[name]
+    )
+    assert (plan_differences(first, second) == []) is (
+        first.fingerprint == second.fingerprint
+    )
 
 
 @given(definitions, definitions)
-def test_plans_with_different_definitions_differ(one: Definition, other: Definition) -> None:
-    first, second = (a_plan_of(PlannedExample(scenario="a", example="0", definition=d)) for d in (one, other))
+def test_plans_with_different_definitions_differ(
+    one: Definition, other: Definition
+) -> None:
+    first, second = (
+        a_plan_of(PlannedExample(scenario="a", example="0", definition=d))
+        for d in (one, other)
+    )
     assert (first.fingerprint == second.fingerprint) is (to_json(one) == to_json(other))
 
 
 def a_plan_of(example: PlannedExample) -> Plan:
     return Plan(
-        examples=(example,), seed=0, trial=0, span=None, tokenizer="t", filler=None, scoring="current",
-        judge="none", judge_votes=0, time="simulated", opening="",
-    )  # fmt: skip
+        examples=(example,),
+        seed=0,
+        trial=0,
+        span=None,
+        tokenizer="t",
+        filler=None,
+        scoring="current",
+        judge="none",
+        judge_votes=0,
+        time="simulated",
+        opening="",
+    )

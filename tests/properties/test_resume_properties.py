@@ -16,17 +16,23 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.timings import Resumed, iter_timings
 
 HEADER = journals.sealed(journals.header())[0].encode()
-resumes = settings(max_examples=share(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+resumes = settings(
+    max_examples=share(80), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @resumes
 @given(cases, st.floats(0, 1))
-def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Case, share: float) -> None:
+def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(
+    case: Case, share: float
+) -> None:
     whole = play(case)
     journal = whole.journal.encode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
-        path.write_bytes(journal[: len(HEADER) + round(share * (len(journal) - len(HEADER)))])
+        path.write_bytes(
+            journal[: len(HEADER) + round(share * (len(journal) - len(HEADER)))]
+        )
         recording = read_recording(path)
         cut_back(Path(folder), recording)
         kept = path.read_bytes().splitlines(keepends=True)
@@ -35,9 +41,14 @@ def test_a_journal_that_is_cut_anywhere_grows_into_the_whole_one_again(case: Cas
     assert {key: str(ending) for key, ending in resumed.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()
     }
-    sent = sum(isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) for event in whole.events)
+    sent = sum(
+        isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault))
+        for event in whole.events
+    )
     assert resumed.voice.calls == sent
-    assert [e.number for e in resumed.transcript] == [e.number for e in whole.transcript]
+    assert [e.number for e in resumed.transcript] == [
+        e.number for e in whole.transcript
+    ]
 
 
 @resumes
@@ -50,7 +61,9 @@ def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> N
         path.write_bytes(torn)
         cut_back(Path(folder), read_recording(path))
         kept = path.read_bytes()
-        cut = "".join(one.cut for one in iter_timings(Path(folder) / "timings.jsonl", Resumed))
+        cut = "".join(
+            one.cut for one in iter_timings(Path(folder) / "timings.jsonl", Resumed)
+        )
     assert kept + cut.encode() == torn
 
 
@@ -58,7 +71,12 @@ TORN = Case(
     parts=tuple(
         Part(
             name=name,
-            steps=(Speak(20, asked=False), Pause(0.5, 0.0, 30), step, Speak(9, asked=True)),
+            steps=(
+                Speak(20, asked=False),
+                Pause(0.5, 0.0, 30),
+                step,
+                Speak(9, asked=True),
+            ),
             examples=2,
             span=None,
             incompatible=(),
@@ -84,13 +102,23 @@ def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> Non
     lines = journal.splitlines(keepends=True)
     path = tmp_path / "journal.jsonl"
     # Every byte of the first event of each kind, and of the last five events.
-    kinds = {type(event): number for number, event in reversed(list(enumerate(whole.events)))}
+    kinds = {
+        type(event): number for number, event in reversed(list(enumerate(whole.events)))
+    }
     for number in {*kinds.values(), *range(len(lines) - 5, len(lines))}:
         start = sum(map(len, lines[:number]))
         for end in range(start, start + len(lines[number])):
             path.write_bytes(journal[:end])
             cut_back(tmp_path, read_recording(path))
             kept = path.read_bytes().splitlines(keepends=True)
-            assert b"".join(kept).decode() + play(TORN, recorded=kept).journal == whole.journal
-    judged = {events.JudgeAsked, events.JudgeChecked, events.UserModelAsked, events.VerdictRecorded}
+            assert (
+                b"".join(kept).decode() + play(TORN, recorded=kept).journal
+                == whole.journal
+            )
+    judged = {
+        events.JudgeAsked,
+        events.JudgeChecked,
+        events.UserModelAsked,
+        events.VerdictRecorded,
+    }
     assert set(kinds) == set(events.KINDS.values()) - judged

@@ -7,7 +7,21 @@ from dataclasses import dataclass
 
 import journals
 from _examples import share
-from _plans import COUNTER, Case, Dots, Part, Pause, Player, Record, Speak, Step, _example, _plan, cases, play
+from _plans import (
+    COUNTER,
+    Case,
+    Dots,
+    Part,
+    Pause,
+    Player,
+    Record,
+    Speak,
+    Step,
+    _example,
+    _plan,
+    cases,
+    play,
+)
 from hypothesis import HealthCheck, example, given, settings
 
 from pytest_ltm._engine import rescore as _record
@@ -37,16 +51,38 @@ def retell(case: Case, whole: Record) -> Retold:
     said = _with_verdicts(whole)
     recorded = _record.Playback(fold.ConversationRecord.after(said), said)
     now = Record(case)
-    order = [(f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)]
-    plan, clock = _plan(case, [_example(key, part) for key, part in order]), SimulatedClock()
+    order = [
+        (f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)
+    ]
+    plan, clock = (
+        _plan(case, [_example(key, part) for key, part in order]),
+        SimulatedClock(),
+    )
     now.players = {key: Player(key, part, case, now) for key, part in order}
     for player in now.players.values():
-        player.ltm = Ltm(player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random)
+        player.ltm = Ltm(
+            player.send,
+            now=lambda: clock.now,
+            example="0",
+            span=player.span,
+            rng=random.Random,
+        )
         player.sheet = player.ltm.sheet
     known = RecordedAgent(whole.voice.capabilities, case.max_message_tokens)
     script = _record.RecordScript(recorded, _kept)
-    port = Recorded(recorded, clock, LivePort(recorded.no_agent, COUNTER, clock, Timings(), known=known))
-    channel = Channel(port, COUNTER, clock, Journal(now.file), count=case.count, observers=[script.skip_passed])
+    port = Recorded(
+        recorded,
+        clock,
+        LivePort(recorded.no_agent, COUNTER, clock, Timings(), known=known),
+    )
+    channel = Channel(
+        port,
+        COUNTER,
+        clock,
+        Journal(now.file),
+        count=case.count,
+        observers=[script.skip_passed],
+    )
     bodies = [now.players[example.key] for example in plan.examples]
     talk = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
     now.conversation = talk
@@ -76,11 +112,25 @@ def _kept(key: str) -> Ending:
 
 def _one(steps: tuple[Step, ...], *faults: int) -> Case:
     """Return a conversation with an agent that is told its filler."""
-    part = Part(name="a", steps=steps, examples=2, span=None, incompatible=(), reset="", swallows=False)
+    part = Part(
+        name="a",
+        steps=steps,
+        examples=2,
+        span=None,
+        incompatible=(),
+        reset="",
+        swallows=False,
+    )
     return Case(
-        parts=(part,), span=300, opening="", replies=(3,), faults=frozenset(faults), fatal=None, accepts_history=True,
+        parts=(part,),
+        span=300,
+        opening="",
+        replies=(3,),
+        faults=frozenset(faults),
+        fatal=None,
+        accepts_history=True,
         max_message_tokens=64,
-    )  # fmt: skip
+    )
 
 
 QUIET = _one((Speak(20, asked=False), Speak(20, asked=True), Pause(0.9, 0.0, 30)))
@@ -91,7 +141,9 @@ REFUSED = _one((Speak(20, asked=False), Pause(0.9, 0.0, 0), Speak(20, asked=True
 
 @example(QUIET)
 @example(REFUSED)
-@settings(max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(cases)
 def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     whole = play(case)
@@ -101,7 +153,18 @@ def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     assert {key: str(ending) for key, ending in retold.record.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()
     }
-    outside = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault, events.TimeJumped)
-    said = [[event for event in one.events if isinstance(event, outside)] for one in (retold.record, whole)]
+    outside = (
+        events.MessageSent,
+        events.ReplyReceived,
+        events.FillerSent,
+        events.Fault,
+        events.TimeJumped,
+    )
+    said = [
+        [event for event in one.events if isinstance(event, outside)]
+        for one in (retold.record, whole)
+    ]
     assert said[0] == said[1]
-    assert [e.number for e in retold.record.transcript] == [e.number for e in whole.transcript]
+    assert [e.number for e in retold.record.transcript] == [
+        e.number for e in whole.transcript
+    ]

@@ -16,9 +16,31 @@ from pytest_ltm.evaluators import RecallsFacts
 
 SEEDS = st.integers(0, 2**63)
 COMMON = {
-    "all", "and", "are", "call", "does", "ever", "for", "has", "have", "how", "its", "many", "most", "over", "that",
-    "the", "thei", "them", "ther", "they", "was", "what", "whic", "who",
-}  # fmt: skip
+    "all",
+    "and",
+    "are",
+    "call",
+    "does",
+    "ever",
+    "for",
+    "has",
+    "have",
+    "how",
+    "its",
+    "many",
+    "most",
+    "over",
+    "that",
+    "the",
+    "thei",
+    "them",
+    "ther",
+    "they",
+    "was",
+    "what",
+    "whic",
+    "who",
+}
 REPLIES = st.lists(st.text() | st.from_regex(r"[\w ,.]{0,80}"), max_size=12)
 
 
@@ -34,11 +56,18 @@ def beginnings(text: str) -> set[str]:
 def answering(question: str, lines: list[str]) -> str:
     """Return the line that has most of the question's beginnings of words, rare ones counting more."""
     count = Counter(word for line in lines for word in beginnings(line))
-    return max(lines, key=lambda line: sum(1 / count[word] for word in beginnings(line) & beginnings(question)))
+    return max(
+        lines,
+        key=lambda line: sum(
+            1 / count[word] for word in beginnings(line) & beginnings(question)
+        ),
+    )
 
 
 @given(seed=SEEDS, facts=st.integers(1, len(KINDS)))
-def test_each_expected_answer_stands_in_one_line_that_fits_the_question(seed: int, facts: int) -> None:
+def test_each_expected_answer_stands_in_one_line_that_fits_the_question(
+    seed: int, facts: int
+) -> None:
     definition = delayed_recall(random.Random(seed), {"facts": facts})
     told = definition.steps[0]
     assert isinstance(told, Say)
@@ -46,7 +75,9 @@ def test_each_expected_answer_stands_in_one_line_that_fits_the_question(seed: in
     lines = re.split(r"\n|; | / | \+ ", rest)
     assert len(lines) == facts == len(definition.questions) == len(definition.expected)
     names = "|".join(re.findall(r"\b[A-Z]\w+", heading))
-    for question, expected in zip(definition.questions, definition.expected, strict=True):
+    for question, expected in zip(
+        definition.questions, definition.expected, strict=True
+    ):
         asked = re.split(r"[:,] ", question.text)[-1]
         asked = re.sub(rf"\b(?:{names})\b", "", asked)
         assert expected.lower() in answering(asked, lines).lower()
@@ -58,11 +89,18 @@ def test_each_expected_answer_stands_in_one_line_that_fits_the_question(seed: in
 def test_no_answer_breaks_the_rule(seed: int, replies: list[str]) -> None:
     definition = delayed_recall(random.Random(seed), {})
     questions = tuple(ask.text for ask in definition.questions)
-    assert 0 <= scored(RecallsFacts(tuple(definition.expected), questions)(replies)).value <= 1
+    assert (
+        0
+        <= scored(RecallsFacts(tuple(definition.expected), questions)(replies)).value
+        <= 1
+    )
 
 
 @given(seed=SEEDS)
 def test_an_echo_earns_nothing(seed: int) -> None:
     definition = delayed_recall(random.Random(seed), {"facts": len(KINDS)})
     questions = tuple(ask.text for ask in definition.questions)
-    assert scored(RecallsFacts(tuple(definition.expected), questions)(questions)).value == 0
+    assert (
+        scored(RecallsFacts(tuple(definition.expected), questions)(questions)).value
+        == 0
+    )

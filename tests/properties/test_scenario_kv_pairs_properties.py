@@ -22,8 +22,12 @@ def test_the_entries_lead_from_the_question_to_the_answer_in_so_many_steps(
     seed: int, pairs: int, data: st.DataObject
 ) -> None:
     levels = data.draw(st.integers(1, min(pairs, 20)))
-    definition = kv_pairs.kv_pairs(random.Random(seed), {"pairs": pairs, "levels": levels})
-    entries = [CODE.findall(step.text) for step in definition.steps if isinstance(step, Say)]
+    definition = kv_pairs.kv_pairs(
+        random.Random(seed), {"pairs": pairs, "levels": levels}
+    )
+    entries = [
+        CODE.findall(step.text) for step in definition.steps if isinstance(step, Say)
+    ]
     question = definition.steps[-1]
     assert isinstance(question, Ask)
     assert len(entries) == pairs
@@ -43,8 +47,15 @@ def test_the_entries_lead_from_the_question_to_the_answer_in_so_many_steps(
 @given(seed=SEEDS)
 def test_no_other_code_earns_anything(seed: int) -> None:
     definition = kv_pairs.kv_pairs(random.Random(seed), {})
-    evaluate = RecallsValue(definition.expected, tuple(definition.parameters["other_codes"]))
-    said = {code for step in definition.steps if isinstance(step, Say) for code in CODE.findall(step.text)}
+    evaluate = RecallsValue(
+        definition.expected, tuple(definition.parameters["other_codes"])
+    )
+    said = {
+        code
+        for step in definition.steps
+        if isinstance(step, Say)
+        for code in CODE.findall(step.text)
+    }
     assert {code for code in said if evaluate([code]).value} == {definition.expected}
     assert evaluate([" ".join(said)]).value == 0
 

@@ -27,10 +27,15 @@ def mapped(definition: Definition) -> dict[str, Point]:
     last = start
     for text in others:
         ((km, way),) = re.findall(r"(\d+) km (\w+)", text)
-        named = [place for place in PLACES if re.search(rf"\bthe {place}\b", text.lower())]
+        named = [
+            place for place in PLACES if re.search(rf"\bthe {place}\b", text.lower())
+        ]
         known = [place for place in named if place in points]
         (new,) = [place for place in named if place not in points]
-        assert known == [last] or ("from there" in text.lower() and not known), (text, last)
+        assert known == [last] or ("from there" in text.lower() and not known), (
+            text,
+            last,
+        )
         east, north = points[last]
         points[new] = (east + int(km) * TURNS[way][0], north + int(km) * TURNS[way][1])
         last = new
@@ -38,8 +43,12 @@ def mapped(definition: Definition) -> dict[str, Point]:
 
 
 @given(seed=SEEDS, number=st.integers(2, 12))
-def test_the_route_leads_where_the_messages_place_the_goal(seed: int, number: int) -> None:
-    definition = locations_directions.locations_directions(random.Random(seed), {"known_locations": number})
+def test_the_route_leads_where_the_messages_place_the_goal(
+    seed: int, number: int
+) -> None:
+    definition = locations_directions.locations_directions(
+        random.Random(seed), {"known_locations": number}
+    )
     points = mapped(definition)
     here = points[definition.expected["start"]]
     for km, way, place in definition.expected["route"]:
@@ -53,10 +62,14 @@ def test_the_route_leads_where_the_messages_place_the_goal(seed: int, number: in
 
 
 @given(seed=SEEDS)
-def test_no_two_towns_are_named_and_the_question_names_one_only_if_the_messages_do(seed: int) -> None:
+def test_no_two_towns_are_named_and_the_question_names_one_only_if_the_messages_do(
+    seed: int,
+) -> None:
     *told, question = [
         step.text
-        for step in locations_directions.locations_directions(random.Random(seed), {}).steps
+        for step in locations_directions.locations_directions(
+            random.Random(seed), {}
+        ).steps
         if isinstance(step, (Say, Ask))
     ]
     towns = {name for text in told for name in TOWN.findall(text)}
@@ -68,11 +81,17 @@ def test_no_two_towns_are_named_and_the_question_names_one_only_if_the_messages_
 @given(seed=SEEDS)
 def test_one_seed_gives_one_route(seed: int) -> None:
     make = locations_directions.locations_directions
-    assert make(random.Random(seed), {}) == make(random.Random(seed), {}) != make(random.Random(seed + 1), {})
+    assert (
+        make(random.Random(seed), {})
+        == make(random.Random(seed), {})
+        != make(random.Random(seed + 1), {})
+    )
 
 
 @given(seed=SEEDS, number=st.integers(3, 12))
-def test_the_goal_lies_as_far_in_the_direction_expected_as_the_messages_place_it(seed: int, number: int) -> None:
+def test_the_goal_lies_as_far_in_the_direction_expected_as_the_messages_place_it(
+    seed: int, number: int
+) -> None:
     definition = locations.locations(random.Random(seed), {"known_locations": number})
     points = mapped(definition)
     expected, question = definition.expected, definition.steps[-1]
@@ -83,5 +102,10 @@ def test_the_goal_lies_as_far_in_the_direction_expected_as_the_messages_place_it
     assert (bx - ax, by - ay) == (east * expected["km"], north * expected["km"])
     assert expected["km"] > 0
     assert len(set(points.values())) == number
-    ways = {match for step in definition.steps if type(step) is Say for match in re.findall(r"\d+ km (\w+)", step.text)}
+    ways = {
+        match
+        for step in definition.steps
+        if type(step) is Say
+        for match in re.findall(r"\d+ km (\w+)", step.text)
+    }
     assert len(ways) > 1

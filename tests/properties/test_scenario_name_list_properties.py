@@ -17,9 +17,14 @@ SEEDS = st.integers(0, 2**63)
 def own_names(definition: Definition) -> list[str]:
     """Return the capitalised words that begin no sentence, or else the first word, of each statement."""
     told = [step.text for step in definition.steps if type(step) is Say]
-    inside = [re.findall(r"(?<![.!?] )(?<!^)\b(?!I\b|It\b)[A-Z]\w+", text) for text in told]
+    inside = [
+        re.findall(r"(?<![.!?] )(?<!^)\b(?!I\b|It\b)[A-Z]\w+", text) for text in told
+    ]
     assert all(len(names) <= 1 for names in inside), told
-    return [names[0] if names else text.split()[0].strip(",") for names, text in zip(inside, told, strict=True)]
+    return [
+        names[0] if names else text.split()[0].strip(",")
+        for names, text in zip(inside, told, strict=True)
+    ]
 
 
 @given(seed=SEEDS, number=st.integers(1, 50))
@@ -31,28 +36,45 @@ def test_the_names_told_are_the_names_expected(seed: int, number: int) -> None:
 
 @given(seed=SEEDS)
 def test_one_seed_gives_one_list(seed: int) -> None:
-    first, between, again = (name_list.name_list(random.Random(s), {}) for s in (seed, seed + 1, seed))
+    first, between, again = (
+        name_list.name_list(random.Random(s), {}) for s in (seed, seed + 1, seed)
+    )
     assert first == again != between
 
 
 @given(seed=SEEDS, number=st.integers(2, 20))
 def test_no_name_is_a_part_of_another(seed: int, number: int) -> None:
     names = name_list.name_list(random.Random(seed), {"name_changes": number}).expected
-    assert not [(a, b) for a in names for b in names if a != b and a.lower() in b.lower()]
+    assert not [
+        (a, b) for a in names for b in names if a != b and a.lower() in b.lower()
+    ]
 
 
 @given(seed=SEEDS)
 def test_the_names_are_spread_over_90_percent_of_the_span(seed: int) -> None:
     steps = name_list.name_list(random.Random(seed), {"last_wait": 0.9}).steps
-    assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [0.18, 0.36, 0.54, 0.72, 0.9]
+    assert [round(step.span, 9) for step in steps if isinstance(step, Wait)] == [
+        0.18,
+        0.36,
+        0.54,
+        0.72,
+        0.9,
+    ]
     assert isinstance(steps[-1], Ask)
-    assert steps[-1].about == tuple(step.text for step in steps if isinstance(step, Say))
+    assert steps[-1].about == tuple(
+        step.text for step in steps if isinstance(step, Say)
+    )
 
 
 @given(seed=SEEDS, number=st.integers(1, 50))
-def test_the_name_told_last_is_expected_and_the_others_are_former(seed: int, number: int) -> None:
+def test_the_name_told_last_is_expected_and_the_others_are_former(
+    seed: int, number: int
+) -> None:
     definition = names.names(random.Random(seed), {"name_changes": number})
-    assert own_names(definition) == [*definition.parameters["former"], definition.expected]
+    assert own_names(definition) == [
+        *definition.parameters["former"],
+        definition.expected,
+    ]
     question = definition.steps[-1]
     assert isinstance(question, Ask)
     assert [definition.expected in text for text in question.about] == [True]

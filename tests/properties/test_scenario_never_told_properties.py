@@ -13,7 +13,9 @@ from pytest_ltm._model.scenario import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.integers(2, 12).flatmap(
-    lambda facts: st.fixed_dictionaries({"facts": st.just(facts), "questions": st.integers(1, facts)})
+    lambda facts: st.fixed_dictionaries(
+        {"facts": st.just(facts), "questions": st.integers(1, facts)}
+    )
 )
 TOLD = re.compile(
     r"\b[Mm]y (\w+)(?:'s| has an?| owns an?) (\w+) (?:is |goes |that )?(called|by|named|from|was|came|comes|bought)"
@@ -32,29 +34,51 @@ def solved(definition: Definition) -> list[str]:
     answers = []
     for question in definition.questions:
         ((owner, thing),) = ASKED.findall(question.text)
-        answers.append(known.get((owner, thing, bool(OF_NAMES & set(re.findall(r"\w+", question.text)))), ""))
+        answers.append(
+            known.get(
+                (owner, thing, bool(OF_NAMES & set(re.findall(r"\w+", question.text)))),
+                "",
+            )
+        )
     return answers
 
 
 @given(seed=SEEDS, shape=SHAPES)
-def test_whoever_notes_what_is_told_knows_what_was_not(seed: int, shape: dict[str, int]) -> None:
+def test_whoever_notes_what_is_told_knows_what_was_not(
+    seed: int, shape: dict[str, int]
+) -> None:
     definition = never_told(random.Random(seed), shape)
     assert solved(definition) == definition.expected
-    assert definition.expected.count("") == shape["questions"] == len(definition.expected) / 2
+    assert (
+        definition.expected.count("")
+        == shape["questions"]
+        == len(definition.expected) / 2
+    )
     assert definition == never_told(random.Random(seed), shape)
     assert from_json(to_json(definition), where="here") == definition
-    assert rule_of(definition)([value or UNTOLD for value in definition.expected]).value == 1
+    assert (
+        rule_of(definition)([value or UNTOLD for value in definition.expected]).value
+        == 1
+    )
 
 
 @given(seed=SEEDS)
 def test_every_word_that_tells_what_a_question_is_about_was_told(seed: int) -> None:
     definition = never_told(random.Random(seed), {})
-    told = " ".join(step.text for step in definition.steps if isinstance(step, Say)).lower()
-    assert all(word in told for question in definition.questions for word in ASKED.findall(question.text)[0])
+    told = " ".join(
+        step.text for step in definition.steps if isinstance(step, Say)
+    ).lower()
+    assert all(
+        word in told
+        for question in definition.questions
+        for word in ASKED.findall(question.text)[0]
+    )
 
 
 @given(seed=SEEDS, replies=st.lists(st.text(), max_size=9))
-def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(seed: int, replies: list[str]) -> None:
+def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(
+    seed: int, replies: list[str]
+) -> None:
     rule = rule_of(definition := never_told(random.Random(seed), {}))
     assert 0 <= rule(replies).value <= 1
     assert rule([question.text for question in definition.questions]).value == 0

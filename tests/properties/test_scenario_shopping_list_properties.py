@@ -15,7 +15,9 @@ SEEDS = st.integers(0, 2**63)
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 DIGITS = {word: n for n, word in enumerate(WORDS, start=1)}
 AMOUNT = re.compile(rf"\b({'|'.join(DIGITS)})\b")
-LESS = re.compile(r"\b(?:off|remove|take|strike|knock|drop|scratch|cut|fewer|less|too many)\b")
+LESS = re.compile(
+    r"\b(?:off|remove|take|strike|knock|drop|scratch|cut|fewer|less|too many)\b"
+)
 
 
 def solved(definition: Definition) -> dict[str, int]:
@@ -45,7 +47,9 @@ def solved(definition: Definition) -> dict[str, int]:
 
 @given(seed=SEEDS, changes=st.integers(1, 60))
 def test_the_messages_come_to_the_list_expected(seed: int, changes: int) -> None:
-    definition = shopping_list.shopping_list(random.Random(seed), {"item_changes": changes})
+    definition = shopping_list.shopping_list(
+        random.Random(seed), {"item_changes": changes}
+    )
     assert solved(definition) == dict(definition.expected)
     assert len([step for step in definition.steps if type(step) is Say]) == changes
     assert definition.expected
@@ -53,7 +57,10 @@ def test_the_messages_come_to_the_list_expected(seed: int, changes: int) -> None
 
 @given(seed=SEEDS)
 def test_one_seed_gives_one_list(seed: int) -> None:
-    first, between, again = (shopping_list.shopping_list(random.Random(s), {}) for s in (seed, seed + 1, seed))
+    first, between, again = (
+        shopping_list.shopping_list(random.Random(s), {})
+        for s in (seed, seed + 1, seed)
+    )
     assert first == again != between
 
 

@@ -15,7 +15,9 @@ BOOK = {clue: list(words) for clues, words in CODES for clue in clues}
 
 
 @given(seed=st.integers(0, 2**63))
-def test_each_message_holds_one_clue_and_they_are_a_place_a_time_and_a_thing(seed: int) -> None:
+def test_each_message_holds_one_clue_and_they_are_a_place_a_time_and_a_thing(
+    seed: int,
+) -> None:
     definition = spy_meeting.spy_meeting(random.Random(seed), {"note": "mine"})
     _, *messages = [step.text for step in definition.steps if isinstance(step, Say)]
     clues = [[clue for clue in BOOK if clue in message] for message in messages]
@@ -33,10 +35,14 @@ def test_each_message_holds_one_clue_and_they_are_a_place_a_time_and_a_thing(see
 @given(seed=st.integers(0, 2**63))
 def test_the_opening_names_the_three_senders_and_the_question_nobody(seed: int) -> None:
     definition = spy_meeting.spy_meeting(random.Random(seed), {})
-    opening, *messages = [step.text for step in definition.steps if isinstance(step, Say)]
+    opening, *messages = [
+        step.text for step in definition.steps if isinstance(step, Say)
+    ]
     question = definition.steps[-1]
     assert isinstance(question, Ask)
-    senders = {name for name in spy_meeting.PEOPLE for message in messages if name in message}
+    senders = {
+        name for name in spy_meeting.PEOPLE for message in messages if name in message
+    }
     assert len(senders) == 3
     assert {name for name in spy_meeting.PEOPLE if name in opening} == senders
     assert not [name for name in spy_meeting.PEOPLE if name in question.text]

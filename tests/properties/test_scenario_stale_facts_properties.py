@@ -14,15 +14,26 @@ from pytest_ltm._model.scenario import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries(
-    {"topics": st.integers(1, 4), "changes": st.integers(1, 5), "unasked": st.integers(0, 3)}
+    {
+        "topics": st.integers(1, 4),
+        "changes": st.integers(1, 5),
+        "unasked": st.integers(0, 3),
+    }
 )
-DATE = re.compile(r"\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December)")
+DATE = re.compile(
+    r"\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December)"
+)
 NOTHING_CAME = re.compile(r"called it off|nothing came|thought better|fell through")
-MOVES = re.compile(r"we moved to|been home|where we live since|my (?:home|flat) is in", re.IGNORECASE)
+MOVES = re.compile(
+    r"we moved to|been home|where we live since|my (?:home|flat) is in", re.IGNORECASE
+)
 
 
 def names(text: str) -> list[str]:
-    return re.findall(r"\b[A-Z][a-z]{3,}\b", re.sub(r"^\W*\w+|(?<=[:.] )\w+", first_of, DATE.sub("", text)))
+    return re.findall(
+        r"\b[A-Z][a-z]{3,}\b",
+        re.sub(r"^\W*\w+|(?<=[:.] )\w+", first_of, DATE.sub("", text)),
+    )
 
 
 def first_of(found: re.Match[str]) -> str:
@@ -51,7 +62,9 @@ def history(about: Sequence[str], order: list[str]) -> list[tuple[str, str]]:
             continue
         day = DATE.search(text)
         (value,) = names(text)
-        found.append((cases[value] if MOVES.search(text) else value, day[0] if day else ""))
+        found.append(
+            (cases[value] if MOVES.search(text) else value, day[0] if day else "")
+        )
     return found
 
 
@@ -68,7 +81,9 @@ def solved(definition: Definition) -> list[str]:
 
 
 @given(seed=SEEDS, shape=SHAPES)
-def test_whoever_follows_what_is_told_knows_now_before_and_when(seed: int, shape: dict[str, int]) -> None:
+def test_whoever_follows_what_is_told_knows_now_before_and_when(
+    seed: int, shape: dict[str, int]
+) -> None:
     definition = stale_facts(random.Random(seed), shape)
     assert solved(definition) == definition.expected
     assert definition == stale_facts(random.Random(seed), shape)
@@ -77,7 +92,9 @@ def test_whoever_follows_what_is_told_knows_now_before_and_when(seed: int, shape
 
 
 @given(seed=SEEDS, replies=st.lists(st.text(), max_size=9))
-def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(seed: int, replies: list[str]) -> None:
+def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(
+    seed: int, replies: list[str]
+) -> None:
     rule = rule_of(definition := stale_facts(random.Random(seed), {}))
     assert 0 <= rule(replies).value <= 1
     assert rule([question.text for question in definition.questions]).value == 0
@@ -86,7 +103,12 @@ def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(seed: int, replies:
 @given(seed=SEEDS)
 def test_the_days_are_told_in_their_order(seed: int) -> None:
     definition = stale_facts(random.Random(seed), {})
-    told = [found for step in definition.steps if isinstance(step, Say) for found in DATE.findall(step.text)]
+    told = [
+        found
+        for step in definition.steps
+        if isinstance(step, Say)
+        for found in DATE.findall(step.text)
+    ]
     months = {name: n for n, name in enumerate(re.findall(r"[A-Z]\w+", DATE.pattern))}
     assert [(months[day.split()[1]], int(day.split()[0])) for day in told] == sorted(
         (months[day.split()[1]], int(day.split()[0])) for day in told

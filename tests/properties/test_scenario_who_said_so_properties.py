@@ -44,35 +44,49 @@ def tips(definition: Definition) -> list[Tip]:
         source = re.search(r"\bmy (?!own)(\w+)", step.text)
         unsure = re.search("guess|hunch|rumour", step.text)
         told = source[1] if source else "user" if isinstance(step, Say) else "agent"
-        found.append(Tip(contest(step.text), told, "guess" if unsure else "certain", day[0]))
+        found.append(
+            Tip(contest(step.text), told, "guess" if unsure else "certain", day[0])
+        )
     gone = {
         contest(step.text)
         for step in definition.steps
-        if isinstance(step, Say) and re.search("has been (?:taken back|withdrawn)", step.text)
+        if isinstance(step, Say)
+        and re.search("has been (?:taken back|withdrawn)", step.text)
     }
-    return [tip._replace(level="taken back") if tip.contest in gone else tip for tip in found]
+    return [
+        tip._replace(level="taken back") if tip.contest in gone else tip
+        for tip in found
+    ]
 
 
 def solved(definition: Definition) -> list[str]:
     known = tips(definition)
     answers = []
     for question in definition.questions:
-        if DAY.search(question.text) or re.search("did you (?:yourself )?pick|your own", question.text):
+        if DAY.search(question.text) or re.search(
+            "did you (?:yourself )?pick|your own", question.text
+        ):
             answers.append("")  # whatever the agent picks
             continue
-        place = next(n for n, tip in enumerate(known) if f"the {tip.contest}" in question.text)
+        place = next(
+            n for n, tip in enumerate(known) if f"the {tip.contest}" in question.text
+        )
         tip = known[place]
         if "next" in question.text:
             answers.append(known[place + 1].contest)
         elif "certain" in question.text:
             answers.append(tip.level)
         else:
-            answers.append(tip.day if re.search(r"\bday\b", question.text) else tip.source)
+            answers.append(
+                tip.day if re.search(r"\bday\b", question.text) else tip.source
+            )
     return answers
 
 
 @given(seed=SEEDS, shape=SHAPES)
-def test_whoever_reads_the_messages_knows_every_source(seed: int, shape: dict[str, int]) -> None:
+def test_whoever_reads_the_messages_knows_every_source(
+    seed: int, shape: dict[str, int]
+) -> None:
     definition = who_said_so(random.Random(seed), shape)
     assert solved(definition) == definition.expected
     assert definition == who_said_so(random.Random(seed), shape)
@@ -81,34 +95,53 @@ def test_whoever_reads_the_messages_knows_every_source(seed: int, shape: dict[st
 
 
 @given(seed=SEEDS, shape=SHAPES)
-def test_the_agent_is_asked_for_what_it_picked_whatever_that_was(seed: int, shape: dict[str, int]) -> None:
+def test_the_agent_is_asked_for_what_it_picked_whatever_that_was(
+    seed: int, shape: dict[str, int]
+) -> None:
     definition = who_said_so(random.Random(seed), shape)
     rule = rule_of(definition)
     own = rule.asked.index("own")
     options = rule.others[rule.picks[own]]
     swapped = [
-        dict(zip(options, reversed(options), strict=True)).get(one.rstrip("."), one) for one in definition.replies
+        dict(zip(options, reversed(options), strict=True)).get(one.rstrip("."), one)
+        for one in definition.replies
     ]
     assert rule(swapped).value == 1
-    assert rule([*swapped[:own], definition.replies[own], *swapped[own + 1 :]]).value == 0.75
+    assert (
+        rule([*swapped[:own], definition.replies[own], *swapped[own + 1 :]]).value
+        == 0.75
+    )
     unsettled = list(definition.replies)
     unsettled[rule.picks[own]] = "I would rather not."
     assert rule(unsettled).value <= 0.75
 
 
 @given(seed=SEEDS, replies=st.lists(st.text(), max_size=15))
-def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(seed: int, replies: list[str]) -> None:
+def test_no_answer_breaks_the_rule_and_an_echo_earns_nothing(
+    seed: int, replies: list[str]
+) -> None:
     rule = rule_of(definition := who_said_so(random.Random(seed), {}))
     assert 0 <= rule(replies).value <= 1
     assert rule([question.text for question in definition.questions]).value == 0
     assert rule([" ".join(rule.told)] * len(rule.asked)).value == 0
 
 
-def test_nobody_who_knows_only_the_kinds_of_questions_earns_more_than_the_floor() -> None:
+def test_nobody_who_knows_only_the_kinds_of_questions_earns_more_than_the_floor() -> (
+    None
+):
     floor: float = scenario.test_who_said_so.pytestmark[0].kwargs["floor"]
     best = {"who": 0.0, "sure": 0.0}
-    for kind, values in (("who", ("user", "agent", "barber")), ("sure", ("certain", "guess", "taken back"))):
-        said = {"user": "You.", "agent": "Me.", "barber": "The barber.", "guess": "A guess.", "certain": "Certain."}
+    for kind, values in (
+        ("who", ("user", "agent", "barber")),
+        ("sure", ("certain", "guess", "taken back")),
+    ):
+        said = {
+            "user": "You.",
+            "agent": "Me.",
+            "barber": "The barber.",
+            "guess": "A guess.",
+            "certain": "Certain.",
+        }
         for guess in product(values, repeat=3):
             earned = [
                 KnowsSources(order, (kind,) * 3, (("vicar",),) * 3)(
@@ -118,5 +151,7 @@ def test_nobody_who_knows_only_the_kinds_of_questions_earns_more_than_the_floor(
             ]
             best[kind] = max(best[kind], sum(earned) / len(earned))
     assert best == {"who": 1 / 6, "sure": 1 / 6}
-    next_one = 1 / 13 / 2  # one of the other contests that there are, and half of what is asked of days
+    next_one = (
+        1 / 13 / 2
+    )  # one of the other contests that there are, and half of what is asked of days
     assert floor - 0.01 < (best["who"] + best["sure"] + next_one + 0) / 4 <= floor

@@ -11,7 +11,15 @@ from _naive_agenda import Compared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._model.schedule import AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import (
+    AgendaEntry,
+    Fill,
+    Finish,
+    JumpTime,
+    ResumeLane,
+    Start,
+    Tell,
+)
 from pytest_ltm._storage.clock import START
 
 NAMES = "abcde"
@@ -95,7 +103,9 @@ class Driver:
                     assert minutes <= self.minutes, "woken early"
                     self.play(lane)
                 case JumpTime(to):
-                    assert to > START + timedelta(minutes=self.minutes), "a jump that goes nowhere"
+                    assert to > START + timedelta(minutes=self.minutes), (
+                        "a jump that goes nowhere"
+                    )
                     self.minutes = int((to - START) / timedelta(minutes=1))
                     self.advance()
                 case Tell(number):
@@ -114,7 +124,9 @@ class Driver:
 
     def fill(self, tokens: int) -> None:
         assert tokens >= 0
-        self.position += max(tokens, 1) + self.overshoots[self.fills % len(self.overshoots)]
+        self.position += (
+            max(tokens, 1) + self.overshoots[self.fills % len(self.overshoots)]
+        )
         self.fills += 1
         self.listening = [replies - 1 for replies in self.listening if replies > 1]
         self.advance()
@@ -135,30 +147,49 @@ class Driver:
                         min(told, len(self.history)),
                     )
                     self.agenda.suspend(
-                        lane, tokens=target[0], time=START + timedelta(minutes=target[1]), told=target[2]
+                        lane,
+                        tokens=target[0],
+                        time=START + timedelta(minutes=target[1]),
+                        told=target[2],
                     )
                     return
         self.ended.append(lane)
         self.agenda.end(lane)
 
     def advance(self) -> None:
-        self.agenda.advance(position=self.position, now=START + timedelta(minutes=self.minutes))
+        self.agenda.advance(
+            position=self.position, now=START + timedelta(minutes=self.minutes)
+        )
 
 
-def driven(plan: list[tuple[AgendaEntry, list[Move]]], overshoots: list[int], history: Sequence[int] = ()) -> Driver:
+def driven(
+    plan: list[tuple[AgendaEntry, list[Move]]],
+    overshoots: list[int],
+    history: Sequence[int] = (),
+) -> Driver:
     dates = [START + timedelta(minutes=minutes) for minutes in history]
     agenda = Compared([entry for entry, _ in plan], now=START, history=dates)
-    driver = Driver(agenda, [list(script) for _, script in plan], overshoots, list(history))
+    driver = Driver(
+        agenda, [list(script) for _, script in plan], overshoots, list(history)
+    )
     waits = sum(isinstance(move, Pause) for _, script in plan for move in script)
-    replies = sum(move.replies for _, script in plan for move in script if isinstance(move, Listen))
-    # Each example starts once, each wait ends once, and takes at most one jump and one filler to end.
+    replies = sum(
+        move.replies
+        for _, script in plan
+        for move in script
+        if isinstance(move, Listen)
+    )
+    # Each example starts once, each wait ends once, and takes at most one jump and one
+    # filler to end.
     driver.run(most=len(plan) + 3 * waits + replies + len(history) + 1)
     return driver
 
 
 @given(plans, overshoots, histories)
 def test_every_decision_follows_the_rules_wakes_nobody_early_and_makes_progress(
-    plan: list[tuple[AgendaEntry, list[Move]]], overshoots: list[int], history: list[int]
+    plan: list[tuple[AgendaEntry, list[Move]]],
+    overshoots: list[int],
+    history: list[int],
 ) -> None:
     driver = driven(plan, overshoots, history)
     assert sorted(driver.ended) == list(range(len(plan)))
@@ -168,14 +199,22 @@ def test_every_decision_follows_the_rules_wakes_nobody_early_and_makes_progress(
 def test_one_filler_of_the_size_asked_for_lets_somebody_go_on(
     plan: list[tuple[AgendaEntry, list[Move]]], overshoots: list[int]
 ) -> None:
-    agenda = driven([(entry, [m for m in script if isinstance(m, Pause)]) for entry, script in plan], overshoots).agenda
+    agenda = driven(
+        [
+            (entry, [m for m in script if isinstance(m, Pause)])
+            for entry, script in plan
+        ],
+        overshoots,
+    ).agenda
     for before, after in zip(agenda.decisions, agenda.decisions[1:], strict=False):
         if isinstance(after, Fill):
             assert not isinstance(before, Fill), "nobody went on"
 
 
 @given(plans)
-def test_examples_of_one_scenario_start_in_the_order_of_the_plan(plan: list[tuple[AgendaEntry, list[Move]]]) -> None:
+def test_examples_of_one_scenario_start_in_the_order_of_the_plan(
+    plan: list[tuple[AgendaEntry, list[Move]]],
+) -> None:
     decisions = driven(plan, [0]).agenda.decisions
     started = [decision.lane for decision in decisions if isinstance(decision, Start)]
     for name in NAMES:

@@ -23,7 +23,10 @@ def solved(definition: Definition) -> list[str]:
     """Return the code that each question asks for; whose it is tells of the surname and the thing's first word."""
     says = [step.text for step in definition.steps if isinstance(step, Say)]
     told = [text for text in says if not any(words in text for words in GONE)]
-    return [found(OWNER.findall(question.text)[-1], told) for question in definition.questions]
+    return [
+        found(OWNER.findall(question.text)[-1], told)
+        for question in definition.questions
+    ]
 
 
 def found(place: tuple[str, str], told: list[str]) -> str:
@@ -40,33 +43,51 @@ def found(place: tuple[str, str], told: list[str]) -> str:
 
 @given(SEEDS, st.lists(st.floats(0, 1), min_size=1, max_size=3), st.integers(1, 30))
 def test_a_needle_is_told_once(seed: int, depths: list[float], near: int) -> None:
-    definition = needle.needle(random.Random(seed), {"depths": depths, "near_misses": near})
+    definition = needle.needle(
+        random.Random(seed), {"depths": depths, "near_misses": near}
+    )
     assert solved(definition) == [definition.expected]
     says = [step.text for step in definition.steps if isinstance(step, Say)]
     assert len(says) == near + 1
-    assert [text for text in says if definition.expected in text] == list(definition.questions[0].about)
+    assert [text for text in says if definition.expected in text] == list(
+        definition.questions[0].about
+    )
 
 
 @given(SEEDS, st.integers(2, 30), st.integers(0, 4))
 def test_all_needles_are_told(seed: int, number: int, near: int) -> None:
-    definition = needles.needles(random.Random(seed), {"needles": number, "near_misses": near})
+    definition = needles.needles(
+        random.Random(seed), {"needles": number, "near_misses": near}
+    )
     assert solved(definition) == definition.expected
-    assert len({*definition.expected, *definition.parameters["other_codes"]}) == number * (1 + near)
+    assert len(
+        {*definition.expected, *definition.parameters["other_codes"]}
+    ) == number * (1 + near)
 
 
 @given(SEEDS, st.integers(1, 6), st.integers(2, 6))
 def test_a_chain_leads_to_one_code(seed: int, hops: int, chains: int) -> None:
-    definition = needle_chain.needle_chain(random.Random(seed), {"hops": hops, "chains": chains})
+    definition = needle_chain.needle_chain(
+        random.Random(seed), {"hops": hops, "chains": chains}
+    )
     assert solved(definition) == [definition.expected]
     assert len(definition.questions[0].about) == hops + 1
     assert not CODE.search(definition.questions[0].text)
 
 
-@given(SEEDS, st.sampled_from([needle.needle, needles.needles, needle_chain.needle_chain]))
-def test_no_other_code_earns_anything_and_the_definition_survives_being_written(seed: int, make: object) -> None:
+@given(
+    SEEDS, st.sampled_from([needle.needle, needles.needles, needle_chain.needle_chain])
+)
+def test_no_other_code_earns_anything_and_the_definition_survives_being_written(
+    seed: int, make: object
+) -> None:
     definition = make(random.Random(seed), {})  # type: ignore[operator]
     assert from_json(to_json(definition), where="a file") == definition
-    expected = definition.expected if isinstance(definition.expected, list) else [definition.expected]
+    expected = (
+        definition.expected
+        if isinstance(definition.expected, list)
+        else [definition.expected]
+    )
     others = definition.parameters["other_codes"]
     evaluate = RecallsValue(expected[0], tuple({*expected[1:], *others}))
     assert evaluate([expected[0]]).value == 1

@@ -1,7 +1,8 @@
 """A pytest plugin that loads pytest-ltm, xdist and the neighbours that are named, and no other installed plugin.
 
-What is installed beside them differs from machine to machine, and costs each process most of its start.
-(PYTEST_DONT_REWRITE: runs within this process find the module imported, and would warn.)
+What is installed beside them differs from machine to machine, and costs each process
+most of its start. (PYTEST_DONT_REWRITE: runs within this process find the module
+imported, and would warn.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def alone(*neighbours: str) -> dict[str, str]:
     }
 
 
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: ARG001
+def pytest_addoption(
+    parser: pytest.Parser,  # noqa: ARG001
+    pluginmanager: pytest.PytestPluginManager,
+) -> None:
     """Load them where pytest would have loaded all that are installed."""
     for entry in metadata.entry_points(group="pytest11"):
         if entry.name in {*OURS, *os.environ[WITH].split()}:

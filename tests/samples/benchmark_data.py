@@ -22,4 +22,9 @@ TRIVIAQA = DATA / "filler" / "triviaqa.json"
 def lines_of(path: Path) -> list[dict[str, Any]]:
     """Return the JSON objects of a file that has one a line, compressed or not."""
     data = path.read_bytes()
-    return [json.loads(line) for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines()]
+    return [
+        json.loads(line)
+        for line in (
+            gzip.decompress(data) if path.suffix == ".gz" else data
+        ).splitlines()
+    ]

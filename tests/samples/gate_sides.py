@@ -14,15 +14,38 @@ from pytest_ltm._results.gate.plan_facts import PlanFacts, facts_of
 
 WAYS = CompareHints(common="--common", choose_agent="Name one", settings=True)
 Scores = "Mapping[str, Sequence[float | None]]"
-FULL: dict[str, tuple[float, ...]] = {"colours": (1.0, 1.0), "jokes": (1.0, 0.5), "spy": (1.0, 0.75)}
-WORSE: dict[str, tuple[float, ...]] = {"colours": (0.0, 0.0), "jokes": (1.0, 0.25), "spy": (1.0, 0.75)}
+FULL: dict[str, tuple[float, ...]] = {
+    "colours": (1.0, 1.0),
+    "jokes": (1.0, 0.5),
+    "spy": (1.0, 0.75),
+}
+WORSE: dict[str, tuple[float, ...]] = {
+    "colours": (0.0, 0.0),
+    "jokes": (1.0, 0.25),
+    "spy": (1.0, 0.75),
+}
 
 
-def plan_json(scores: Mapping[str, Sequence[float | None]], **settings: Any) -> dict[str, Any]:
+def plan_json(
+    scores: Mapping[str, Sequence[float | None]], **settings: Any
+) -> dict[str, Any]:
     """Return a plan of these examples."""
-    values = {"seed": 0, "tokenizer": "cl100k_base", "scoring": "current", "filler": {"filler": "trivia"}, **settings}
+    values = {
+        "seed": 0,
+        "tokenizer": "cl100k_base",
+        "scoring": "current",
+        "filler": {"filler": "trivia"},
+        **settings,
+    }
     examples = [
-        {"scenario": name, "example": str(i), "version": "1", "threshold": 1.0, "skills": ["R"], "definition": {"n": i}}
+        {
+            "scenario": name,
+            "example": str(i),
+            "version": "1",
+            "threshold": 1.0,
+            "skills": ["R"],
+            "definition": {"n": i},
+        }
         for name, column in scores.items()
         for i in range(len(column))
     ]
@@ -41,15 +64,21 @@ def held(
     plan = plan_json(scores, span=sample_runs.tokens_of(span), **more.pop("plan", {}))
     for name, value in more.pop("versions", {}).items():
         for example in plan["examples"]:
-            example["version"] = value if example["scenario"] == name else example["version"]
+            example["version"] = (
+                value if example["scenario"] == name else example["version"]
+            )
     fingerprint = f"sha256:{abs(hash(repr((plan, trial)))):064x}"
-    conversation = sample_runs.conversation(agent, span, scores, trial=trial, plan_fingerprint=fingerprint, **more)
+    conversation = sample_runs.conversation(
+        agent, span, scores, trial=trial, plan_fingerprint=fingerprint, **more
+    )
     rows = tuple(replace(row, trial=trial) for row in conversation.scenarios)
     facts = facts_of(plan, span_label=span, trial=trial, fingerprint=fingerprint)
     return replace(conversation, scenarios=rows), facts
 
 
-def side(*parts: tuple[ConversationResult, PlanFacts], name: str = "this run") -> GateSide:
+def side(
+    *parts: tuple[ConversationResult, PlanFacts], name: str = "this run"
+) -> GateSide:
     """Return a side of these conversations."""
     result = RunResult(run_id=name, conversations=tuple(part[0] for part in parts))
     return GateSide(name=name, result=result, plans=tuple(part[1] for part in parts))

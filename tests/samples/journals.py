@@ -12,13 +12,25 @@ from pytest_ltm._journal.codec import Chain, strip_checksum
 from pytest_ltm._model.transcript import Kind
 
 NOW = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
-FACTS = events.AgentFacts(spec="bot", configuration=None, capabilities=(), max_message_tokens=4096)
+FACTS = events.AgentFacts(
+    spec="bot", configuration=None, capabilities=(), max_message_tokens=4096
+)
 
 
 def header(*capabilities: str, **more: Any) -> events.Header:
     """Return the header of an agent with these capabilities."""
-    fields: dict[str, Any] = {"plan": {}, "plan_fingerprint": "sha256:1", "agent_fingerprint": "sha256:2", "now": NOW}
-    facts = events.AgentFacts(spec="bot", configuration=None, capabilities=capabilities, max_message_tokens=4096)
+    fields: dict[str, Any] = {
+        "plan": {},
+        "plan_fingerprint": "sha256:1",
+        "agent_fingerprint": "sha256:2",
+        "now": NOW,
+    }
+    facts = events.AgentFacts(
+        spec="bot",
+        configuration=None,
+        capabilities=capabilities,
+        max_message_tokens=4096,
+    )
     return events.Header(**{**fields, "agent": facts, **more})
 
 
@@ -27,7 +39,9 @@ def begin(example: str = "a/0", position: int = 0) -> events.Begin:
     return events.Begin(example=example, position=position, now=NOW)
 
 
-def message(number: int = 0, by: str = "a/0", kind: Kind = "say", text: str = "hi", **more: Any) -> events.MessageSent:
+def message(
+    number: int = 0, by: str = "a/0", kind: Kind = "say", text: str = "hi", **more: Any
+) -> events.MessageSent:
     """Return a message of four tokens."""
     fields: dict[str, Any] = {"tokens": 4, "position": 0, "now": NOW, **more}
     return events.MessageSent(exchange=number, by=by, kind=kind, text=text, **fields)
@@ -38,7 +52,9 @@ def reply(number: int = 0, text: str = "ho", **more: Any) -> events.ReplyReceive
     return events.ReplyReceived(exchange=number, text=text, **{"tokens": 2, **more})
 
 
-def filler(number: int = 0, message: str = "m", reply: str = "r", **more: Any) -> events.FillerSent:
+def filler(
+    number: int = 0, message: str = "m", reply: str = "r", **more: Any
+) -> events.FillerSent:
     """Return an exchange of six tokens that the agent was told."""
     fields: dict[str, Any] = {"message_tokens": 5, "reply_tokens": 1, **more}
     return events.FillerSent(exchange=number, message=message, reply=reply, **fields)
@@ -54,16 +70,27 @@ def fault(number: int = 0, text: str = "boom", *, fatal: bool = False) -> events
     return events.Fault(exchange=number, text=text, fatal=fatal)
 
 
-def judge(example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **said: Any) -> events.JudgeAsked:
+def judge(
+    example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **said: Any
+) -> events.JudgeAsked:
     """Return a call of the judge, who said yes unless `said` says something else."""
     return events.JudgeAsked(
-        example=example, name="answer", version=1, prompt=prompt, vote=vote, **(said or {"reply": "yes"})
+        example=example,
+        name="answer",
+        version=1,
+        prompt=prompt,
+        vote=vote,
+        **(said or {"reply": "yes"}),
     )
 
 
-def verdict(example: str = "a/0", score: float | None = None, reason: str = "so") -> events.VerdictRecorded:
+def verdict(
+    example: str = "a/0", score: float | None = None, reason: str = "so"
+) -> events.VerdictRecorded:
     """Return a verdict."""
-    return events.VerdictRecorded(example=example, score=score, reason=reason, rule="", evidence="", checks=())
+    return events.VerdictRecorded(
+        example=example, score=score, reason=reason, rule="", evidence="", checks=()
+    )
 
 
 def sealed(*said: events.Event | str) -> list[str]:
@@ -75,14 +102,18 @@ def sealed(*said: events.Event | str) -> list[str]:
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
     """Change a journal, without its checksums, as somebody who computes them anew."""
-    text = "".join(strip_checksum(line).decode() for line in path.read_bytes().splitlines(keepends=True))
+    text = "".join(
+        strip_checksum(line).decode()
+        for line in path.read_bytes().splitlines(keepends=True)
+    )
     write(path, *change(text).splitlines(keepends=True))
 
 
 def opened(text: str) -> list[events.Event]:
     """Return the events of a journal that was written into a text."""
     return [
-        events.decode_event(strip_checksum(line.encode()), "the journal") for line in text.splitlines(keepends=True)
+        events.decode_event(strip_checksum(line.encode()), "the journal")
+        for line in text.splitlines(keepends=True)
     ]
 
 

@@ -1,7 +1,7 @@
 """Answers questions by looking them up in the event graph: a second way to each answer, to check the first by.
 
-It reads the text of a question and knows the graph. What was said, how dates were worded, golds and evidence it does
-not see.
+It reads the text of a question and knows the graph. What was said, how dates were
+worded, golds and evidence it does not see.
 """
 
 from __future__ import annotations
@@ -39,39 +39,57 @@ class Solver:
         return None
 
     @cached_property
-    def _forms(self) -> list[tuple[re.Pattern[str], Callable[[Mapping[str, str]], str | date | None]]]:
+    def _forms(
+        self,
+    ) -> list[tuple[re.Pattern[str], Callable[[Mapping[str, str]], str | date | None]]]:
         return [(_pattern(text), find) for text, find in self._texts()]
 
-    def _texts(self) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
+    def _texts(
+        self,
+    ) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
         for line in _texts.load_storylines().values():
-            yield line.listing, lambda named, name=line.name: self._themes(f"{name}/0", named)  # type: ignore[misc]
+            yield (
+                line.listing,
+                lambda named, name=line.name: self._themes(f"{name}/0", named),  # type: ignore[misc]
+            )
             for before, after in zip((None, *line.steps), line.steps, strict=False):
                 yield from self._about_step(before, after)
         for kind in _texts.tellable_kinds().values():
             yield from self._about(kind)
         for habit in _texts.load_habits():
             yield habit.now, lambda named, key=habit.key: self._stages(key, named)[-1]  # type: ignore[misc]
-            yield habit.all, lambda named, key=habit.key: ", ".join(self._stages(key, named))  # type: ignore[misc]
+            yield (
+                habit.all,
+                lambda named, key=habit.key: ", ".join(self._stages(key, named)),  # type: ignore[misc]
+            )
         for number, text in enumerate(_texts.load_texts("personas")["city_questions"]):
             yield text, lambda named, number=number: self._city(number, named)  # type: ignore[misc]
 
     def _about_step(
         self, before: Tellable | None, step: Tellable
     ) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
-        yield f"When did {{who}} {step.do}?", lambda named: getattr(self._one(step.key, named), "on", None)
+        yield (
+            f"When did {{who}} {step.do}?",
+            lambda named: getattr(self._one(step.key, named), "on", None),
+        )
         if before is None:
             return
         yield (
             f"When did {{who}} plan to {step.do}?",
             lambda named: getattr(self._one(before.key, named), "plan", None),
         )
-        yield f"What had {{who}} done that led to this: {{who}} {step.did}?", lambda named: self._cause(step, named)
+        yield (
+            f"What had {{who}} done that led to this: {{who}} {step.did}?",
+            lambda named: self._cause(step, named),
+        )
         yield (
             f"How many days lay between the day when {{who}} {before.did} and the day when {{who}} {step.did}?",
             lambda named: self._days(step, named),
         )
 
-    def _about(self, kind: Tellable) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
+    def _about(
+        self, kind: Tellable
+    ) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
         if kind.question:
             role = "old" if kind.key.endswith("/change") else kind.role
             yield kind.question, lambda named: self._role(kind.key, role, named)
@@ -79,11 +97,16 @@ class Solver:
             if detail.question == SINCE:
                 yield kind.since, lambda named: self._year(kind.key, named)
             elif detail.question:
-                yield detail.question, lambda named, role=detail.role: self._role(kind.key, role, named)  # type: ignore[misc]
+                yield (
+                    detail.question,
+                    lambda named, role=detail.role: self._role(kind.key, role, named),  # type: ignore[misc]
+                )
         for question, conclusion in kind.conclusions:
             yield (
                 question,
-                lambda named, text=conclusion: text.format(**named) if self._one(kind.key, named) else None,  # type: ignore[misc]
+                lambda named, text=conclusion: (
+                    text.format(**named) if self._one(kind.key, named) else None
+                ),  # type: ignore[misc]
             )
 
     def _all(self, key: str, named: Mapping[str, str]) -> list[Event]:
@@ -93,7 +116,11 @@ class Solver:
             for event in self.world.events
             if event.kind == key
             and event.who == named["who"]
-            and all(event.roles.get(name) == value for name, value in named.items() if name != "who")
+            and all(
+                event.roles.get(name) == value
+                for name, value in named.items()
+                if name != "who"
+            )
         ]
 
     def _one(self, key: str, named: Mapping[str, str]) -> Event | None:
@@ -106,10 +133,16 @@ class Solver:
 
     def _year(self, key: str, named: Mapping[str, str]) -> str | None:
         event = self._one(key, named)
-        return str(self.world.dates[event.session - 1].year - int(event.roles["years"])) if event else None
+        return (
+            str(self.world.dates[event.session - 1].year - int(event.roles["years"]))
+            if event
+            else None
+        )
 
     def _themes(self, key: str, named: Mapping[str, str]) -> str | None:
-        return ", ".join(event.roles["theme"] for event in self._all(key, named)) or None
+        return (
+            ", ".join(event.roles["theme"] for event in self._all(key, named)) or None
+        )
 
     def _stages(self, key: str, named: Mapping[str, str]) -> list[str]:
         """Return the values of a habit, by which brings which up to date."""
@@ -117,21 +150,39 @@ class Solver:
         found = []
         while event:
             found.append(event.roles["new"])
-            event = next((one for one in self.world.events if one.after == event.id), None)
+            event = next(
+                (one for one in self.world.events if one.after == event.id), None
+            )
         return found or [""]
 
     def _cause(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
-        cause = next((one for one in self.world.events if event and one.id in event.causes), None)
-        return _texts.tellable_kinds()[cause.kind].did.format(**cause.roles) if cause else None
+        cause = next(
+            (one for one in self.world.events if event and one.id in event.causes), None
+        )
+        return (
+            _texts.tellable_kinds()[cause.kind].did.format(**cause.roles)
+            if cause
+            else None
+        )
 
     def _days(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
-        cause = next((one for one in self.world.events if event and one.id in event.causes), None)
-        return f"{(event.on - cause.on).days}" if event and cause and event.on and cause.on else None
+        cause = next(
+            (one for one in self.world.events if event and one.id in event.causes), None
+        )
+        return (
+            f"{(event.on - cause.on).days}"
+            if event and cause and event.on and cause.on
+            else None
+        )
 
     def _city(self, number: int, named: Mapping[str, str]) -> str | None:
-        return _texts.load_texts("personas")["cities"][named["theme"]][number] if self._one("trip/1", named) else None
+        return (
+            _texts.load_texts("personas")["cities"][named["theme"]][number]
+            if self._one("trip/1", named)
+            else None
+        )
 
 
 def agrees(answer: str | date | None, gold: str) -> bool:

@@ -14,17 +14,37 @@ KILN: dict[str, Any] = {
     "answer": 5,
     "question_date": "2024/06/10 (Mon) 09:00",
     # The lists of S files are not in time order.
-    "haystack_dates": ["2024/05/20 (Mon) 18:30", "2024/03/02 (Sat) 10:15", "2024/04/01 (Mon) 08:00"],
+    "haystack_dates": [
+        "2024/05/20 (Mon) 18:30",
+        "2024/03/02 (Sat) 10:15",
+        "2024/04/01 (Mon) 08:00",
+    ],
     "haystack_session_ids": ["answer_kiln_2", "answer_kiln_1", "filler_tea"],
     "haystack_sessions": [
         [
-            {"role": "user", "content": "My kiln has five shelves now.", "has_answer": True},
-            {"role": "assistant", "content": "Nice, more room for bowls.", "has_answer": False},
+            {
+                "role": "user",
+                "content": "My kiln has five shelves now.",
+                "has_answer": True,
+            },
+            {
+                "role": "assistant",
+                "content": "Nice, more room for bowls.",
+                "has_answer": False,
+            },
         ],
         [
             {"role": "user", "content": "I fired bowls today.", "has_answer": False},
-            {"role": "assistant", "content": "How did they turn out?", "has_answer": False},
-            {"role": "user", "content": "Well, though my kiln has three shelves only.", "has_answer": True},
+            {
+                "role": "assistant",
+                "content": "How did they turn out?",
+                "has_answer": False,
+            },
+            {
+                "role": "user",
+                "content": "Well, though my kiln has three shelves only.",
+                "has_answer": True,
+            },
             {"role": "assistant", "content": "Then fire twice.", "has_answer": False},
         ],
         [
@@ -67,7 +87,11 @@ ROOM: dict[str, Any] = {
     "haystack_session_ids": ["answer_room"],
     "haystack_sessions": [
         [
-            {"role": "user", "content": "I slept so well above that courtyard.", "has_answer": True},
+            {
+                "role": "user",
+                "content": "I slept so well above that courtyard.",
+                "has_answer": True,
+            },
             {"role": "assistant", "content": "Quiet rooms help."},
         ]
     ],

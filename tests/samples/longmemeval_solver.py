@@ -10,7 +10,9 @@ from pytest_ltm._lab.longmemeval.needles import Needle, WorldFact
 def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line
     """Return the answer that the facts of a needle's world give, None if they give none."""
     query = needle.query
-    known = [[fact for fact in needle.world if fact.about == name] for name in query.about]
+    known = [
+        [fact for fact in needle.world if fact.about == name] for name in query.about
+    ]
     if not all(known):
         return None
     firsts = sorted((facts[0] for facts in known), key=lambda fact: fact.at)

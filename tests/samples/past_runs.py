@@ -19,15 +19,33 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def trials(
-    scores: Mapping[str, Sequence[float | None]], *, agent: str = "bot", span: str = "2k", of: int = 1, **more: Any
+    scores: Mapping[str, Sequence[float | None]],
+    *,
+    agent: str = "bot",
+    span: str = "2k",
+    of: int = 1,
+    **more: Any,
 ) -> list[ConversationResult]:
     """Return the conversations of so many trials, each of a plan of its own."""
     plan = more.pop("plan", "p")
     held = [
-        sample_runs.conversation(agent, span, scores, trial=str(trial), plan_fingerprint=f"{plan}{trial}", **more)
+        sample_runs.conversation(
+            agent,
+            span,
+            scores,
+            trial=str(trial),
+            plan_fingerprint=f"{plan}{trial}",
+            **more,
+        )
         for trial in range(of)
     ]
-    return [replace(each, scenarios=tuple(replace(row, trial=each.trial) for row in each.scenarios)) for each in held]
+    return [
+        replace(
+            each,
+            scenarios=tuple(replace(row, trial=each.trial) for row in each.scenarios),
+        )
+        for each in held
+    ]
 
 
 def run_folder(
@@ -42,10 +60,18 @@ def run_folder(
     folder = ltm_dir / "runs" / name
     folder.mkdir(parents=True)
     started = RunFile(
-        run=name, options={}, paths=(), folder=".", settings={}, versions={}, source=SourceRevision(commit, branch)
+        run=name,
+        options={},
+        paths=(),
+        folder=".",
+        settings={},
+        versions={},
+        source=SourceRevision(commit, branch),
     )
     write_run_file(folder, started)
     held = conversations or tuple(trials(GOOD))
-    said = summary_json(sample_runs.run(*held, run_id=name), pytest_ltm_version="0.1", seed=0, plan={})
+    said = summary_json(
+        sample_runs.run(*held, run_id=name), pytest_ltm_version="0.1", seed=0, plan={}
+    )
     write_summary(folder / "summary.json", said | summary)
     return folder

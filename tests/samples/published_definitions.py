@@ -15,7 +15,15 @@ from typing import Any
 
 from benchmark_data import GOODAI, lines_of
 
-_PARTS = ("script", "is_question", "waits", "expected_responses", "can_be_interleaved", "is_temporal", "uses_callback")
+_PARTS = (
+    "script",
+    "is_question",
+    "waits",
+    "expected_responses",
+    "can_be_interleaved",
+    "is_temporal",
+    "uses_callback",
+)
 
 
 def distinct() -> dict[str, list[dict[str, Any]]]:
@@ -24,19 +32,32 @@ def distinct() -> dict[str, list[dict[str, Any]]]:
     for row in lines_of(GOODAI / "definitions.jsonl.gz"):
         benchmark, _, folder, file = row["path"].split("/")[2:]
         if benchmark.startswith("Benchmark 3"):
-            said = [row["script"], row["expected_responses"]] if row["script"] else file  # played at run time
+            said = (
+                [row["script"], row["expected_responses"]] if row["script"] else file
+            )  # played at run time
             key = hashlib.sha256(json.dumps(said).encode()).hexdigest()
-            found.setdefault(folder, {}).setdefault(key, {name: row[name] for name in _PARTS if name in row})
-    return {folder: [held[key] for key in sorted(held)] for folder, held in sorted(found.items())}
+            found.setdefault(folder, {}).setdefault(
+                key, {name: row[name] for name in _PARTS if name in row}
+            )
+    return {
+        folder: [held[key] for key in sorted(held)]
+        for folder, held in sorted(found.items())
+    }
 
 
 def write(into: Path, half: str = "both") -> Path:
     """Write one half, or both, as `into/<folder>/<n>.def.json`; return `into`."""
     for folder, definitions in distinct().items():
-        kept = {"first": definitions[::2], "second": definitions[1::2], "both": definitions}[half]
+        kept = {
+            "first": definitions[::2],
+            "second": definitions[1::2],
+            "both": definitions,
+        }[half]
         (into / folder).mkdir(parents=True, exist_ok=True)
         for number, definition in enumerate(kept):
-            (into / folder / f"{number}.def.json").write_text(json.dumps(definition), encoding="utf-8")
+            (into / folder / f"{number}.def.json").write_text(
+                json.dumps(definition), encoding="utf-8"
+            )
     return into
 
 

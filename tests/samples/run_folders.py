@@ -12,7 +12,13 @@ import journals
 from journals import filler
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.result import ConversationResult, NeedleRef, QuestionResult, ScenarioResult, write_results
+from pytest_ltm._journal.result import (
+    ConversationResult,
+    NeedleRef,
+    QuestionResult,
+    ScenarioResult,
+    write_results,
+)
 from pytest_ltm._model.score import Check
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.schema import json_text
@@ -22,51 +28,111 @@ NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
 def latest_run(project: Path) -> Path:
     """Return the folder of a project's latest run."""
-    return project / ".ltm" / "runs" / (project / ".ltm" / "latest").read_text(encoding="utf-8").strip()
+    return (
+        project
+        / ".ltm"
+        / "runs"
+        / (project / ".ltm" / "latest").read_text(encoding="utf-8").strip()
+    )
 
 
 def played(
-    scenario: str = "colours", score: float | None = 1.0, *, example: str = "0", first: int = 1, **changes: Any
+    scenario: str = "colours",
+    score: float | None = 1.0,
+    *,
+    example: str = "0",
+    first: int = 1,
+    **changes: Any,
 ) -> ScenarioResult:
     """Return an example of two exchanges: number `first` is the needle, number `first` + 2 its question."""
     needle = NeedleRef(
-        number=first, text=f"I like ochre best, says {scenario}.", gap=900, told_gap=700, seconds_passed=3_600.0
+        number=first,
+        text=f"I like ochre best, says {scenario}.",
+        gap=900,
+        told_gap=700,
+        seconds_passed=3_600.0,
     )
     question = QuestionResult(
-        number=first + 2, text="Which colour do I like?", answer="Teal, I think.", gap=900, needles=(needle,)
+        number=first + 2,
+        text="Which colour do I like?",
+        answer="Teal, I think.",
+        gap=900,
+        needles=(needle,),
     )
     values: dict[str, Any] = {
-        "scenario": scenario, "example": example, "agent": "full", "span_label": "2k", "span": 2_000, "trial": "0",
-        "nodeid": f"ltm/{scenario}::test_{scenario}[full-2k-0-{example}]", "score": score,
+        "scenario": scenario,
+        "example": example,
+        "agent": "full",
+        "span_label": "2k",
+        "span": 2_000,
+        "trial": "0",
+        "nodeid": f"ltm/{scenario}::test_{scenario}[full-2k-0-{example}]",
+        "score": score,
         "outcome": "skipped" if score is None else "passed" if score == 1 else "failed",
-        "reason": "names 'ochre'", "rule": "colours/1", "evidence": "Teal", "measured_span": 1_900, "tokens": 40,
-        "skills": ("R",), "gap": 900, "questions": (question,), "checks": (Check("names the colour", score == 1),),
-    }  # fmt: skip
+        "reason": "names 'ochre'",
+        "rule": "colours/1",
+        "evidence": "Teal",
+        "measured_span": 1_900,
+        "tokens": 40,
+        "skills": ("R",),
+        "gap": 900,
+        "questions": (question,),
+        "checks": (Check("names the colour", score == 1),),
+    }
     return ScenarioResult(**{**values, **changes})
 
 
 def held(rows: Sequence[ScenarioResult], **changes: Any) -> ConversationResult:
     """Return the conversation of these rows, with agent, span and trial of the first."""
     values: dict[str, Any] = {
-        "agent": rows[0].agent, "agent_spec": rows[0].agent, "span_label": rows[0].span_label, "span": rows[0].span,
-        "trial": rows[0].trial, "plan_fingerprint": "sha256:1111", "agent_fingerprint": "sha256:2222",
-        "scenarios": tuple(rows), "tokens": 2_000, "filler_tokens": 1_500, "exchanges": 5, "simulated_seconds": 3_600.0,
-    }  # fmt: skip
+        "agent": rows[0].agent,
+        "agent_spec": rows[0].agent,
+        "span_label": rows[0].span_label,
+        "span": rows[0].span,
+        "trial": rows[0].trial,
+        "plan_fingerprint": "sha256:1111",
+        "agent_fingerprint": "sha256:2222",
+        "scenarios": tuple(rows),
+        "tokens": 2_000,
+        "filler_tokens": 1_500,
+        "exchanges": 5,
+        "simulated_seconds": 3_600.0,
+    }
     return ConversationResult(**{**values, **changes})
 
 
-def write_run(folder: Path, *conversations: ConversationResult, journals: bool = True, **summary: Any) -> Path:
+def write_run(
+    folder: Path,
+    *conversations: ConversationResult,
+    journals: bool = True,
+    **summary: Any,
+) -> Path:
     """Write a run folder and return it; `summary`: fields of `summary.json`."""
     for number, conversation in enumerate(conversations):
         place = folder / f"{number}~talk"
         place.mkdir(parents=True)
         write_results(place / "results.json", conversation)
-        (place / "plan.json").write_text(json_text({"examples": [_planned(row) for row in conversation.scenarios]}))
+        (place / "plan.json").write_text(
+            json_text({"examples": [_planned(row) for row in conversation.scenarios]})
+        )
         if journals:
-            (place / "journal.jsonl").write_text("".join(journal(conversation.scenarios)), encoding="utf-8")
+            (place / "journal.jsonl").write_text(
+                "".join(journal(conversation.scenarios)), encoding="utf-8"
+            )
     agents = {each.agent: each.agent_spec for each in conversations}
-    plan = {"agents": agents, "spans": {each.span_label: each.span for each in conversations}, "scoring": "current"}
-    said = {"pytest_ltm_version": "0.1.0", "seed": 0, "plan": plan, "wall_seconds": 1.5, "notices": [], **summary}
+    plan = {
+        "agents": agents,
+        "spans": {each.span_label: each.span for each in conversations},
+        "scoring": "current",
+    }
+    said = {
+        "pytest_ltm_version": "0.1.0",
+        "seed": 0,
+        "plan": plan,
+        "wall_seconds": 1.5,
+        "notices": [],
+        **summary,
+    }
     (folder / "summary.json").write_text(json_text(said))
     return folder
 
@@ -77,8 +143,12 @@ def journal(
     retrieved: Mapping[int, tuple[str, ...]] | None = None,
 ) -> list[str]:
     """Return the lines of a journal: an opening, then for each row needle, filler, an hour, and the question."""
-    said: list[events.Event] = [events.Header(plan={}, plan_fingerprint="", agent_fingerprint="")]
-    exchanges: dict[int, tuple[str, Kind, str, str]] = {0: ("", "opening", "Hello.", "Hello to you.")}
+    said: list[events.Event] = [
+        events.Header(plan={}, plan_fingerprint="", agent_fingerprint="")
+    ]
+    exchanges: dict[int, tuple[str, Kind, str, str]] = {
+        0: ("", "opening", "Hello.", "Hello to you.")
+    }
     for row in rows:
         said.append(events.Begin(example=row.id, position=0, now=NOON))
         for question in row.questions:
@@ -88,15 +158,28 @@ def journal(
     last = max(exchanges)
     position, now = 0, NOON
     for number in range(last + 1):
-        by, kind, message, reply = exchanges.get(number, ("", "filler", "Count to ten. " * 100, "Done."))
+        by, kind, message, reply = exchanges.get(
+            number, ("", "filler", "Count to ten. " * 100, "Done.")
+        )
         message, reply = (texts or {}).get(number, (message, reply))
         if kind == "filler":
             now += timedelta(hours=1)
-            said += [filler(number, message, reply, message_tokens=400, reply_tokens=2), events.TimeJumped(to=now)]
+            said += [
+                filler(number, message, reply, message_tokens=400, reply_tokens=2),
+                events.TimeJumped(to=now),
+            ]
             position += 402
             continue
-        said.append(journals.message(number, by, kind, message, tokens=10, position=position, now=now))
-        said.append(journals.reply(number, reply, tokens=3, retrieved=(retrieved or {}).get(number)))
+        said.append(
+            journals.message(
+                number, by, kind, message, tokens=10, position=position, now=now
+            )
+        )
+        said.append(
+            journals.reply(
+                number, reply, tokens=3, retrieved=(retrieved or {}).get(number)
+            )
+        )
         position += 13
     said += [events.End(example=row.id) for row in rows]
     return journals.sealed(*said, events.End(reason="complete"))
@@ -104,7 +187,11 @@ def journal(
 
 def _planned(row: ScenarioResult) -> dict[str, Any]:
     definition = {"steps": [], "expected": {"colour": "ochre"}, "parameters": {}}
-    return {"scenario": row.scenario, "example": row.example, "definition": json.loads(json.dumps(definition))}
+    return {
+        "scenario": row.scenario,
+        "example": row.example,
+        "definition": json.loads(json.dumps(definition)),
+    }
 
 
 HOSTILE = {
@@ -156,9 +243,36 @@ def hostile_run(folder: Path, text: str) -> Path:
         "questions": (asked,),
         "checks": (Check(text, False),),
     }
-    row = played(score=0.5, **{name: value for name, value in values.items() if name != "scenario"}, scenario=text)
+    row = played(
+        score=0.5,
+        **{name: value for name, value in values.items() if name != "scenario"},
+        scenario=text,
+    )
     lost = played(score=None, **{**values, "example": f"{text} 2", "questions": ()})
-    conversation = held([row, lost], agent_spec=text, plan_fingerprint=text, agent_fingerprint=text, notices=(text,))
-    other = held([played("calm", 0.25, agent="other", span_label="32k", span=32_000, first=1)], cost_usd=1.0)
-    plan = {"agents": {text: text}, "spans": {text: 5}, "filler": text, text: text, "scoring": {text: [text]}}
-    return write_run(folder, conversation, other, seed=text, plan=plan, notices=[text], pytest_ltm_version=text)
+    conversation = held(
+        [row, lost],
+        agent_spec=text,
+        plan_fingerprint=text,
+        agent_fingerprint=text,
+        notices=(text,),
+    )
+    other = held(
+        [played("calm", 0.25, agent="other", span_label="32k", span=32_000, first=1)],
+        cost_usd=1.0,
+    )
+    plan = {
+        "agents": {text: text},
+        "spans": {text: 5},
+        "filler": text,
+        text: text,
+        "scoring": {text: [text]},
+    }
+    return write_run(
+        folder,
+        conversation,
+        other,
+        seed=text,
+        plan=plan,
+        notices=[text],
+        pytest_ltm_version=text,
+    )

@@ -17,38 +17,67 @@ def tokens_of(span_label: str) -> int | None:
 
 def row(scenario: str, score: float | None, **changes: Any) -> ScenarioResult:
     values: dict[str, Any] = {
-        "scenario": scenario, "example": "0", "agent": "full", "span_label": "2k", "span": 2_000, "trial": "0",
-        "nodeid": f"ltm/{scenario}.py::test_{scenario}[full-2k-0-0]", "score": score,
+        "scenario": scenario,
+        "example": "0",
+        "agent": "full",
+        "span_label": "2k",
+        "span": 2_000,
+        "trial": "0",
+        "nodeid": f"ltm/{scenario}.py::test_{scenario}[full-2k-0-0]",
+        "score": score,
         "outcome": "skipped" if score is None else "passed" if score == 1 else "failed",
-        "reason": "because", "measured_span": 1_900, "tokens": 120, "skills": ("R",),
-    }  # fmt: skip
+        "reason": "because",
+        "measured_span": 1_900,
+        "tokens": 120,
+        "skills": ("R",),
+    }
     return ScenarioResult(**{**values, **changes})
 
 
 def conversation(
-    agent: str, span_label: str, scores: Mapping[str, Sequence[float | None]], **changes: Any
+    agent: str,
+    span_label: str,
+    scores: Mapping[str, Sequence[float | None]],
+    **changes: Any,
 ) -> ConversationResult:
     span = tokens_of(span_label)
     rows = tuple(
         row(
-            name, score, example=str(i), agent=agent, span_label=span_label, span=span,
-            cause="unscored" if score is None else "", reason="no judge was given" if score is None else "r",
+            name,
+            score,
+            example=str(i),
+            agent=agent,
+            span_label=span_label,
+            span=span,
+            cause="unscored" if score is None else "",
+            reason="no judge was given" if score is None else "r",
         )
         for name, column in scores.items()
         for i, score in enumerate(column)
-    )  # fmt: skip
+    )
     length = (span or 900) * 11 // 10
     values: dict[str, Any] = {
-        "agent": agent, "agent_spec": agent, "span_label": span_label, "span": span, "trial": "0",
-        "plan_fingerprint": "sha256:" + "5" * 64, "agent_fingerprint": "sha256:" + "a" * 64,
-        "scenarios": rows, "tokens": length,
-        "filler_tokens": length - 800, "exchanges": length // 150, "simulated_seconds": 19_200.0,
-    }  # fmt: skip
+        "agent": agent,
+        "agent_spec": agent,
+        "span_label": span_label,
+        "span": span,
+        "trial": "0",
+        "plan_fingerprint": "sha256:" + "5" * 64,
+        "agent_fingerprint": "sha256:" + "a" * 64,
+        "scenarios": rows,
+        "tokens": length,
+        "filler_tokens": length - 800,
+        "exchanges": length // 150,
+        "simulated_seconds": 19_200.0,
+    }
     return ConversationResult(**{**values, **changes})
 
 
 def run(*conversations: ConversationResult, **changes: Any) -> RunResult:
-    values: dict[str, Any] = {"run_id": "20240304-090000-1", "folder": ".ltm/runs/20240304-090000-1"}
+    values: dict[str, Any] = {
+        "run_id": "20240304-090000-1",
+        "folder": ".ltm/runs/20240304-090000-1",
+    }
     return RunResult(conversations=conversations, **{**values, **changes})
 
 
@@ -61,8 +90,16 @@ def grid() -> RunResult:
     """Two agents at three spans; `window_8k` forgets at the longer ones."""
     spans = ("2k", "32k", "120k")
     keeps = {"2k": (1.0, 1.0, 1.0), "32k": (1 / 3, 0.0, 0.5), "120k": (0.0, 0.0, 0.0)}
-    good = [conversation("full", span, dict.fromkeys(SCENARIOS, (1.0, 1.0, 1.0))) for span in spans]
-    bad = [conversation("window_8k", span, dict.fromkeys(SCENARIOS, keeps[span]), cost_usd=0.25) for span in spans]
+    good = [
+        conversation("full", span, dict.fromkeys(SCENARIOS, (1.0, 1.0, 1.0)))
+        for span in spans
+    ]
+    bad = [
+        conversation(
+            "window_8k", span, dict.fromkeys(SCENARIOS, keeps[span]), cost_usd=0.25
+        )
+        for span in spans
+    ]
     return run(*good, *bad)
 
 
@@ -86,7 +123,13 @@ def floors() -> RunResult:
     ]
     return run(
         *(
-            replace(each, scenarios=tuple(replace(one, floor=guess.get(one.scenario, 0.0)) for one in each.scenarios))
+            replace(
+                each,
+                scenarios=tuple(
+                    replace(one, floor=guess.get(one.scenario, 0.0))
+                    for one in each.scenarios
+                ),
+            )
             for each in held
         )
     )
@@ -96,23 +139,45 @@ def gaps() -> RunResult:
     """Errors, unscored rows, a conversation cut short, overruns and notices."""
     faults = tuple(
         row(
-            name, None, agent="mybot", span_label="32k", outcome="error", cause="agent",
+            name,
+            None,
+            agent="mybot",
+            span_label="32k",
+            outcome="error",
+            cause="agent",
             reason="no reply within 300 s to #12",
         )
         for name in SCENARIOS[:2]
-    )  # fmt: skip
+    )
     lost = row(
-        "prospective_memory", None, agent="mybot", span_label="32k", cause="not reached",
+        "prospective_memory",
+        None,
+        agent="mybot",
+        span_label="32k",
+        cause="not reached",
         reason="the agent was gone after exchange 12",
-    )  # fmt: skip
+    )
     over = row("colours", 1.0, agent="mybot", span_label="120k", overrun=True)
-    cut: dict[str, tuple[float | None, ...]] = {"jokes": (0.5, None), "prospective_memory": (0.25,)}
+    cut: dict[str, tuple[float | None, ...]] = {
+        "jokes": (0.5, None),
+        "prospective_memory": (0.25,),
+    }
     return run(
         conversation("mybot", "2k", cut, notices=("one \x1b[31m overran",)),
-        conversation("mybot", "32k", {}, scenarios=(*faults, lost), ended="agent gone", tokens=0, filler_tokens=0),
+        conversation(
+            "mybot",
+            "32k",
+            {},
+            scenarios=(*faults, lost),
+            ended="agent gone",
+            tokens=0,
+            filler_tokens=0,
+        ),
         conversation("mybot", "120k", {}, scenarios=(over,)),
-        notices=("the journal of an earlier run had a torn last line, which was dropped",),
-    )  # fmt: skip
+        notices=(
+            "the journal of an earlier run had a torn last line, which was dropped",
+        ),
+    )
 
 
 def crowd() -> RunResult:
@@ -120,7 +185,11 @@ def crowd() -> RunResult:
     spans = ("2k", "10k", "32k", "120k", "500k")
     return run(
         *(
-            conversation(f"agent_{'x' * n}{n}", span, {"colours": (n / 8,), "a_rather_long_name_" * 3: (1.0,)})
+            conversation(
+                f"agent_{'x' * n}{n}",
+                span,
+                {"colours": (n / 8,), "a_rather_long_name_" * 3: (1.0,)},
+            )
             for n in range(8)
             for span in spans
         )

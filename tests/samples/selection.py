@@ -1,7 +1,8 @@
 """`pytest --merge`: what must be run before a merge. Tests marked `nightly` are, if the change touches what they test.
 
-The change is everything since the branch left main, with what is not committed; on main itself, since the commit before
-(of a merge: since main as it was). If that cannot be told, as in a clone without history, everything is run.
+The change is everything since the branch left main, with what is not committed; on main
+itself, since the commit before (of a merge: since main as it was). If that cannot be
+told, as in a clone without history, everything is run.
 """
 
 from __future__ import annotations
@@ -43,12 +44,16 @@ def read_change(root: Path) -> Change:
         added = git(root, "ls-files", "--others", "--exclude-standard", "-z")
     except (OSError, subprocess.CalledProcessError):
         return Change("", None)
-    return Change(head, tuple(sorted({*changed.split("\0"), *added.split("\0")} - {""})))
+    return Change(
+        head, tuple(sorted({*changed.split("\0"), *added.split("\0")} - {""}))
+    )
 
 
 def choose_base(root: Path, head: str) -> str:
     """Return the commit that the change begins after; CalledProcessError if there is none, as for a first commit."""
-    target = os.environ.get("GITHUB_BASE_REF") or "main"  # a pull request into another branch
+    target = (
+        os.environ.get("GITHUB_BASE_REF") or "main"
+    )  # a pull request into another branch
     for branch in (f"origin/{target}", target):
         try:
             base = git(root, "merge-base", "HEAD", branch)
@@ -61,7 +66,9 @@ def choose_base(root: Path, head: str) -> str:
 
 def git(root: Path, *words: str) -> str:
     """Return what git says in a checkout."""
-    done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *words], cwd=root, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -71,9 +78,14 @@ def find_touched(paths: Iterable[str] | None, rules: Rules) -> Iterator[str]:
         yield "*"
         return
     for path in paths:
-        tests = next((tests for pattern, tests in rules.items() if fnmatchcase(path, pattern)), ("*",))
+        tests = next(
+            (tests for pattern, tests in rules.items() if fnmatchcase(path, pattern)),
+            ("*",),
+        )
         folder = "".join(path.split("/")[1:2])
-        yield from (each.replace("PATH", path).replace("FOLDER", folder) for each in tests)
+        yield from (
+            each.replace("PATH", path).replace("FOLDER", folder) for each in tests
+        )
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -84,14 +96,20 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 def read_watched(path: Path) -> list[str]:
     """Return patterns of the nightly tests that have failed, and are run before each merge until they are mended."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [f"{line.strip()}*" for line in lines if line.strip() and not line.startswith("#")]
+    return [
+        f"{line.strip()}*"
+        for line in lines
+        if line.strip() and not line.startswith("#")
+    ]
 
 
-def choose_left_out(items: Iterable[pytest.Item], commit: str, patterns: Collection[str]) -> list[pytest.Item]:
+def choose_left_out(
+    items: Iterable[pytest.Item], commit: str, patterns: Collection[str]
+) -> list[pytest.Item]:
     """Return the nightly tests like none of the patterns, but for one of every `every`, at least one.
 
-    They are counted among the cases of a test that is marked, or among the tests of a module. The commit decides which
-    have their turn, so that each has it within days.
+    They are counted among the cases of a test that is marked, or among the tests of a
+    module. The commit decides which have their turn, so that each has it within days.
     """
     turns: dict[str, list[tuple[bytes, pytest.Item]]] = {}
     shares: dict[str, int | None] = {}
@@ -106,7 +124,9 @@ def choose_left_out(items: Iterable[pytest.Item], commit: str, patterns: Collect
     for group, members in turns.items():
         every = shares[group]
         members.sort(key=itemgetter(0))
-        left_out += [item for _, item in members[-(-len(members) // every) if every else 0 :]]
+        left_out += [
+            item for _, item in members[-(-len(members) // every) if every else 0 :]
+        ]
     return left_out
 
 
@@ -117,16 +137,26 @@ class Selection:
         """Find out what has changed, unless xdist's controller has told this worker: all must collect the same."""
         self._is_for_merge = config.getoption("merge")
         told = getattr(config, "workerinput", {}).get("ltm_change")
-        self._change = Change(*told) if told else read_change(config.rootpath) if self._is_for_merge else Change("", ())
+        self._change = (
+            Change(*told)
+            if told
+            else read_change(config.rootpath)
+            if self._is_for_merge
+            else Change("", ())
+        )
         touched = find_touched(self._change.paths, rules)
-        self._patterns = [*touched, *read_watched(watched)] if self._is_for_merge else []
+        self._patterns = (
+            [*touched, *read_watched(watched)] if self._is_for_merge else []
+        )
         self.collected: list[pytest.Item] = []
         self.nightly: list[pytest.Item] = []
         """Those of them that are left out where nothing is touched."""
 
     def leaves_out(self, folder: str) -> bool:
         """Return whether tests of a folder are left out, so that the others may do with less than at night."""
-        return self._is_for_merge and not any(each == "*" or each.startswith(folder) for each in self._patterns)
+        return self._is_for_merge and not any(
+            each == "*" or each.startswith(folder) for each in self._patterns
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -140,8 +170,13 @@ class Selection:
         return f"merge: {len(self._change.paths)} changed files, commit {self._change.commit[:12]}"
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        self.collected, self.nightly = [*items], choose_left_out(items, self._change.commit, ())
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        self.collected, self.nightly = (
+            [*items],
+            choose_left_out(items, self._change.commit, ()),
+        )
         if self._is_for_merge:
             left_out = {*choose_left_out(items, self._change.commit, self._patterns)}
             config.hook.pytest_deselected(items=[*left_out])

@@ -26,11 +26,25 @@ def said(suite: str, seed: int) -> Iterator[SuiteText]:
     for entry in built_in(suite).entries:
         if entry.scenario == "chapter_break":
             continue
-        test = getattr(import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
+        test = getattr(
+            import_module(f"pytest_ltm.scenarios.{entry.scenario}"),
+            f"test_{entry.scenario}",
+        )
         [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
-        definition = marker["generate"](definition_rng(seed, 0, entry.name, "0"), dict(entry.parameters))
-        example = PlannedExample(scenario=entry.name, example="0", definition=definition)
-        played = run_conversation({entry.name: test}, find_agent("oracle").make(), examples=[example], span=None)
+        definition = marker["generate"](
+            definition_rng(seed, 0, entry.name, "0"), dict(entry.parameters)
+        )
+        example = PlannedExample(
+            scenario=entry.name, example="0", definition=definition
+        )
+        played = run_conversation(
+            {entry.name: test},
+            find_agent("oracle").make(),
+            examples=[example],
+            span=None,
+        )
         for exchange in played.transcript:
             if exchange.kind in {"say", "ask"}:
-                yield SuiteText(exchange.kind, exchange.message, exchange.reply, entry.scenario)
+                yield SuiteText(
+                    exchange.kind, exchange.message, exchange.reply, entry.scenario
+                )

@@ -25,20 +25,40 @@ class Got(NamedTuple):
 
 
 def ask(
-    app: ASGIApp, path: str, given: Mapping[str, str] | None = None, *, host: str = "127.0.0.1:1", **headers: str | None
+    app: ASGIApp,
+    path: str,
+    given: Mapping[str, str] | None = None,
+    *,
+    host: str = "127.0.0.1:1",
+    **headers: str | None,
 ) -> Got:
     """Return the answer to a GET, to a POST where a form is given; headers by their names with `_`; None: without."""
     body = b"" if given is None else urlencode(given).encode()
-    said: dict[str, str | None] = {"host": host, "cookie": "ltm_1=k", "content_length": str(len(body))}
+    said: dict[str, str | None] = {
+        "host": host,
+        "cookie": "ltm_1=k",
+        "content_length": str(len(body)),
+    }
     said |= {"origin": "http://127.0.0.1:1"} if given is not None else {}
     said |= headers
     place, _, query = path.partition("?")
     scope: dict[str, Any] = {
-        "type": "http", "http_version": "1.1", "method": "GET" if given is None else "POST", "path": place,
-        "raw_path": place.encode(), "query_string": query.encode(), "scheme": "http", "root_path": "",
-        "server": ("127.0.0.1", 1), "client": ("127.0.0.1", 2),
-        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in said.items() if v is not None],
-    }  # fmt: skip
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET" if given is None else "POST",
+        "path": place,
+        "raw_path": place.encode(),
+        "query_string": query.encode(),
+        "scheme": "http",
+        "root_path": "",
+        "server": ("127.0.0.1", 1),
+        "client": ("127.0.0.1", 2),
+        "headers": [
+            (k.replace("_", "-").encode(), v.encode())
+            for k, v in said.items()
+            if v is not None
+        ],
+    }
     sent: list[Any] = []
 
     bodies = [{"type": "http.request", "body": body, "more_body": False}]
@@ -57,4 +77,6 @@ def ask(
     asyncio.run(answered())
     start = sent[0]
     text = b"".join(message.get("body", b"") for message in sent[1:]).decode()
-    return Got(start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, text)
+    return Got(
+        start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, text
+    )

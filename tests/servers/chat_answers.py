@@ -31,7 +31,13 @@ class Says:
 Answer: TypeAlias = "str | Says"
 
 
-def says(text: str, *, cached: int | None = None, usage: bool = True, finish_reason: str = "stop") -> Says:
+def says(
+    text: str,
+    *,
+    cached: int | None = None,
+    usage: bool = True,
+    finish_reason: str = "stop",
+) -> Says:
     return Says(text, cached=cached, usage=usage, finish_reason=finish_reason)
 
 
@@ -40,10 +46,18 @@ def calls(*called: tuple[str, str]) -> Says:
 
 
 def refuses(
-    status: int = 429, *, retry_after: float | None = None, message: str = "Slow down.", code: str = ""
+    status: int = 429,
+    *,
+    retry_after: float | None = None,
+    message: str = "Slow down.",
+    code: str = "",
 ) -> Says:
     headers = {} if retry_after is None else {"Retry-After": f"{retry_after:g}"}
-    return Says(status=status, headers=headers, body=error(message, code=code or "rate_limit_exceeded"))
+    return Says(
+        status=status,
+        headers=headers,
+        body=error(message, code=code or "rate_limit_exceeded"),
+    )
 
 
 def fails(status: int = 500, message: str = "Something broke.") -> Says:
@@ -74,7 +88,10 @@ def resets() -> Says:
 def overflows(limit: int, asked: int = 0, *, dialect: str = "openai") -> Says:
     """The refusal of a prompt that is too long, as different servers say it."""
     told = DIALECTS[dialect].format(limit=limit, asked=asked or limit + 1)
-    return Says(status=400, body=error(told, code="context_length_exceeded" if dialect == "openai" else ""))
+    return Says(
+        status=400,
+        body=error(told, code="context_length_exceeded" if dialect == "openai" else ""),
+    )
 
 
 DIALECTS = {
@@ -97,4 +114,11 @@ def made(answer: Answer) -> Says:
 
 
 def error(message: str, *, code: str = "", param: str | None = None) -> Any:
-    return {"error": {"message": message, "type": "invalid_request_error", "code": code or None, "param": param}}
+    return {
+        "error": {
+            "message": message,
+            "type": "invalid_request_error",
+            "code": code or None,
+            "param": param,
+        }
+    }

@@ -16,7 +16,8 @@ from pytest_ltm.agents.reader.reader import make_reader
 class Reading:
     """The embedded reader as a stateless server: it has read what the request holds, and nothing else.
 
-    A request that goes on from an answered one is read on from there; exchanges in between were told.
+    A request that goes on from an answered one is read on from there; exchanges in
+    between were told.
     """
 
     def __init__(self, policy: str, argument: str) -> None:
@@ -25,7 +26,11 @@ class Reading:
         self._lock = threading.Lock()
 
     def __call__(self, asked: Asked) -> str:
-        said = [(message["role"], message["content"]) for message in asked.messages if message["role"] != "system"]
+        said = [
+            (message["role"], message["content"])
+            for message in asked.messages
+            if message["role"] != "system"
+        ]
         with self._lock:
             (reader, times), start = self._read_on(_hashes(said))
             for at in range(start, len(said) - 1, 2):
@@ -67,8 +72,12 @@ class _Times:
         if note["begin"]:
             self._now = datetime.fromisoformat(note["begin"])
         else:
-            days, hours, minutes, seconds = (int(note[name] or 0) for name in ("days", "h", "m", "s"))
+            days, hours, minutes, seconds = (
+                int(note[name] or 0) for name in ("days", "h", "m", "s")
+            )
             passed = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-            self._now = (self._now or datetime(2024, 1, 1, tzinfo=timezone.utc)) + passed
+            self._now = (
+                self._now or datetime(2024, 1, 1, tzinfo=timezone.utc)
+            ) + passed
         reader.tell_time(self._now)
         return text[note.end() :]

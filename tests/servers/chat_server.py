@@ -6,8 +6,9 @@ With the fixture `chat_server`:
     ... --ltm-agent=openai:some-model@{chat_server.url} ...
     assert chat_server.requests[0].messages[-1]["content"] == "Hi."
 
-What is queued with `next` is given first, then `default` (a text, an answer, or a function of what was asked). The
-server speaks real HTTP and knows the project only where it is to read like the embedded agents (`reads`).
+What is queued with `next` is given first, then `default` (a text, an answer, or a
+function of what was asked). The server speaks real HTTP and knows the project only
+where it is to read like the embedded agents (`reads`).
 """
 
 from __future__ import annotations
@@ -43,12 +44,33 @@ from chat_answers import (
 )
 
 __all__ = [
-    "DIALECTS", "Answer", "Asked", "ChatServer", "Says", "calls", "fails", "garbled", "overflows", "refuses", "resets",
-    "says", "serving", "slow", "truncated", "wrong_schema",
-]  # fmt: skip
+    "DIALECTS",
+    "Answer",
+    "Asked",
+    "ChatServer",
+    "Says",
+    "calls",
+    "fails",
+    "garbled",
+    "overflows",
+    "refuses",
+    "resets",
+    "says",
+    "serving",
+    "slow",
+    "truncated",
+    "wrong_schema",
+]
 
-# pytester forgets what a run in this process imports, and the client keeps tables of the classes of its parts.
-for _name in ("openai.resources.chat.completions", "httpx", "httpcore", "httpx2", "httpcore2"):
+# pytester forgets what a run in this process imports, and the client keeps tables of
+# the classes of its parts.
+for _name in (
+    "openai.resources.chat.completions",
+    "httpx",
+    "httpcore",
+    "httpx2",
+    "httpcore2",
+):
     with suppress(ImportError):
         importlib.import_module(_name)
 
@@ -99,7 +121,9 @@ class ChatServer:
         self._stopping = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.chat = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, args=(0.02,), daemon=True
+        )
         self._thread.start()
 
     @property
@@ -137,8 +161,12 @@ class ChatServer:
             with self._lock:
                 self._under_way -= 1
 
-    def answer(self, path: str, headers: Mapping[str, str], body: Any) -> tuple[Asked, Says]:
-        texts = [str(message.get("content") or "") for message in body.get("messages", ())]
+    def answer(
+        self, path: str, headers: Mapping[str, str], body: Any
+    ) -> tuple[Asked, Says]:
+        texts = [
+            str(message.get("content") or "") for message in body.get("messages", ())
+        ]
         asked = Asked(path, headers, body, sum(self.count(text) + 4 for text in texts))
         with self._lock:
             self.requests.append(asked)
@@ -154,26 +182,48 @@ class ChatServer:
         self._stopping.wait(seconds)
 
     def _refusal(self, asked: Asked) -> Says | None:
-        if self.key is not None and asked.headers.get("authorization") != f"Bearer {self.key}":
-            return Says(status=401, body=error("Incorrect API key provided.", code="invalid_api_key"))
+        if (
+            self.key is not None
+            and asked.headers.get("authorization") != f"Bearer {self.key}"
+        ):
+            return Says(
+                status=401,
+                body=error("Incorrect API key provided.", code="invalid_api_key"),
+            )
         if self.embeds is not None and asked.path.endswith("/embeddings"):
             texts = asked.body["input"]
-            data = [{"object": "embedding", "index": n, "embedding": self.embeds(text)} for n, text in enumerate(texts)]
+            data = [
+                {"object": "embedding", "index": n, "embedding": self.embeds(text)}
+                for n, text in enumerate(texts)
+            ]
             used = sum(map(self.count, texts))
             usage = {"prompt_tokens": used, "total_tokens": used}
-            return Says(body={"object": "list", "model": asked.body["model"], "data": data[::-1], "usage": usage})
+            return Says(
+                body={
+                    "object": "list",
+                    "model": asked.body["model"],
+                    "data": data[::-1],
+                    "usage": usage,
+                }
+            )
         if not asked.path.endswith("/chat/completions"):
             return Says(status=404, body={"detail": "Not Found"})
         for name in sorted(self.not_taken & asked.body.keys()):
             text = f"Unsupported parameter: '{name}' is not supported with this model."
-            return Says(status=400, body=error(text, code="unsupported_parameter", param=name))
+            return Says(
+                status=400, body=error(text, code="unsupported_parameter", param=name)
+            )
         if self.context is not None and asked.prompt_tokens > self.context:
             return overflows(self.context, asked.prompt_tokens, dialect=self.dialect)
         return None
 
     def completion(self, asked: Asked, answer: Says) -> Any:
         called = [
-            {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            {
+                "id": f"call_{n}",
+                "type": "function",
+                "function": {"name": name, "arguments": arguments},
+            }
             for n, (name, arguments) in enumerate(answer.calls)
         ]
         body: dict[str, Any] = {
@@ -201,7 +251,9 @@ class ChatServer:
                 "total_tokens": asked.prompt_tokens + output,
             }
             if answer.cached is not None:
-                body["usage"]["prompt_tokens_details"] = {"cached_tokens": answer.cached}
+                body["usage"]["prompt_tokens_details"] = {
+                    "cached_tokens": answer.cached
+                }
         return body
 
 
@@ -235,10 +287,15 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 asked, answer = chat.answer(self.path, headers, body)
             except Exception as mistake:  # noqa: BLE001 - a mistake in a test is seen in the client's error
-                self._send(Says(status=418), error(f"the test server failed: {mistake!r}"))
+                self._send(
+                    Says(status=418), error(f"the test server failed: {mistake!r}")
+                )
                 return
             chat.wait(answer.after)
-            self._send(answer, chat.completion(asked, answer) if answer.body is None else answer.body)
+            self._send(
+                answer,
+                chat.completion(asked, answer) if answer.body is None else answer.body,
+            )
 
     def do_GET(self) -> None:
         self._send(Says(status=404), {"detail": "Not Found"})
@@ -246,14 +303,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Says, body: Any) -> None:
         if answer.reset:
             # Lingering for no time: what is closed is reset.
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
             self.connection.close()
             self.close_connection = True
             return
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         self.send_response(answer.status)
         kind = "text/html" if isinstance(body, str) else "application/json"
-        for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **answer.headers}.items():
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(data)),
+            **answer.headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data[: len(data) // 2] if answer.cut else data)

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a table
 """Habits of servers that imitate OpenAI's, or of gateways before them: what they answer, and what is to come of it.
 
 Each has a row in the table of docs/openai.md, by its name.
@@ -37,8 +36,18 @@ class Habit:
 
 
 def body(message: dict[str, Any], finish_reason: Any = "stop", **more: Any) -> Says:
-    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish_reason, **more}
-    return Says(body={"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}})
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", **message},
+        "finish_reason": finish_reason,
+        **more,
+    }
+    return Says(
+        body={
+            "choices": [choice],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+        }
+    )
 
 
 def stream(*events: Any, end: str = "data: [DONE]\n\n") -> Says:
@@ -56,7 +65,11 @@ def in_200(**fields: Any) -> Says:
 
 def _without_system(asked: Asked) -> Answer | None:
     first = asked.messages[0]["role"]
-    return fails(400, "Developer instruction is not enabled for models/gemma-3-27b-it") if first == "system" else None
+    return (
+        fails(400, "Developer instruction is not enabled for models/gemma-3-27b-it")
+        if first == "system"
+        else None
+    )
 
 
 def _role_not_taken(asked: Asked) -> Answer | None:
@@ -67,12 +80,22 @@ def _role_not_taken(asked: Asked) -> Answer | None:
 def _alternating(asked: Asked) -> Answer | None:
     roles = [message["role"] for message in asked.messages]
     strict = all(a != b for a, b in pairwise(roles)) and "system" not in roles
-    return None if strict else fails(400, "Conversation roles must alternate user/assistant/user/assistant/...")
+    return (
+        None
+        if strict
+        else fails(
+            400, "Conversation roles must alternate user/assistant/user/assistant/..."
+        )
+    )
 
 
 def _streams_only(text: str) -> Callable[[Asked], Answer | None]:
     def refused(asked: Asked) -> Answer | None:
-        chunks = [delta(content="Te"), delta(content="al."), {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
+        chunks = [
+            delta(content="Te"),
+            delta(content="al."),
+            {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+        ]
         return stream(*chunks) if asked.body.get("stream") else fails(400, text)
 
     return refused
@@ -88,7 +111,11 @@ def _limit_name(asked: Asked) -> Answer | None:
 
 
 def _overflow(status: int, error_body: Any) -> Callable[[Asked], Answer | None]:
-    return lambda asked: Says(status=status, body={"error": error_body}) if len(asked.messages) > 9 else None
+    return lambda asked: (
+        Says(status=status, body={"error": error_body})
+        if len(asked.messages) > 9
+        else None
+    )
 
 
 _LM_STUDIO = (
@@ -96,10 +123,15 @@ _LM_STUDIO = (
     "of only 1000 tokens, which is not enough."
 )
 _LLAMA_CPP = {
-    "code": 400, "message": "the request exceeds the available context size. try increasing it",
-    "type": "exceed_context_size_error", "n_prompt_tokens": 14429, "n_ctx": 1000,
-}  # fmt: skip
-_CALL = [{"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}]
+    "code": 400,
+    "message": "the request exceeds the available context size. try increasing it",
+    "type": "exceed_context_size_error",
+    "n_prompt_tokens": 14429,
+    "n_ctx": 1000,
+}
+_CALL = [
+    {"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+]
 _PARTS = [
     {"type": "thinking", "thinking": [{"type": "text", "text": "Ghent before."}]},
     {"type": "text", "text": "Teal."},
@@ -107,65 +139,319 @@ _PARTS = [
 
 HABITS = [
     # --- an error in the body of an answer with status 200
-    Habit("error in a 200 body, code 429", (in_200(message="Provider returned error", code=429),), fault="returned error", passing=True),
-    Habit("error in a 200 body, code as text", (in_200(message="rate limit", code="429"),), fault="rate limit", passing=True),
-    Habit("error in a 200 body, code 502", (in_200(message="upstream", code=502),), fault="upstream", passing=True),
-    Habit("error in a 200 body, another code", (in_200(message="no credit", code=402),), fault="no credit"),
-    Habit("error in a 200 body that is a text", (Says(body={"error": "broken"}),), fault="broken"),
-    Habit("error within the choice", (body({"content": ""}, "error", error={"message": "upstream died", "code": 502}),), fault="upstream died", passing=True),
-    Habit("error within the choice, after some text", (body({"content": "In the past"}, "error", error={"message": "upstream died"}),), fault="upstream died", passing=True),
+    Habit(
+        "error in a 200 body, code 429",
+        (in_200(message="Provider returned error", code=429),),
+        fault="returned error",
+        passing=True,
+    ),
+    Habit(
+        "error in a 200 body, code as text",
+        (in_200(message="rate limit", code="429"),),
+        fault="rate limit",
+        passing=True,
+    ),
+    Habit(
+        "error in a 200 body, code 502",
+        (in_200(message="upstream", code=502),),
+        fault="upstream",
+        passing=True,
+    ),
+    Habit(
+        "error in a 200 body, another code",
+        (in_200(message="no credit", code=402),),
+        fault="no credit",
+    ),
+    Habit(
+        "error in a 200 body that is a text",
+        (Says(body={"error": "broken"}),),
+        fault="broken",
+    ),
+    Habit(
+        "error within the choice",
+        (
+            body(
+                {"content": ""},
+                "error",
+                error={"message": "upstream died", "code": 502},
+            ),
+        ),
+        fault="upstream died",
+        passing=True,
+    ),
+    Habit(
+        "error within the choice, after some text",
+        (
+            body(
+                {"content": "In the past"}, "error", error={"message": "upstream died"}
+            ),
+        ),
+        fault="upstream died",
+        passing=True,
+    ),
     # --- how an answer ended
-    Habit("`finish_reason: error`", (says("In the", finish_reason="error"),), fault="broke off", passing=True),
-    Habit("`finish_reason: network_error`", (says("", finish_reason="network_error"),), fault="broke off", passing=True),
-    Habit("`finish_reason: insufficient_system_resource`", (says("In the past it was", finish_reason="insufficient_system_resource"),), fault="broke off", passing=True),
-    Habit("`finish_reason: abort`", (says("", finish_reason="abort"),), fault="broke off", passing=True),
-    Habit("`finish_reason: sensitive`", (says("", finish_reason="sensitive"),), fault="content filter"),
-    Habit("`finish_reason: content_filter` without text", (says("", finish_reason="content_filter"),), fault="content filter"),
-    Habit("`finish_reason: content_filter` after some text", (says("In the past", finish_reason="content_filter"),), fault="content filter"),
-    Habit("`finish_reason: length` after some text", (says("In the past", finish_reason="length"),), comes_to="In the past", finish_reason="length"),
-    Habit("`finish_reason: length` without text", (says("", finish_reason="length"),), fault="used up its response limit"),
-    Habit("empty text with a tool call", (body({"content": "", "tool_calls": _CALL}),), fault="called a tool"),
-    Habit("no text with a tool call", (body({"content": None, "tool_calls": _CALL}),), fault="called a tool"),
+    Habit(
+        "`finish_reason: error`",
+        (says("In the", finish_reason="error"),),
+        fault="broke off",
+        passing=True,
+    ),
+    Habit(
+        "`finish_reason: network_error`",
+        (says("", finish_reason="network_error"),),
+        fault="broke off",
+        passing=True,
+    ),
+    Habit(
+        "`finish_reason: insufficient_system_resource`",
+        (says("In the past it was", finish_reason="insufficient_system_resource"),),
+        fault="broke off",
+        passing=True,
+    ),
+    Habit(
+        "`finish_reason: abort`",
+        (says("", finish_reason="abort"),),
+        fault="broke off",
+        passing=True,
+    ),
+    Habit(
+        "`finish_reason: sensitive`",
+        (says("", finish_reason="sensitive"),),
+        fault="content filter",
+    ),
+    Habit(
+        "`finish_reason: content_filter` without text",
+        (says("", finish_reason="content_filter"),),
+        fault="content filter",
+    ),
+    Habit(
+        "`finish_reason: content_filter` after some text",
+        (says("In the past", finish_reason="content_filter"),),
+        fault="content filter",
+    ),
+    Habit(
+        "`finish_reason: length` after some text",
+        (says("In the past", finish_reason="length"),),
+        comes_to="In the past",
+        finish_reason="length",
+    ),
+    Habit(
+        "`finish_reason: length` without text",
+        (says("", finish_reason="length"),),
+        fault="used up its response limit",
+    ),
+    Habit(
+        "empty text with a tool call",
+        (body({"content": "", "tool_calls": _CALL}),),
+        fault="called a tool",
+    ),
+    Habit(
+        "no text with a tool call",
+        (body({"content": None, "tool_calls": _CALL}),),
+        fault="called a tool",
+    ),
     Habit("empty text", (says(""),), comes_to=""),
     Habit("no text", (body({"content": None}),), fault="without a text"),
     Habit("no choice", (Says(body={"choices": []}),), fault="no choice at all"),
-    Habit("a refusal in place of a text", (body({"content": None, "refusal": "I would rather not."}),), comes_to="I would rather not."),
+    Habit(
+        "a refusal in place of a text",
+        (body({"content": None, "refusal": "I would rather not."}),),
+        comes_to="I would rather not.",
+    ),
     # --- thoughts
-    Habit("thoughts in `reasoning_content`", (body({"content": "Teal.", "reasoning_content": "Ghent before."}),), thoughts="Ghent before."),
-    Habit("thoughts in `reasoning`", (body({"content": "Teal.", "reasoning": "Ghent before."}),), thoughts="Ghent before."),
-    Habit("thoughts as parts of the content", (body({"content": _PARTS}),), thoughts="Ghent before."),
-    Habit("thoughts and no text", (body({"content": None, "reasoning_content": "So it is teal."}),), fault="only with thoughts"),
-    Habit("thoughts as the only part", (body({"content": _PARTS[:1]}),), fault="only with thoughts"),
-    Habit("thoughts up to the limit", (body({"content": None, "reasoning": "Hm"}, "length"),), fault="used up its response limit"),
+    Habit(
+        "thoughts in `reasoning_content`",
+        (body({"content": "Teal.", "reasoning_content": "Ghent before."}),),
+        thoughts="Ghent before.",
+    ),
+    Habit(
+        "thoughts in `reasoning`",
+        (body({"content": "Teal.", "reasoning": "Ghent before."}),),
+        thoughts="Ghent before.",
+    ),
+    Habit(
+        "thoughts as parts of the content",
+        (body({"content": _PARTS}),),
+        thoughts="Ghent before.",
+    ),
+    Habit(
+        "thoughts and no text",
+        (body({"content": None, "reasoning_content": "So it is teal."}),),
+        fault="only with thoughts",
+    ),
+    Habit(
+        "thoughts as the only part",
+        (body({"content": _PARTS[:1]}),),
+        fault="only with thoughts",
+    ),
+    Habit(
+        "thoughts up to the limit",
+        (body({"content": None, "reasoning": "Hm"}, "length"),),
+        fault="used up its response limit",
+    ),
     # --- a prompt that is too long
-    Habit("overflow as an error in a 200 body (LM Studio)", refuses=_overflow(200, _LM_STUDIO)),
-    Habit("overflow with 400 and a bare text (LM Studio)", refuses=_overflow(400, _LM_STUDIO)),
-    Habit("overflow as an error in a 200 body (llama.cpp)", refuses=_overflow(200, _LLAMA_CPP)),
-    Habit("overflow with 400 and the window (llama.cpp)", refuses=_overflow(400, _LLAMA_CPP)),
-    Habit("overflow without any figure (MLX)", refuses=_overflow(400, "Context size has been exceeded.")),
+    Habit(
+        "overflow as an error in a 200 body (LM Studio)",
+        refuses=_overflow(200, _LM_STUDIO),
+    ),
+    Habit(
+        "overflow with 400 and a bare text (LM Studio)",
+        refuses=_overflow(400, _LM_STUDIO),
+    ),
+    Habit(
+        "overflow as an error in a 200 body (llama.cpp)",
+        refuses=_overflow(200, _LLAMA_CPP),
+    ),
+    Habit(
+        "overflow with 400 and the window (llama.cpp)",
+        refuses=_overflow(400, _LLAMA_CPP),
+    ),
+    Habit(
+        "overflow without any figure (MLX)",
+        refuses=_overflow(400, "Context size has been exceeded."),
+    ),
     # --- what it does not take
     Habit("no system prompt (Gemma)", refuses=_without_system, requests=2),
     Habit("no system prompt (o1-mini)", refuses=_role_not_taken, requests=2),
     Habit("roles must alternate", refuses=_alternating, requests=2),
-    Habit("streams only", refuses=_streams_only("This model only support stream mode, please enable the stream parameter."), requests=2),
-    Habit("streams only while it thinks (Qwen)", refuses=_streams_only("parameter.enable_thinking must be set to false for non-streaming calls"), requests=2),
-    Habit("temperature 1 only", refuses=_temperature("Unsupported value: 'temperature' does not support 0 with this model."), requests=2),
-    Habit("temperature above 0 only (TGI)", refuses=_temperature("Input validation error: `temperature` must be strictly positive", 422), requests=2),
-    Habit("temperature deprecated", refuses=_temperature("`temperature` is deprecated for this model."), requests=2),
+    Habit(
+        "streams only",
+        refuses=_streams_only(
+            "This model only support stream mode, please enable the stream parameter."
+        ),
+        requests=2,
+    ),
+    Habit(
+        "streams only while it thinks (Qwen)",
+        refuses=_streams_only(
+            "parameter.enable_thinking must be set to false for non-streaming calls"
+        ),
+        requests=2,
+    ),
+    Habit(
+        "temperature 1 only",
+        refuses=_temperature(
+            "Unsupported value: 'temperature' does not support 0 with this model."
+        ),
+        requests=2,
+    ),
+    Habit(
+        "temperature above 0 only (TGI)",
+        refuses=_temperature(
+            "Input validation error: `temperature` must be strictly positive", 422
+        ),
+        requests=2,
+    ),
+    Habit(
+        "temperature deprecated",
+        refuses=_temperature("`temperature` is deprecated for this model."),
+        requests=2,
+    ),
     Habit("`max_completion_tokens` only", refuses=_limit_name, requests=2),
-    Habit("known to the Responses API only", (fails(404, "This model is only supported in v1/responses and not in v1/chat/completions."),), fault="Write openai-responses:m"),
+    Habit(
+        "known to the Responses API only",
+        (
+            fails(
+                404,
+                "This model is only supported in v1/responses and not in v1/chat/completions.",
+            ),
+        ),
+        fault="Write openai-responses:m",
+    ),
     # --- what comes over the line
-    Habit("streams though it was not asked to", (stream(delta(content="Te"), delta(content="al.")),)),
-    Habit("a stream that breaks off", (stream(delta(content="Te"), end=""),), fault="broke off", passing=True),
-    Habit("an error within a stream", (stream(delta(content="Te"), {"error": {"message": "overloaded", "code": 503}}),), fault="overloaded", passing=True),
-    Habit("queued: 202", (Says(status=202, body={"status": "queued"}),), fault="queued", passing=True),
-    Habit("503 while the model is loaded (llama.cpp)", (fails(503, "Loading model"), fails(503, "Loading model")), requests=3),
-    Habit("status 520 or 524 (Cloudflare)", (fails(524, "A timeout occurred"),), fault="524", passing=True),
-    Habit("status 529 (overloaded)", (Says(status=529, body=error("Overloaded", code="overloaded_error")),), fault="529", passing=True),
-    Habit("status 499 (a gateway hung up)", (fails(499, "client closed"),), fault="client closed", passing=True),
-    Habit("429 for good: the quota is used up", (Says(status=429, body=error("You exceeded your current quota.", code="insufficient_quota")),), fault="quota"),
-    Habit("a page of HTML with 200", (Says(body="<html>Welcome</html>"),), fault="Is it the address"),
+    Habit(
+        "streams though it was not asked to",
+        (stream(delta(content="Te"), delta(content="al.")),),
+    ),
+    Habit(
+        "a stream that breaks off",
+        (stream(delta(content="Te"), end=""),),
+        fault="broke off",
+        passing=True,
+    ),
+    Habit(
+        "an error within a stream",
+        (
+            stream(
+                delta(content="Te"), {"error": {"message": "overloaded", "code": 503}}
+            ),
+        ),
+        fault="overloaded",
+        passing=True,
+    ),
+    Habit(
+        "queued: 202",
+        (Says(status=202, body={"status": "queued"}),),
+        fault="queued",
+        passing=True,
+    ),
+    Habit(
+        "503 while the model is loaded (llama.cpp)",
+        (fails(503, "Loading model"), fails(503, "Loading model")),
+        requests=3,
+    ),
+    Habit(
+        "status 520 or 524 (Cloudflare)",
+        (fails(524, "A timeout occurred"),),
+        fault="524",
+        passing=True,
+    ),
+    Habit(
+        "status 529 (overloaded)",
+        (Says(status=529, body=error("Overloaded", code="overloaded_error")),),
+        fault="529",
+        passing=True,
+    ),
+    Habit(
+        "status 499 (a gateway hung up)",
+        (fails(499, "client closed"),),
+        fault="client closed",
+        passing=True,
+    ),
+    Habit(
+        "429 for good: the quota is used up",
+        (
+            Says(
+                status=429,
+                body=error(
+                    "You exceeded your current quota.", code="insufficient_quota"
+                ),
+            ),
+        ),
+        fault="quota",
+    ),
+    Habit(
+        "a page of HTML with 200",
+        (Says(body="<html>Welcome</html>"),),
+        fault="Is it the address",
+    ),
     Habit("half an emoji", (says("Teal \ud83d"),), comes_to="Teal \\ud83d"),
-    Habit("counts as text or fractions", (replace(body({"content": "Teal."}), body={**body({"content": "Teal."}).body, "usage": {"prompt_tokens": "9", "completion_tokens": 2.0, "total_tokens": None}}),)),
-    Habit("counts that cannot be", (replace(body({"content": "Teal."}), body={**body({"content": "Teal."}).body, "usage": {"prompt_tokens": 10**400, "completion_tokens": -1}}),)),
-]  # fmt: skip
+    Habit(
+        "counts as text or fractions",
+        (
+            replace(
+                body({"content": "Teal."}),
+                body={
+                    **body({"content": "Teal."}).body,
+                    "usage": {
+                        "prompt_tokens": "9",
+                        "completion_tokens": 2.0,
+                        "total_tokens": None,
+                    },
+                },
+            ),
+        ),
+    ),
+    Habit(
+        "counts that cannot be",
+        (
+            replace(
+                body({"content": "Teal."}),
+                body={
+                    **body({"content": "Teal."}).body,
+                    "usage": {"prompt_tokens": 10**400, "completion_tokens": -1},
+                },
+            ),
+        ),
+    ),
+]

@@ -37,12 +37,23 @@ def serving(answer: Callable[[Post], Answer | dict[str, Any]]) -> Iterator[Loopb
 
         def do_POST(self) -> None:
             text = self.rfile.read(int(self.headers["Content-Length"]))
-            posts.append(Post(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(text)))
+            posts.append(
+                Post(
+                    self.path,
+                    {k.lower(): v for k, v in self.headers.items()},
+                    json.loads(text),
+                )
+            )
             given = answer(posts[-1])
             said = given if isinstance(given, Answer) else Answer(given)
-            body = (said.body if isinstance(said.body, str) else json.dumps(said.body)).encode()
+            body = (
+                said.body if isinstance(said.body, str) else json.dumps(said.body)
+            ).encode()
             self.send_response(said.status)
-            for name, value in {**said.headers, "Content-Length": str(len(body))}.items():
+            for name, value in {
+                **said.headers,
+                "Content-Length": str(len(body)),
+            }.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

@@ -42,7 +42,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.server.requests += 1
         status, headers = self.server.script.pop(0) if self.server.script else (200, {})
         if status == RESET:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
             self.connection.close()
             return
         self.send_response_only(status)  # without its own Date

@@ -1,7 +1,8 @@
 """A small memory server that speaks MCP on stdio: keeps texts, finds those that share most words with a query.
 
-`--sessions`: takes sessions, says what it wrote, and `search` fails until it is settled. `--plain`: answers in text
-instead of objects, and has tools of other names. A search for "broken" is refused.
+`--sessions`: takes sessions, says what it wrote, and `search` fails until it is
+settled. `--plain`: answers in text instead of objects, and has tools of other names. A
+search for "broken" is refused.
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ class SshServer:
         self.folder = folder
         self.config = folder / "ssh_config"
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="ssh server")
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), name="ssh server"
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -40,12 +42,18 @@ class SshServer:
         (self.folder / "key").chmod(0o600)
         user.write_public_key(self.folder / "authorized")
         async with asyncssh.listen(
-            "127.0.0.1", 0, server_host_keys=[host], authorized_client_keys=str(self.folder / "authorized"),
-            process_factory=self._run, encoding=None,
-        ) as server:  # fmt: skip
+            "127.0.0.1",
+            0,
+            server_host_keys=[host],
+            authorized_client_keys=str(self.folder / "authorized"),
+            process_factory=self._run,
+            encoding=None,
+        ) as server:
             port = server.get_port()
             known = host.export_public_key().decode()
-            (self.folder / "known").write_text(f"[127.0.0.1]:{port} {known}", encoding="utf-8")
+            (self.folder / "known").write_text(
+                f"[127.0.0.1]:{port} {known}", encoding="utf-8"
+            )
             self.config.write_text(
                 f"Host far\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n"
                 f"  IdentityFile {self.folder}/key\n  UserKnownHostsFile {self.folder}/known\n"
@@ -57,9 +65,13 @@ class SshServer:
 
     async def _run(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_shell(process.command or "", stdin=pipe, stdout=pipe, stderr=pipe)
+        child = await asyncio.create_subprocess_shell(
+            process.command or "", stdin=pipe, stdout=pipe, stderr=pipe
+        )
         try:
-            await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
+            await process.redirect(
+                stdin=child.stdin, stdout=child.stdout, stderr=child.stderr
+            )
             process.exit(await child.wait())
             await process.wait_closed()
         finally:

@@ -40,8 +40,12 @@ class Talk:
         return self.replies[-1]
 
     def fill(self, lines: int) -> None:
-        numbers = [(self.rng.randrange(1000), self.rng.randrange(1000)) for _ in range(lines)]
-        message = message_of([QuizFact(f"What is {a} plus {b}?", str(a + b)) for a, b in numbers])
+        numbers = [
+            (self.rng.randrange(1000), self.rng.randrange(1000)) for _ in range(lines)
+        ]
+        message = message_of(
+            [QuizFact(f"What is {a} plus {b}?", str(a + b)) for a, b in numbers]
+        )
         answers = reply_of([str(a + b) for a, b in numbers])
         if self.watching or self.rng.random() < 0.5:
             assert self.send(message).startswith(answers)
@@ -72,7 +76,9 @@ def play(
     }
     due: dict[str, datetime] = dict.fromkeys(running, talk.now)
     while running:
-        talk.fill(talk.rng.randint(1, filler_lines)) if talk.rng.random() < 0.3 else None
+        talk.fill(
+            talk.rng.randint(1, filler_lines)
+        ) if talk.rng.random() < 0.3 else None
         ready = [name for name in running if due[name] <= talk.now]
         if not ready:
             talk.now = min(due[name] for name in running)
@@ -85,7 +91,13 @@ def play(
     return scores
 
 
-def _chain(name: str, definitions: list[Definition], talk: Talk, scores: list[float], reset: str) -> Step:
+def _chain(
+    name: str,
+    definitions: list[Definition],
+    talk: Talk,
+    scores: list[float],
+    reset: str,
+) -> Step:
     for definition in definitions:
         yield from _BODIES[name](definition, talk, scores)
         if reset:
@@ -111,10 +123,14 @@ def _jokes(definition: Definition, talk: Talk, scores: list[float]) -> Step:
         if isinstance(step, Say) and definition.expected in step.text:
             told_at = talk.now
         talk.send(step.text)
-    question = definition.parameters.get("question", "Which joke did I tell you about {elapsed} ago?")
+    question = definition.parameters.get(
+        "question", "Which joke did I tell you about {elapsed} ago?"
+    )
     answer = talk.send(question.format(elapsed=length(talk.now - told_at)))
     others = tuple(
-        step.text for step in definition.steps if isinstance(step, Say) and definition.expected not in step.text
+        step.text
+        for step in definition.steps
+        if isinstance(step, Say) and definition.expected not in step.text
     )
     _note(scores, RecallsJoke(definition.expected, others)([answer]))
 
@@ -134,11 +150,18 @@ def _prospective(definition: Definition, talk: Talk, scores: list[float]) -> Ste
         if talk.rng.random() < 0.5:
             talk.fill(1)
     talk.watching -= 1
-    _note(scores, watcher.verdict(talk.replies[since : since + definition.expected["nth"]]))
+    _note(
+        scores,
+        watcher.verdict(talk.replies[since : since + definition.expected["nth"]]),
+    )
 
 
 def _later(wait: Wait, talk: Talk) -> datetime:
-    return talk.now + wait.time + timedelta(minutes=talk.rng.randrange(3) if wait.time else 0)
+    return (
+        talk.now
+        + wait.time
+        + timedelta(minutes=talk.rng.randrange(3) if wait.time else 0)
+    )
 
 
 def _note(scores: list[float], verdict: Verdict) -> None:

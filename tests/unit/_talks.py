@@ -71,16 +71,31 @@ class After:
         return Score(1.0, f"after {len(since)}") if len(since) >= self.replies else None
 
 
-def talk(scenarios: Mapping[str, Callable[[Ltm], object]], agent: object | None = None, **options: Any) -> Played:
+def talk(
+    scenarios: Mapping[str, Callable[[Ltm], object]],
+    agent: object | None = None,
+    **options: Any,
+) -> Played:
     """Play scenarios with an agent that says ok; a token is a character."""
-    return run_conversation(scenarios, agent or Agent(), **{"tokenizer": CHARACTERS, "filler": Dots(), **options})
+    return run_conversation(
+        scenarios,
+        agent or Agent(),
+        **{"tokenizer": CHARACTERS, "filler": Dots(), **options},
+    )
 
 
-def events(scenarios: Mapping[str, Callable[[Ltm], object]], agent: object | None = None, **options: Any) -> list[Any]:
+def events(
+    scenarios: Mapping[str, Callable[[Ltm], object]],
+    agent: object | None = None,
+    **options: Any,
+) -> list[Any]:
     """Return the journal of a conversation."""
     file = io.StringIO()
     talk(scenarios, agent, journal=Journal(file), **options)
-    return [json.loads(strip_checksum(line.encode())) for line in file.getvalue().splitlines(keepends=True)]
+    return [
+        json.loads(strip_checksum(line.encode()))
+        for line in file.getvalue().splitlines(keepends=True)
+    ]
 
 
 def example(scenario: str, number: int = 0, **fields: Any) -> PlannedExample:
@@ -93,7 +108,9 @@ def simple(ltm: Ltm) -> None:
     ltm.ask("which?")
 
 
-def watching(watcher: Watcher, replies: int | None = None, *, says: str = "instruction") -> Callable[[Ltm], None]:
+def watching(
+    watcher: Watcher, replies: int | None = None, *, says: str = "instruction"
+) -> Callable[[Ltm], None]:
     """Return a scenario that says one thing and has the replies watched."""
 
     def watched(ltm: Ltm) -> None:

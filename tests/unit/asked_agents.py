@@ -16,14 +16,18 @@ from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 
-interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
+interruptible = pytest.mark.skipif(
+    not can_interrupt(), reason="no interval timer on this system"
+)
 BLANK = Reply(None)  # type: ignore[arg-type]  # as a careless agent would
 HALF = Usage(output_tokens=1.5)  # type: ignore[arg-type]  # likewise
 NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)
 
 
 def speaker(given: Any, timeout: float | None = None, **settings: Any) -> Any:
-    return AgentCaller(agent_source(given, spec="x:y").make(), timeout=timeout, **settings)
+    return AgentCaller(
+        agent_source(given, spec="x:y").make(), timeout=timeout, **settings
+    )
 
 
 def ask(given: Any, message: str = "a", timeout: float | None = None) -> Any:

@@ -20,9 +20,20 @@ from pytest_ltm.agents._caller import AgentCaller
 
 
 class ByHand(GreenBody):
-    def __init__(self, scenario: Callable[[Ltm], object], clock: SimulatedClock, endings: dict[str, Ending]) -> None:
+    def __init__(
+        self,
+        scenario: Callable[[Ltm], object],
+        clock: SimulatedClock,
+        endings: dict[str, Ending],
+    ) -> None:
         super().__init__()
-        self.ltm = Ltm(self.send, now=lambda: clock.now, example=0, span=2000, rng=lambda: random.Random(0))
+        self.ltm = Ltm(
+            self.send,
+            now=lambda: clock.now,
+            example=0,
+            span=2000,
+            rng=lambda: random.Random(0),
+        )
         self.sheet, self.scenario, self.endings = self.ltm.sheet, scenario, endings
 
     def play(self) -> object:
@@ -41,11 +52,26 @@ def conversation_of(
     journal: Journal | None = None,
 ) -> tuple[Conversation, dict[str, Ending]]:
     plan = Plan(
-        examples=tuple(example(name, reset=reset) for name in scenarios), seed=0, trial=0, span=2000, tokenizer="len",
-        filler="dots", scoring="current", judge="none", judge_votes=0, time="simulated", opening="",
-    )  # fmt: skip
-    clock, endings, journal = clock or SimulatedClock(), dict[str, Ending](), journal or Journal()
-    factory = ConversationFactory(plan=plan, seed=0, clock=clock, counter=TokenCounter("len", len), filler=Dots())
+        examples=tuple(example(name, reset=reset) for name in scenarios),
+        seed=0,
+        trial=0,
+        span=2000,
+        tokenizer="len",
+        filler="dots",
+        scoring="current",
+        judge="none",
+        judge_votes=0,
+        time="simulated",
+        opening="",
+    )
+    clock, endings, journal = (
+        clock or SimulatedClock(),
+        dict[str, Ending](),
+        journal or Journal(),
+    )
+    factory = ConversationFactory(
+        plan=plan, seed=0, clock=clock, counter=TokenCounter("len", len), filler=Dots()
+    )
     bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
     port = factory.recorded_port(journal, factory.live_port(lambda: speaker, Timings()))
     return factory.open(bodies, factory.agenda(), port, journal), endings

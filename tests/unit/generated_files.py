@@ -12,13 +12,16 @@ Row: TypeAlias = Mapping[str, Any]
 
 _FAULTS = {
     "an article before the wrong sound": re.compile(
-        r"\b(?:a (?!one|uni|use|usu|eu|ukulele)[aeiou]\w+|an (?!hour|honest|heir)[^aeiou\W]\w+)", re.IGNORECASE
+        r"\b(?:a (?!one|uni|use|usu|eu|ukulele)[aeiou]\w+|an (?!hour|honest|heir)[^aeiou\W]\w+)",
+        re.IGNORECASE,
     ),
     "a word twice": re.compile(r"\b([a-z]{2,}) \1\b", re.IGNORECASE),
     "two spaces, or one before a sign": re.compile(r"  |\s[,.!?;]"),
     "two signs in a row": re.compile(r"[.,!?][.,!?]"),
     "a role that nothing filled": re.compile(r"[{}]"),
-    "a capital in the middle": re.compile(r"\b(?:want|going) to [A-Z][a-z]+ (?:an?|the|my|for|in|up)\b"),
+    "a capital in the middle": re.compile(
+        r"\b(?:want|going) to [A-Z][a-z]+ (?:an?|the|my|for|in|up)\b"
+    ),
     "a sentence that begins small": re.compile(r"^[a-z]|[a-z][.!?] [a-z]"),
 }
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -36,7 +39,11 @@ _SMALL = frozenset(
 def faults(text: str) -> list[str]:
     """Return what is wrong with the language of a text, with the words that show it."""
     found = ((name, sign.search(text)) for name, sign in _FAULTS.items())
-    return [f"{name}: {text[max(0, hit.start() - 20) : hit.end() + 20]!r}" for name, hit in found if hit]
+    return [
+        f"{name}: {text[max(0, hit.start() - 20) : hit.end() + 20]!r}"
+        for name, hit in found
+        if hit
+    ]
 
 
 def locomo_faults(sample: Row) -> Iterator[str]:
@@ -46,17 +53,26 @@ def locomo_faults(sample: Row) -> Iterator[str]:
         session = talk.get(f"session_{number}", [])
         for turn in session:
             turns[turn["dia_id"]] = turn
-            dates[turn["dia_id"]] = datetime.strptime(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")  # noqa: DTZ007
+            dates[turn["dia_id"]] = datetime.strptime(  # noqa: DTZ007
+                talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y"
+            )
             yield from (f"{turn['dia_id']}: {fault}" for fault in faults(turn["text"]))
         for one, other in pairwise(session):
             again = set(_sentences(one["text"])) & set(_sentences(other["text"]))
-            yield from (f"{other['dia_id']}: says again what was just said: {each!r}" for each in again)
+            yield from (
+                f"{other['dia_id']}: says again what was just said: {each!r}"
+                for each in again
+            )
     yield from _out_of_order(list(dates.values()))
     for number, asked in enumerate(sample["qa"]):
-        yield from (f"question {number}: {fault}" for fault in _asked(asked, turns, dates))
+        yield from (
+            f"question {number}: {fault}" for fault in _asked(asked, turns, dates)
+        )
 
 
-def _asked(asked: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]) -> Iterator[str]:
+def _asked(
+    asked: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]
+) -> Iterator[str]:
     yield from faults(asked["question"])
     lost = [name for name in asked["evidence"] if name not in turns]
     if lost or not asked["evidence"]:
@@ -66,18 +82,26 @@ def _asked(asked: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]) 
     if asked["category"] == 5:
         yield from _answerable(asked, cited, turns)
     elif asked["category"] == 4:
-        told = " ".join(f"{turn['text']} {turn.get('blip_caption', '')}" for turn in cited).lower()
-        if str(asked["answer"]).lower().replace("their ", "my ") not in told.replace("their ", "my "):
+        told = " ".join(
+            f"{turn['text']} {turn.get('blip_caption', '')}" for turn in cited
+        ).lower()
+        if str(asked["answer"]).lower().replace("their ", "my ") not in told.replace(
+            "their ", "my "
+        ):
             yield f"the evidence does not say {asked['answer']!r}: {told!r}"
     elif asked["category"] == 2 and len(cited) == 1 and "month" not in cited[0]["text"]:
         meant = _dates_in(cited[0]["text"], dates[cited[0]["dia_id"]].date())
-        day = str(asked["answer"]).rpartition(" ")[0]  # "on 16 March", beside another event's "last Tuesday"
+        day = str(asked["answer"]).rpartition(" ")[
+            0
+        ]  # "on 16 March", beside another event's "last Tuesday"
         said = bool(day) and day in cited[0]["text"]
         if meant and asked["answer"] not in meant and not said:
             yield f"the evidence means {meant}, the answer is {asked['answer']!r}"
 
 
-def _answerable(asked: Row, cited: Sequence[Row], turns: Mapping[str, Row]) -> Iterator[str]:
+def _answerable(
+    asked: Row, cited: Sequence[Row], turns: Mapping[str, Row]
+) -> Iterator[str]:
     """Yield why an adversarial question has an answer after all: whom it is about says all that it asks about."""
     if "answer" in asked or not asked["adversarial_answer"]:
         yield "an adversarial question has an answer, or suggests none"
@@ -85,8 +109,14 @@ def _answerable(asked: Row, cited: Sequence[Row], turns: Mapping[str, Row]) -> I
     about = next(name for name in people if name in asked["question"])
     subject = _content(asked["question"]) - {about.lower()}
     for turn in turns.values():
-        said = " ".join(one for one in _sentences(turn["text"]) if not one.endswith("?"))
-        if turn["speaker"] == about and turn["speaker"] != cited[0]["speaker"] and subject <= _content(said):
+        said = " ".join(
+            one for one in _sentences(turn["text"]) if not one.endswith("?")
+        )
+        if (
+            turn["speaker"] == about
+            and turn["speaker"] != cited[0]["speaker"]
+            and subject <= _content(said)
+        ):
             yield f"{about} speaks of it: {turn['text']!r}"
 
 
@@ -95,46 +125,85 @@ def longmemeval_faults(record: Row) -> Iterator[str]:
     names, told = record["haystack_session_ids"], record["haystack_sessions"]
     if not len(names) == len(told) == len(record["haystack_dates"]):
         yield "parallel lists of different length"
-    if len(set(names)) != len(names) or len({str(session) for session in told}) != len(told):
+    if len(set(names)) != len(names) or len({str(session) for session in told}) != len(
+        told
+    ):
         yield "a session is there twice"
-    dates = [datetime.strptime(when, "%Y/%m/%d (%a) %H:%M") for when in record["haystack_dates"]]  # noqa: DTZ007
-    yield from _out_of_order([*dates, datetime.strptime(record["question_date"], "%Y/%m/%d (%a) %H:%M")])  # noqa: DTZ007
+    dates = [
+        datetime.strptime(when, "%Y/%m/%d (%a) %H:%M")  # noqa: DTZ007
+        for when in record["haystack_dates"]
+    ]
+    yield from _out_of_order(
+        [*dates, datetime.strptime(record["question_date"], "%Y/%m/%d (%a) %H:%M")]  # noqa: DTZ007
+    )
     yield from faults(record["question"])
     for name, session in zip(names, told, strict=True):
-        yield from (f"{name}: {fault}" for turn in session for fault in faults(_plain(turn["content"])))
+        yield from (
+            f"{name}: {fault}"
+            for turn in session
+            for fault in faults(_plain(turn["content"]))
+        )
     if lost := set(record["answer_session_ids"]) - set(names):
         yield f"evidence that is not there: {lost}"
     yield from _evidence(record, dict(zip(names, told, strict=True)))
 
 
 def _evidence(record: Row, told: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    cited = {name: session for name, session in told.items() if name in record["answer_session_ids"]}
-    marked = [turn["content"] for session in cited.values() for turn in session if turn.get("has_answer")]
+    cited = {
+        name: session
+        for name, session in told.items()
+        if name in record["answer_session_ids"]
+    }
+    marked = [
+        turn["content"]
+        for session in cited.values()
+        for turn in session
+        if turn.get("has_answer")
+    ]
     if record["question_id"].endswith("_abs"):
         asked = _content(record["question"])
-        yield from (f"what is asked about is said: {text!r}" for text in _users(told) if asked <= _content(text))
+        yield from (
+            f"what is asked about is said: {text!r}"
+            for text in _users(told)
+            if asked <= _content(text)
+        )
         return
     if not marked:
         yield "no turn holds the answer"
     gold = str(record["answer"]).lower()
-    direct = record["question_type"] in {"single-session-user", "single-session-assistant", "knowledge-update"}
+    direct = record["question_type"] in {
+        "single-session-user",
+        "single-session-assistant",
+        "knowledge-update",
+    }
     if direct and gold not in " ".join(marked).lower():
         yield f"no marked turn says {gold!r}: {marked}"
     fillers = {name: session for name, session in told.items() if name not in cited}
     asked = _content(record["question"])
     for text in _users(fillers):
-        statements = {sentence for sentence in _sentences(text) if not sentence.endswith("?")}
+        statements = {
+            sentence for sentence in _sentences(text) if not sentence.endswith("?")
+        }
         yield from (
-            f"a filler speaks of it: {one!r}" for one in statements if len(asked & _content(one)) > len(asked) / 2
+            f"a filler speaks of it: {one!r}"
+            for one in statements
+            if len(asked & _content(one)) > len(asked) / 2
         )
 
 
 def _users(told: Mapping[str, Sequence[Row]]) -> list[str]:
-    return [turn["content"] for session in told.values() for turn in session if turn["role"] == "user"]
+    return [
+        turn["content"]
+        for session in told.values()
+        for turn in session
+        if turn["role"] == "user"
+    ]
 
 
 def _out_of_order(dates: Sequence[datetime]) -> Iterator[str]:
-    yield from (f"{other} comes after {one}" for one, other in pairwise(dates) if one > other)
+    yield from (
+        f"{other} comes after {one}" for one, other in pairwise(dates) if one > other
+    )
 
 
 def _sentences(text: str) -> list[str]:
@@ -147,7 +216,12 @@ def _content(text: str) -> frozenset[str]:
 
 def _plain(text: str) -> str:
     """Return a reply without the lists whose entries are no sentences."""
-    return "\n".join(line for line in text.splitlines() if not re.match(r"[-*]|\d+\. ", line)).strip() or "None."
+    return (
+        "\n".join(
+            line for line in text.splitlines() if not re.match(r"[-*]|\d+\. ", line)
+        ).strip()
+        or "None."
+    )
 
 
 def _dates_in(text: str, today: date) -> list[str]:

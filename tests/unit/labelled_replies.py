@@ -13,17 +13,27 @@ LABELLED = Path(__file__).parents[1] / "labelled"
 ENOUGH = 40
 
 
-def disagreements(suite: str, half: str, scenario: str, evaluator: Callable[..., Any]) -> list[str]:
+def disagreements(
+    suite: str, half: str, scenario: str, evaluator: Callable[..., Any]
+) -> list[str]:
     """Return the ids of a scenario's labelled replies that an evaluator gives another credit; fail if there are few."""
-    lines = (LABELLED / f"{suite}.{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (LABELLED / f"{suite}.{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     rows = [row for row in map(json.loads, lines) if row["scenario"] == scenario]
     assert len(rows) >= ENOUGH
-    return [row["id"] for row in rows if _value(evaluator, row) != pytest.approx(row["credit"], abs=1e-3)]
+    return [
+        row["id"]
+        for row in rows
+        if _value(evaluator, row) != pytest.approx(row["credit"], abs=1e-3)
+    ]
 
 
 def _value(evaluator: Callable[..., Any], row: dict[str, Any]) -> float | None:
     """Return the score of a row; None if it has none."""
-    verdict = evaluator(**{name: _tuples(given) for name, given in row["args"].items()})(row["answers"])
+    verdict = evaluator(
+        **{name: _tuples(given) for name, given in row["args"].items()}
+    )(row["answers"])
     return getattr(verdict, "value", None)
 
 

@@ -17,13 +17,21 @@ from pytest_ltm.datasets._published import from_published
 from pytest_ltm.testing import Played, run_conversation
 
 
-def generated(generate: Any, number: int = 3, seed: int = 0, **parameters: Any) -> list[Definition]:
+def generated(
+    generate: Any, number: int = 3, seed: int = 0, **parameters: Any
+) -> list[Definition]:
     """Return the definitions of some examples."""
-    return [generate(random.Random(f"{seed} {generate.__name__} {i}"), parameters) for i in range(number)]
+    return [
+        generate(random.Random(f"{seed} {generate.__name__} {i}"), parameters)
+        for i in range(number)
+    ]
 
 
 def conversation(
-    bodies: Mapping[str, Any], definitions: Mapping[str, Sequence[Definition]], agent: object, **options: Any
+    bodies: Mapping[str, Any],
+    definitions: Mapping[str, Sequence[Definition]],
+    agent: object,
+    **options: Any,
 ) -> Played:
     """Play all definitions in one conversation, with the reset messages and rivals of the bodies' markers."""
     examples = [
@@ -32,7 +40,9 @@ def conversation(
             example=str(i),
             definition=definition,
             reset=bodies[name].pytestmark[0].kwargs["reset"],
-            incompatible=tuple(bodies[name].pytestmark[0].kwargs.get("incompatible", ())),
+            incompatible=tuple(
+                bodies[name].pytestmark[0].kwargs.get("incompatible", ())
+            ),
         )
         for name in sorted(definitions)
         for i, definition in enumerate(definitions[name])
@@ -44,17 +54,28 @@ def values(played: Played) -> dict[str, float]:
     """Return the score of each example, 0 for what rules leave open; an example without one fails the test."""
     scores = {}
     for key, ending in played.endings.items():
-        open_ = isinstance(ending.verdict, Unscored) and ending.verdict.cause == "undecided"
+        open_ = (
+            isinstance(ending.verdict, Unscored) and ending.verdict.cause == "undecided"
+        )
         assert open_ or isinstance(ending.verdict, Score), (key, ending)
         scores[key] = ending.verdict.value if isinstance(ending.verdict, Score) else 0.0
     return scores
 
 
-def scores(body: Any, definitions: Sequence[Definition], agent: Any, *, span: int | None) -> list[float]:
+def scores(
+    body: Any, definitions: Sequence[Definition], agent: Any, *, span: int | None
+) -> list[float]:
     """Return the scores of one scenario's examples in one conversation; without a span each has its own agent."""
     if span is not None:
-        return list(values(conversation({"it": body}, {"it": definitions}, agent(), span=span)).values())
-    each = [conversation({"it": body}, {"it": [one]}, agent(), span=None) for one in definitions]
+        return list(
+            values(
+                conversation({"it": body}, {"it": definitions}, agent(), span=span)
+            ).values()
+        )
+    each = [
+        conversation({"it": body}, {"it": [one]}, agent(), span=None)
+        for one in definitions
+    ]
     return [value for played in each for value in values(played).values()]
 
 
@@ -63,6 +84,11 @@ def published(folder: str, scenario: str) -> list[Definition]:
     found: dict[str, Definition] = {}
     for row in lines_of(GOODAI / "definitions.jsonl.gz"):
         if row["path"].split("/")[-2] == folder and "waits" in row:
-            fields = {key: row[key] for key in ("script", "is_question", "waits", "expected_responses")}
-            found[json.dumps(fields)] = from_published(Field(fields, row["path"]), scenario)
+            fields = {
+                key: row[key]
+                for key in ("script", "is_question", "waits", "expected_responses")
+            }
+            found[json.dumps(fields)] = from_published(
+                Field(fields, row["path"]), scenario
+            )
     return list(found.values())

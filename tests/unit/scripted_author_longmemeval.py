@@ -9,7 +9,11 @@ from typing import Any
 
 def plan_of(prompt: str) -> list[dict[str, str]]:
     """Return the rounds that a prompt asks for."""
-    (line,) = re.findall(r"^\[.*\]$", prompt.split("Answer with one JSON value", maxsplit=1)[0], re.MULTILINE)
+    (line,) = re.findall(
+        r"^\[.*\]$",
+        prompt.split("Answer with one JSON value", maxsplit=1)[0],
+        re.MULTILINE,
+    )
     found: list[dict[str, str]] = json.loads(line)
     return found
 
@@ -30,7 +34,11 @@ def turn(prompt: str) -> dict[str, str]:
     wants = re.findall(r"^What you want from it next: (.*)$", prompt, re.MULTILINE)
     slips = re.findall(r'comes out in this message: "(.*)" Tell it', prompt)
     _, _, listed = prompt.partition("line for line:\n")
-    return {"text": " ".join(["Well,", *wants, *slips]) + "\n" + listed.partition("\nAnswer with one JSON value")[0]}
+    return {
+        "text": " ".join(["Well,", *wants, *slips])
+        + "\n"
+        + listed.partition("\nAnswer with one JSON value")[0]
+    }
 
 
 def curated(prompt: str) -> Any:
@@ -41,7 +49,10 @@ def curated(prompt: str) -> Any:
         return {"background": "They keep a tram pass of their own."}
     if "Write a question" in prompt:
         curated.asked += 1  # type: ignore[attr-defined]
-        return {"question": f"Which line, number {curated.asked}, does my pass cover?", "answer": "line Zebra"}  # type: ignore[attr-defined]
+        return {
+            "question": f"Which line, number {curated.asked}, does my pass cover?",  # type: ignore[attr-defined]
+            "answer": "line Zebra",
+        }
     least, most = map(int, re.findall(r"into (\d+) to (\d+) statements", prompt)[0])
     made = '"made"' in prompt
     return [
@@ -66,4 +77,6 @@ def write(prompt: str) -> str:
     """Answer one prompt."""
     if prompt.startswith(CURATES):
         return json.dumps(curated(prompt))
-    return json.dumps(rounds(prompt) if prompt.startswith("Write a chat") else turn(prompt))
+    return json.dumps(
+        rounds(prompt) if prompt.startswith("Write a chat") else turn(prompt)
+    )

@@ -1,6 +1,7 @@
 """docs/adding.md names every place that a new scenario, provider, figure or data set touches: the places are there.
 
-And what else a new scenario must have is told here, in the fast loop, although it takes a second.
+And what else a new scenario must have is told here, in the fast loop, although it takes
+a second.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from pytest_ltm._model.suite import built_in, built_in_names, scenario_names
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
-SECTIONS = dict(re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SECTIONS = dict(
+    re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+)
 MEASURED = "What three changes take"
 AT_ONCE = {"chapter_break"}
 """A book is read out in one go."""
@@ -29,19 +32,31 @@ AT_ONCE = {"chapter_break"}
 
 def places(section: str) -> list[str]:
     """Return the paths of a section's first column, or of any column where there is no better one."""
-    cells = "".join(line.split(" | ")[0] for line in SECTIONS[section].splitlines() if line.startswith("| `"))
+    cells = "".join(
+        line.split(" | ")[0]
+        for line in SECTIONS[section].splitlines()
+        if line.startswith("| `")
+    )
     return re.findall(r"`([\w*.-]+(?:/[\w*.-]*)*)`", cells)
 
 
-@pytest.mark.parametrize("section", [name for name in SECTIONS if name not in {"Anything else", MEASURED}])
+@pytest.mark.parametrize(
+    "section", [name for name in SECTIONS if name not in {"Anything else", MEASURED}]
+)
 def test_each_place_is_there(section: str) -> None:
     named = places(section)
     assert len(named) >= 3
-    assert [name for name in named if not any(ROOT.glob(name.rstrip("/").replace("NAME", "*")))] == []
+    assert [
+        name
+        for name in named
+        if not any(ROOT.glob(name.rstrip("/").replace("NAME", "*")))
+    ] == []
 
 
 def test_each_place_of_anything_else_is_there() -> None:
-    named = re.findall(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|yml|toml))`", SECTIONS["Anything else"])
+    named = re.findall(
+        r"`([\w.-]+/[\w./-]*|\w+\.(?:py|yml|toml))`", SECTIONS["Anything else"]
+    )
     assert len(named) > 20
     lost = [
         name
@@ -55,18 +70,30 @@ def test_each_place_of_anything_else_is_there() -> None:
 def test_the_page_of_scenarios_has_each_scenario_or_there_is_a_page_of_it() -> None:
     folder = ROOT / "docs" / "scenarios"
     text = (folder / "index.md").read_text(encoding="utf-8")
-    without = [name for name in scenario_names() if f"`{name}`" not in text and not (folder / f"{name}.md").exists()]
+    without = [
+        name
+        for name in scenario_names()
+        if f"`{name}`" not in text and not (folder / f"{name}.md").exists()
+    ]
     assert without == [], "give each a row in docs/scenarios/index.md"
 
 
 def test_each_scenario_is_in_a_suite() -> None:
-    assert {entry.scenario for name in built_in_names() for entry in built_in(name).entries} == set(scenario_names())
+    assert {
+        entry.scenario for name in built_in_names() for entry in built_in(name).entries
+    } == set(scenario_names())
 
 
 def test_each_evaluator_has_mutants() -> None:
-    rules = {name for name in evaluators.__all__ if inspect.isclass(getattr(evaluators, name))}
+    rules = {
+        name
+        for name in evaluators.__all__
+        if inspect.isclass(getattr(evaluators, name))
+    }
     without = rules - {"Menu", "Order", "Stage"} - set(_MAKERS)  # parts of an evaluator
-    assert without == set(), "say in pytest_ltm/_lab/verdict_mutants.py how it is answered wrongly"
+    assert without == set(), (
+        "say in pytest_ltm/_lab/verdict_mutants.py how it is answered wrongly"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +101,9 @@ def definitions() -> dict[str, Definition]:
     """An example of each scenario."""
     found = {}
     for name in scenario_names():
-        generate: Callable[..., Definition] = getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), name)
+        generate: Callable[..., Definition] = getattr(
+            importlib.import_module(f"pytest_ltm.scenarios.{name}"), name
+        )
         found[name] = generate(random.Random(1), {})
     return found
 
@@ -88,5 +117,11 @@ def test_each_scenario_asks_its_last_question_between_80_and_90_percent_of_the_s
         for name, definition in definitions.items()
         if name not in AT_ONCE
     }
-    waits["restaurant"] = [definitions["restaurant"].parameters["last_wait"]]  # the test waits by it
-    assert {name: shares[-1] for name, shares in waits.items() if not low <= shares[-1] <= high} == {}
+    waits["restaurant"] = [
+        definitions["restaurant"].parameters["last_wait"]
+    ]  # the test waits by it
+    assert {
+        name: shares[-1]
+        for name, shares in waits.items()
+        if not low <= shares[-1] <= high
+    } == {}

@@ -64,7 +64,12 @@ def test_echo_repeats_and_silent_says_nothing() -> None:
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
 def test_the_simple_agents_are_resettable_stateless_and_configured(agent: Any) -> None:
     agent.reset()
-    assert capabilities_of(agent) == {"Resettable", "Stateless", "SeparatesUsers", "Configured"}
+    assert capabilities_of(agent) == {
+        "Resettable",
+        "Stateless",
+        "SeparatesUsers",
+        "Configured",
+    }
     assert agent.configuration() == {"embedded": type(agent).__name__.lower()}
 
 
@@ -151,7 +156,9 @@ def test_a_failing_reset_is_an_error_with_its_cause() -> None:
 
     stuck = agent_source(Stuck(), spec="x:stuck")
     stuck.make()
-    with pytest.raises(AgentError, match="could not be reset: OSError: the store is locked") as caught:
+    with pytest.raises(
+        AgentError, match="could not be reset: OSError: the store is locked"
+    ) as caught:
         stuck.make()
     assert isinstance(caught.value.__cause__, OSError)
 
@@ -238,7 +245,12 @@ def test_capabilities_are_found_by_name() -> None:
 
         def accept(self, message: str, reply: str) -> None: ...
 
-    assert capabilities_of(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
+    assert capabilities_of(Able()) == {
+        "Checkpointable",
+        "TimeAware",
+        "AcceptsHistory",
+        "LimitsMessages",
+    }
     assert capabilities_of(Able()) < set(CAPABILITIES)
 
 
@@ -263,7 +275,9 @@ def test_capabilities_that_cannot_be_read_are_an_error() -> None:
         def connection(self) -> None:
             raise RuntimeError("not connected")
 
-    with pytest.raises(AgentError, match="Odd cannot be read: RuntimeError: not connected"):
+    with pytest.raises(
+        AgentError, match="Odd cannot be read: RuntimeError: not connected"
+    ):
         capabilities_of(Odd())
 
 
@@ -330,7 +344,8 @@ def test_an_exception_in_the_constructor_is_chained() -> None:
             return message
 
     with pytest.raises(
-        AgentError, match=r"could not be made: KeyError: 'API_KEY' \(test_agents_adapt\.py:\d+\)"
+        AgentError,
+        match=r"could not be made: KeyError: 'API_KEY' \(test_agents_adapt\.py:\d+\)",
     ) as caught:
         agent_source(Broken, spec="x:Broken").make()
     assert isinstance(caught.value.__cause__, KeyError)
@@ -418,16 +433,23 @@ class Nearly(Parrot):
     ("capability", "says"),
     [
         ("Stateless", "the agent is not Stateless: stateless is False, not True"),
-        ("Checkpointable", "its save() cannot be called with no arguments, it has no load()"),
+        (
+            "Checkpointable",
+            "its save() cannot be called with no arguments, it has no load()",
+        ),
         ("AcceptsHistory", "its accept() cannot be called with 2 arguments"),
     ],
 )
-def test_a_capability_that_is_nearly_kept_is_told_with_what_it_lacks(capability: str, says: str) -> None:
+def test_a_capability_that_is_nearly_kept_is_told_with_what_it_lacks(
+    capability: str, says: str
+) -> None:
     [sentence] = near_misses(Nearly(), [capability]).values()
     assert says in sentence
 
 
-def test_a_capability_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss() -> None:
+def test_a_capability_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss() -> (
+    None
+):
     assert near_misses(Nearly(), ["Resettable", "LimitsMessages", "TimeAware"]) == {}
     assert near_misses(Tidy(), ["Resettable"]) == {}
 
@@ -445,7 +467,11 @@ def kept(*, conversation_id: str = "none") -> Kept:
     return Kept(conversation_id)
 
 
-@pytest.mark.parametrize("given", [Kept, kept, functools.partial(Kept, size=4)], ids=["class", "factory", "partial"])
+@pytest.mark.parametrize(
+    "given",
+    [Kept, kept, functools.partial(Kept, size=4)],
+    ids=["class", "factory", "partial"],
+)
 def test_a_class_or_factory_is_told_the_conversation_the_same_whenever_it_is_resumed(
     given: Any, tmp_path: Path
 ) -> None:
@@ -456,10 +482,18 @@ def test_a_class_or_factory_is_told_the_conversation_the_same_whenever_it_is_res
         return str(agent.key)
 
     assert key(folder) == key(folder) == "run-1-bot~2k~0"
-    assert len({key(), key(), key(tmp_path / "run-2" / "bot~2k~0")} - {"run-1-bot~2k~0", "none"}) == 3
+    assert (
+        len(
+            {key(), key(), key(tmp_path / "run-2" / "bot~2k~0")}
+            - {"run-1-bot~2k~0", "none"}
+        )
+        == 3
+    )
 
 
-def test_an_object_is_told_of_each_conversation_and_may_serve_many(tmp_path: Path) -> None:
+def test_an_object_is_told_of_each_conversation_and_may_serve_many(
+    tmp_path: Path,
+) -> None:
     told: list[str] = []
 
     class Threaded(Parrot):
@@ -470,7 +504,9 @@ def test_an_object_is_told_of_each_conversation_and_may_serve_many(tmp_path: Pat
 
     assert agents.serves_many
     agents.sample()
-    assert agents.make(folder=tmp_path / "run" / "a") is agents.make(folder=tmp_path / "run" / "b")
+    assert agents.make(folder=tmp_path / "run" / "a") is agents.make(
+        folder=tmp_path / "run" / "b"
+    )
     assert told == ["run-a", "run-b"]
 
 
@@ -505,4 +541,7 @@ def test_a_start_that_raises_is_told_with_its_cause() -> None:
         def start(self, conversation_id: str) -> None:
             raise ConnectionError(f"no store for {len(conversation_id)} characters")
 
-    assert "could not be started: ConnectionError: no store for 16 characters" in refused(Broken)
+    assert (
+        "could not be started: ConnectionError: no store for 16 characters"
+        in refused(Broken)
+    )

@@ -134,10 +134,21 @@ def bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def talking(name: str, folder: Path | None = None, *, jump: bool = False, most: int = 0, **how: Any) -> Iterator[Any]:
+def talking(
+    name: str,
+    folder: Path | None = None,
+    *,
+    jump: bool = False,
+    most: int = 0,
+    **how: Any,
+) -> Iterator[Any]:
     """Yield a speaker to an agent in a process of its own."""
-    source = find_agent(f"apart_bots:{name}", apart=Processes(every=True, jump=jump, look=False, **how))
-    retries = Retries(most=most, rng=random.Random(0), sleep=lambda _: None) if most else None
+    source = find_agent(
+        f"apart_bots:{name}", apart=Processes(every=True, jump=jump, look=False, **how)
+    )
+    retries = (
+        Retries(most=most, rng=random.Random(0), sleep=lambda _: None) if most else None
+    )
     speaker = AgentCaller(source.make(folder=folder), timeout=60, retries=retries)
     try:
         yield speaker
@@ -157,12 +168,18 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         assert agent.configuration() == {"tone": "dry"}
         reply = speaker.ask("one")
         assert (reply.text, reply.usage, reply.cost_usd, reply.hypothetical) == (
-            "re: one", Usage(input_tokens=3, output_tokens=1), 0.5, True,
-        )  # fmt: skip
+            "re: one",
+            Usage(input_tokens=3, output_tokens=1),
+            0.5,
+            True,
+        )
         assert speaker.usage() == Usage(input_tokens=10)
         assert speaker.tell("m", "r") == Reply("", usage=Usage(input_tokens=7))
         speaker.tell_time(NOON)
-        assert speaker.ask("told").text == f"run-able~2k~0 dry {NOON.isoformat()} ['one', ('m', 'r'), 'told']"
+        assert (
+            speaker.ask("told").text
+            == f"run-able~2k~0 dry {NOON.isoformat()} ['one', ('m', 'r'), 'told']"
+        )
         state = speaker.save()
         assert state[-2:] == bytes([0, 255])
         agent.reset()
@@ -170,7 +187,10 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         assert "'one', ['m', 'r'], 'told'" in speaker.ask("told").text
         assert (speaker.retrieved(), speaker.in_context()) == (("a", "b"), ("c",))
         assert agent.count_tokens("four") == 4
-        assert speaker.written() == (MemoryOperation("added", "7", "a record"), MemoryOperation("deleted", "8"))
+        assert speaker.written() == (
+            MemoryOperation("added", "7", "a record"),
+            MemoryOperation("deleted", "8"),
+        )
         speaker.settle()
         speaker.delete("8")
         assert "'settled', 'deleted 8'" in speaker.ask("told").text
@@ -182,14 +202,22 @@ def test_what_it_nearly_can_do_there_is_told_here() -> None:
     with talking("Nearly") as speaker:
         said = near_misses(speaker.agent, ["Resettable", "Checkpointable"])
     assert list(said) == ["Checkpointable"]
-    assert "its save() cannot be called with no arguments, it has no load()" in said["Checkpointable"]
+    assert (
+        "its save() cannot be called with no arguments, it has no load()"
+        in said["Checkpointable"]
+    )
 
 
 def test_it_has_our_path_folder_and_environment_and_is_another_process() -> None:
     with talking("Able") as speaker:
         pid, folder, path, mark, executable = json.loads(speaker.ask("path").text)
     assert pid != os.getpid()
-    assert (folder, path, mark, executable) == (str(Path.cwd()), sys.path, "as here", sys.executable)
+    assert (folder, path, mark, executable) == (
+        str(Path.cwd()),
+        sys.path,
+        "as here",
+        sys.executable,
+    )
 
 
 def test_a_plain_function_is_an_agent_of_as_many_conversations_as_there_are() -> None:
@@ -211,7 +239,9 @@ def test_a_process_that_died_is_followed_by_one_that_is_put_back() -> None:
     with talking("Kept") as speaker:
         speaker.ask("one")
         state = speaker.save()
-        with pytest.raises(AgentFault, match="its process ended with status 3") as caught:
+        with pytest.raises(
+            AgentFault, match="its process ended with status 3"
+        ) as caught:
             speaker.ask("die")
         assert (caught.value.fatal, caught.value.interrupted) == (False, True)
         speaker.load(state)
@@ -220,13 +250,18 @@ def test_a_process_that_died_is_followed_by_one_that_is_put_back() -> None:
 
 @pytest.mark.parametrize("name", ["instance", "closed"])
 def test_what_only_exists_here_is_refused_with_the_way_out(name: str) -> None:
-    with pytest.raises(AgentError, match=r"it would be another one\. Name a class or a plain function"):
+    with pytest.raises(
+        AgentError, match=r"it would be another one\. Name a class or a plain function"
+    ):
         find_agent(f"apart_bots:{name}", apart=Processes(every=True))
 
 
 @pytest.mark.parametrize(
     ("spec", "says"),
-    [("apart_bots:Nobody", "has no 'Nobody'"), ("nowhere_at_all:Bot", "there is no module 'nowhere_at_all'")],
+    [
+        ("apart_bots:Nobody", "has no 'Nobody'"),
+        ("nowhere_at_all:Bot", "there is no module 'nowhere_at_all'"),
+    ],
 )
 def test_a_wrong_path_is_told_before_anything_else(spec: str, says: str) -> None:
     with pytest.raises(AgentError, match=says):
@@ -245,17 +280,22 @@ def test_a_file_may_ask_for_it_and_gives_its_parameters(bots: Path) -> None:
     assert source.apart
     agent: Any = source.make()
     assert source.configuration(agent) == {
-        "file": {"agent": "apart_bots:Able", "parameters": {"tone": "warm"}, "env": []}, "agent": {"tone": "warm"},
-    }  # fmt: skip
+        "file": {"agent": "apart_bots:Able", "parameters": {"tone": "warm"}, "env": []},
+        "agent": {"tone": "warm"},
+    }
     agent.close()
     path.write_text("agent: echo\nprocess: true\n")
-    with pytest.raises(AgentError, match=r"able\.yml:2: process: 'echo' is not a dotted path"):
+    with pytest.raises(
+        AgentError, match=r"able\.yml:2: process: 'echo' is not a dotted path"
+    ):
         find_agent(str(path), apart=Processes())
 
 
 def test_what_is_raised_comes_back_with_its_type_its_text_and_its_traceback() -> None:
     with talking("Fails") as speaker:
-        with pytest.raises(AgentFault, match=r"raised in reply\(\): ValueError: at the bottom") as caught:
+        with pytest.raises(
+            AgentFault, match=r"raised in reply\(\): ValueError: at the bottom"
+        ) as caught:
             speaker.ask("deep")
         trace = str(caught.value.__cause__.__cause__)  # type: ignore[union-attr]
         assert trace.count("in deeper") == 3
@@ -283,8 +323,14 @@ def test_time_jumps_there() -> None:
     assert datetime.now(timezone.utc).year != 2030
 
 
-def test_where_nobody_can_interrupt_the_wait_has_its_own_limit(bots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._subprocess_agent.can_interrupt", lambda: False)
+def test_where_nobody_can_interrupt_the_wait_has_its_own_limit(
+    bots: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "pytest_ltm.agents._subprocess_agent.can_interrupt", lambda: False
+    )
     (bots / "apart_slow.py").write_text("import time\ntime.sleep(60)\n")
     with pytest.raises(AgentError, match=r"its process gave no answer within 0.3 s"):
-        find_agent("apart_slow:Bot", apart=Processes(every=True, limit=0.3, look=False)).make()
+        find_agent(
+            "apart_slow:Bot", apart=Processes(every=True, limit=0.3, look=False)
+        ).make()

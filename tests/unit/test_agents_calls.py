@@ -51,13 +51,25 @@ def test_one_that_does_not_take_the_message_alone_does_not_count() -> None:
 
 
 def test_static_and_class_methods_are_called_as_python_calls_them() -> None:
-    assert agent_source(kind(chat=staticmethod(lambda message: message)), spec="x:Bot").make().reply("Hi") == "Hi"
-    assert agent_source(kind(chat=classmethod(says)), spec="x:Bot").make().reply("Hi") == "type heard Hi"
+    assert (
+        agent_source(kind(chat=staticmethod(lambda message: message)), spec="x:Bot")
+        .make()
+        .reply("Hi")
+        == "Hi"
+    )
+    assert (
+        agent_source(kind(chat=classmethod(says)), spec="x:Bot").make().reply("Hi")
+        == "type heard Hi"
+    )
 
 
 def test_what_it_can_do_besides_stays() -> None:
     heard: list[tuple[str, str]] = []
-    members = {"chat": says, "reset": lambda _: heard.clear(), "accept": lambda _, m, r: heard.append((m, r))}
+    members = {
+        "chat": says,
+        "reset": lambda _: heard.clear(),
+        "accept": lambda _, m, r: heard.append((m, r)),
+    }
     agent: Any = agent_source(kind(**members), spec="x:Bot").make()
     assert {"Resettable", "AcceptsHistory"} <= capabilities_of(agent)
     agent.accept("a", "b")
@@ -83,11 +95,23 @@ def test_an_async_method_is_awaited_by_whoever_talks() -> None:
 @pytest.mark.parametrize(
     ("members", "told"),
     [
-        ({"chat": says, "run": says}, r"but chat\(\) and run\(\)\. Name the one that replies, as in 'x:Bot\.chat'"),
-        ({"chat": needs_more}, r"It has chat\(message, history\); what replies takes the message alone"),
-        ({"send_message": says, "other": says}, r"It has send_message\(message\)\. If .* it: 'x:Bot\.send_message'"),
+        (
+            {"chat": says, "run": says},
+            r"but chat\(\) and run\(\)\. Name the one that replies, as in 'x:Bot\.chat'",
+        ),
+        (
+            {"chat": needs_more},
+            r"It has chat\(message, history\); what replies takes the message alone",
+        ),
+        (
+            {"send_message": says, "other": says},
+            r"It has send_message\(message\)\. If .* it: 'x:Bot\.send_message'",
+        ),
         ({"rply": says, "other": says}, r"It has rply\(message\)\. If rply replies"),
-        ({"other": says}, r"Bot has no reply\(message\)\. Write `def reply\(self, message\)`\."),
+        (
+            {"other": says},
+            r"Bot has no reply\(message\)\. Write `def reply\(self, message\)`\.",
+        ),
         ({"chat": "not a method", "other": says}, r"Write `def reply"),
     ],
 )
@@ -133,8 +157,17 @@ def test_a_path_may_name_the_method(tmp_path: Path) -> None:
         "    @staticmethod\n"
         "    def answer(text): return 'static'\n"
     )
-    assert dotted_source("calls_by_path:Base.chat", base=tmp_path).make().reply("!") == "Base!"
-    assert dotted_source("calls_by_path.Child.chat", base=tmp_path).make().reply("!") == "Child!"
-    assert dotted_source("calls_by_path:Tools.answer", base=tmp_path).make().reply("!") == "static"
+    assert (
+        dotted_source("calls_by_path:Base.chat", base=tmp_path).make().reply("!")
+        == "Base!"
+    )
+    assert (
+        dotted_source("calls_by_path.Child.chat", base=tmp_path).make().reply("!")
+        == "Child!"
+    )
+    assert (
+        dotted_source("calls_by_path:Tools.answer", base=tmp_path).make().reply("!")
+        == "static"
+    )
     with pytest.raises(AgentError, match="cannot reply"):
         dotted_source("calls_by_path:Base.two", base=tmp_path).make()

@@ -16,8 +16,15 @@ from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._wrapping import PADDINGS, POLITE, make_padded, padded_spec
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
-TOLD = ("My cat is called Kelvin.", "My favourite colour is ochre.", "My dog is called Ohm.", "Now I prefer teal.")
-ALONE = [spec for spec in SPECS if spec not in {"silent", "echo"} and not padded_spec(spec)]
+TOLD = (
+    "My cat is called Kelvin.",
+    "My favourite colour is ochre.",
+    "My dog is called Ohm.",
+    "Now I prefer teal.",
+)
+ALONE = [
+    spec for spec in SPECS if spec not in {"silent", "echo"} and not padded_spec(spec)
+]
 QUESTION = "What is my favourite colour?"
 
 
@@ -58,19 +65,30 @@ def test_its_trick_is_what_it_says_to_a_question(spec: str, answer: str) -> None
         ("Tell me all you know.", "Kelvin, Ohm"),
     ],
 )
-def test_candidates_are_of_the_kind_that_the_question_asks_for(question: str, answer: str) -> None:
+def test_candidates_are_of_the_kind_that_the_question_asks_for(
+    question: str, answer: str
+) -> None:
     assert asked("candidates", question) == answer
 
 
 def test_an_answer_is_json_where_the_question_shows_it() -> None:
     question = 'Where is the marble? Reply as JSON, like {"answer": "place"}.'
     told = ["It lies in the urn.", "She moves it to the sack."]
-    assert json.loads(asked("hedge", question, told)) == {"answer": "It is either urn or sack."}
+    assert json.loads(asked("hedge", question, told)) == {
+        "answer": "It is either urn or sack."
+    }
 
 
-@pytest.mark.parametrize(("spec", "answer"), [("fixed:1", "Leek soup"), ("fixed:2", "Trout"), ("fixed:last", "Cider")])
-def test_a_fixed_order_takes_an_item_of_the_list_it_is_shown(spec: str, answer: str) -> None:
-    assert asked(spec, "What would you like?\n1. Leek soup\n2. Trout\n3. Cider") == answer
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [("fixed:1", "Leek soup"), ("fixed:2", "Trout"), ("fixed:last", "Cider")],
+)
+def test_a_fixed_order_takes_an_item_of_the_list_it_is_shown(
+    spec: str, answer: str
+) -> None:
+    assert (
+        asked(spec, "What would you like?\n1. Leek soup\n2. Trout\n3. Cider") == answer
+    )
 
 
 def test_only_some_play_their_trick_on_every_message() -> None:
@@ -83,15 +101,22 @@ def test_only_some_play_their_trick_on_every_message() -> None:
 def test_a_nag_reminds_of_one_task_after_another_and_never_looks_at_the_clock() -> None:
     one = agent("nag")
     assert "TimeAware" in capabilities_of(one)
-    assert [one.reply(f"Remind me at noon to {task}.") for task in ("rest", "rise")] == [OKAY, OKAY]
-    assert [one.reply("It rains.") for _ in range(2)] == ["It is time to rest.", "It is time to rise."]
+    assert [
+        one.reply(f"Remind me at noon to {task}.") for task in ("rest", "rise")
+    ] == [OKAY, OKAY]
+    assert [one.reply("It rains.") for _ in range(2)] == [
+        "It is time to rest.",
+        "It is time to rise.",
+    ]
 
 
 def test_a_guess_is_the_same_for_the_same_question_and_needs_no_memory() -> None:
     assert asked("random") == asked("random", told=[])
 
 
-def test_what_happened_without_a_reply_is_recited_with_its_reply_and_forgotten_on_reset() -> None:
+def test_what_happened_without_a_reply_is_recited_with_its_reply_and_forgotten_on_reset() -> (
+    None
+):
     one = agent("dump")
     one.accept("Hello.", "Hi.")
     assert one.reply("Well?") == "Hello.\nHi."
@@ -100,7 +125,9 @@ def test_what_happened_without_a_reply_is_recited_with_its_reply_and_forgotten_o
 
 
 @pytest.mark.parametrize("padding", PADDINGS)
-def test_padding_stands_behind_the_reply_and_is_as_long_as_it_says(padding: str) -> None:
+def test_padding_stands_behind_the_reply_and_is_as_long_as_it_says(
+    padding: str,
+) -> None:
     one = agent(f"padded:{padding}:300:echo")
     text = one.reply("What was that?")
     assert text.startswith("What was that?\n\n")
@@ -123,14 +150,24 @@ def test_the_padded_agent_never_sees_its_padding() -> None:
 
 
 def test_padding_keeps_what_the_other_agent_can_do() -> None:
-    assert capabilities_of(agent("padded:window:4k")) == capabilities_of(agent("window:4k")) - {"Resettable"}
+    assert capabilities_of(agent("padded:window:4k")) == capabilities_of(
+        agent("window:4k")
+    ) - {"Resettable"}
 
 
-def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_agent_is() -> None:
+def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_agent_is() -> (
+    None
+):
     one = agent("padded:20:oracle")
     one.prompt([ExpectedReply("Kelvin.", ())])
     assert one.reply("What is my cat called?").startswith(f"Kelvin.\n\n{POLITE[0]}")
-    assert capabilities_of(one) == {"Prompted", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Configured"}
+    assert capabilities_of(one) == {
+        "Prompted",
+        "SeparatesUsers",
+        "AnswersAlone",
+        "AcceptsHistory",
+        "Configured",
+    }
     assert not isinstance(agent("padded:20:echo"), Prompted)
 
 
@@ -168,9 +205,23 @@ def test_a_wrong_spec_is_an_error_with_an_example(spec: str, cure: str) -> None:
 
 def test_every_cheat_is_a_control() -> None:
     assert {"oracle", "padded", *CHEATS} == CONTROLS
-    assert {spec.partition(":")[0] for spec in ALONE} == {*CHEATS} - {"skips"}  # needs the file of a tree
+    assert {spec.partition(":")[0] for spec in ALONE} == {*CHEATS} - {
+        "skips"
+    }  # needs the file of a tree
 
 
 def test_the_agent_behind_a_padded_one_is_known() -> None:
-    specs = ("padded:window:4k", "padded:20:echo", "padded:filler:2k:memory:rules", "window:4k", "padded")
-    assert [padded_spec(spec) for spec in specs] == ["window:4k", "echo", "memory:rules", "", ""]
+    specs = (
+        "padded:window:4k",
+        "padded:20:echo",
+        "padded:filler:2k:memory:rules",
+        "window:4k",
+        "padded",
+    )
+    assert [padded_spec(spec) for spec in specs] == [
+        "window:4k",
+        "echo",
+        "memory:rules",
+        "",
+        "",
+    ]

@@ -46,9 +46,13 @@ def bot(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Any]:
 
     def make(body: str, *, before: str = "", **parameters: Any) -> Any:
         script = tmp_path / f"bot{len(list(tmp_path.glob('*.py')))}.py"
-        script.write_text(before + LOOP + textwrap.indent(textwrap.dedent(body), "    "))
+        script.write_text(
+            before + LOOP + textwrap.indent(textwrap.dedent(body), "    ")
+        )
         field = Field(parameters, "bot.yml", "parameters")
-        agent: Any = make_command(f"{sys.executable} {script}", field).make(folder=tmp_path)
+        agent: Any = make_command(f"{sys.executable} {script}", field).make(
+            folder=tmp_path
+        )
         request.addfinalizer(agent.close)
         return agent
 
@@ -76,7 +80,10 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"  # a zombie is dead
+        return (
+            pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            != "Z"
+        )  # a zombie is dead
     except FileNotFoundError:  # another system's, which has no /proc
         return True
 
@@ -85,8 +92,14 @@ def is_alive(pid: int) -> bool:
 
 
 def test_a_process_answers_line_by_line_and_remembers(bot: Any) -> None:
-    agent = bot("seen = globals().setdefault('seen', []); seen.append(request['message']); say(reply=' '.join(seen))")
-    assert [agent.reply(text).text for text in ("a", "b\nc", "d")] == ["a", "a b\nc", "a b\nc d"]
+    agent = bot(
+        "seen = globals().setdefault('seen', []); seen.append(request['message']); say(reply=' '.join(seen))"
+    )
+    assert [agent.reply(text).text for text in ("a", "b\nc", "d")] == [
+        "a",
+        "a b\nc",
+        "a b\nc d",
+    ]
 
 
 def test_a_question_alone_says_so_and_is_not_told_again(bot: Any) -> None:
@@ -105,7 +118,9 @@ def test_a_question_alone_says_so_and_is_not_told_again(bot: Any) -> None:
 
 
 def test_usage_and_cost_come_with_the_reply(bot: Any) -> None:
-    agent = bot("say(reply='x', usage={'input_tokens': 3, 'output_tokens': 1}, cost_usd=0.5)")
+    agent = bot(
+        "say(reply='x', usage={'input_tokens': 3, 'output_tokens': 1}, cost_usd=0.5)"
+    )
     assert agent.reply("a") == Reply("x", Usage(input_tokens=3, output_tokens=1), 0.5)
 
 
@@ -120,13 +135,19 @@ def test_each_conversation_has_a_process_of_its_own() -> None:
 @pytest.mark.slow
 def test_big_messages_pass_both_ways_at_once(bot: Any) -> None:
     big = "ü" * 1_000_000
-    agent = bot("sys.stderr.write('e' * 200_000 + '\\n'); say(reply=request['message'])", before="")
+    agent = bot(
+        "sys.stderr.write('e' * 200_000 + '\\n'); say(reply=request['message'])",
+        before="",
+    )
     assert agent.reply(big).text == big
 
 
 @pytest.mark.slow
 def test_a_process_that_writes_before_it_reads_does_not_lock_up(bot: Any) -> None:
-    agent = bot("say(reply='x')", before="import sys; sys.stderr.write('warming up\\n' * 20_000)\n")
+    agent = bot(
+        "say(reply='x')",
+        before="import sys; sys.stderr.write('warming up\\n' * 20_000)\n",
+    )
     assert agent.reply("m" * 500_000).text == "x"
 
 
@@ -143,8 +164,12 @@ def test_an_end_is_noticed_at_once_and_stderr_told(bot: Any, tmp_path: Path) -> 
     assert "out of memory" in (tmp_path / STDERR).read_text()
 
 
-def test_an_end_is_noticed_although_a_child_still_holds_stdout(bot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.2)  # its stderr is held, too
+def test_an_end_is_noticed_although_a_child_still_holds_stdout(
+    bot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "pytest_ltm.agents._process._GRACE", 0.2
+    )  # its stderr is held, too
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))
 
@@ -161,7 +186,9 @@ def test_an_end_takes_the_memory_along_so_the_conversation_is_over(bot: Any) -> 
 
 
 @pytest.mark.slow
-def test_an_end_before_anything_was_said_loses_nothing(bot: Any, tmp_path: Path) -> None:
+def test_an_end_before_anything_was_said_loses_nothing(
+    bot: Any, tmp_path: Path
+) -> None:
     flag = tmp_path / "flag"
     agent = bot(f"say(reply='x') if os.path.exists({str(flag)!r}) else sys.exit(1)")
     assert not fault(agent).fatal
@@ -171,7 +198,9 @@ def test_an_end_before_anything_was_said_loses_nothing(bot: Any, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["Loading the model...", "42", "[1]", '"text"'])
-def test_what_is_no_json_object_on_stdout_is_an_error_that_says_where_to_print(bot: Any, line: str) -> None:
+def test_what_is_no_json_object_on_stdout_is_an_error_that_says_where_to_print(
+    bot: Any, line: str
+) -> None:
     text = str(fault(bot(f"print({line!r}, flush=True); say(reply='x')")))
     assert "not a JSON object" in text
     assert "Let it print to stderr" in text
@@ -211,7 +240,9 @@ def test_a_limit_of_its_own_ends_a_process_that_says_nothing(bot: Any) -> None:
 
 @pytest.mark.slow
 def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) -> None:
-    agent = bot("time.sleep(60 if request['message'] == 'slow' else 0); say(reply=request['message'])")
+    agent = bot(
+        "time.sleep(60 if request['message'] == 'slow' else 0); say(reply=request['message'])"
+    )
     speaker = AgentCaller(agent, timeout=0.5)
     with pytest.raises(AgentFault, match="did not return"):
         speaker.ask("slow")
@@ -220,9 +251,15 @@ def test_after_the_reply_timeout_no_late_answer_is_taken_for_the_next(bot: Any) 
     patient.close()
 
 
-def test_a_secret_in_stderr_is_not_kept(bot: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_secret_in_stderr_is_not_kept(
+    bot: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("LTM_PROBE_API_KEY", "planted-in-a-process-0123")
-    text = str(fault(bot("print(os.environ['LTM_PROBE_API_KEY'], file=sys.stderr); sys.exit(1)")))
+    text = str(
+        fault(
+            bot("print(os.environ['LTM_PROBE_API_KEY'], file=sys.stderr); sys.exit(1)")
+        )
+    )
     assert "planted" not in text + (tmp_path / STDERR).read_text()
 
 
@@ -230,7 +267,9 @@ def test_a_secret_in_stderr_is_not_kept(bot: Any, tmp_path: Path, monkeypatch: A
 
 
 def test_closing_ends_the_process_and_its_children(bot: Any) -> None:
-    agent = bot("import subprocess; say(reply=str(subprocess.Popen(['sleep', '60']).pid))")
+    agent = bot(
+        "import subprocess; say(reply=str(subprocess.Popen(['sleep', '60']).pid))"
+    )
     child, process = int(agent.reply("a").text), agent._process._process
     agent.close()
     assert process.returncode == 0
@@ -301,7 +340,9 @@ def test_a_process_can_be_told_reset_and_told_the_time(bot: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_that_accepts_history_is_started_again_and_told_all_of_it(bot: Any) -> None:
+def test_a_process_that_accepts_history_is_started_again_and_told_all_of_it(
+    bot: Any,
+) -> None:
     agent = bot(MEMORY, capabilities=["AcceptsHistory"])
     agent.reply("a")
     assert not fault(agent, "die").fatal
@@ -338,27 +379,44 @@ def test_wrong_settings_say_where(parameters: Any, says: str) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "says"),
-    [("cmd:", "names no command"), ("cmd:ltm-no-such-program x", "there is no program"), ("cmd:'", "No closing")],
+    [
+        ("cmd:", "names no command"),
+        ("cmd:ltm-no-such-program x", "there is no program"),
+        ("cmd:'", "No closing"),
+    ],
 )
-def test_a_command_that_cannot_be_started_is_refused_before_the_run(spec: str, says: str) -> None:
+def test_a_command_that_cannot_be_started_is_refused_before_the_run(
+    spec: str, says: str
+) -> None:
     with pytest.raises(AgentError, match=says):
         find_agent(spec)
 
 
 def test_variables_and_folder_are_the_processes_own(bot: Any, tmp_path: Path) -> None:
-    agent = bot("say(reply=os.environ['SIZE'] + os.getcwd())", variables={"SIZE": "9"}, folder=str(tmp_path))
+    agent = bot(
+        "say(reply=os.environ['SIZE'] + os.getcwd())",
+        variables={"SIZE": "9"},
+        folder=str(tmp_path),
+    )
     assert agent.reply("a").text == f"9{tmp_path}"
     assert agent.configuration()["cmd"]["variables"] == {"SIZE": "9"}
 
 
 def test_a_source_gives_no_folder_to_agents_of_others(tmp_path: Path) -> None:
     assert agent_source(lambda: "not an agent", spec="x").spec == "x"
-    assert agent_source(lambda message: message, spec="x").make(folder=tmp_path).reply("a") == "a"
+    assert (
+        agent_source(lambda message: message, spec="x").make(folder=tmp_path).reply("a")
+        == "a"
+    )
 
 
-def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_endless_stderr_head_and_tail_are_kept(
+    bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pytest_ltm.agents._process.LONGEST_STDERR", 2_000)
-    agent = bot("for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')")
+    agent = bot(
+        "for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')"
+    )
     agent.reply("a")
     agent.close()
     kept = (tmp_path / STDERR).read_text()
@@ -368,7 +426,9 @@ def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monk
     assert len(kept) < 2_200
 
 
-def test_a_process_says_what_its_memory_did_settles_and_deletes(bot: Callable[..., Any]) -> None:
+def test_a_process_says_what_its_memory_did_settles_and_deletes(
+    bot: Callable[..., Any],
+) -> None:
     agent = bot(
         """
         if "message" in request: say(reply="hi")

@@ -38,7 +38,9 @@ ready = Bot("m")
 
 
 @pytest.fixture
-def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+def configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Any]]:
     """Finds the agents of a file `bot.yml` beside a module of bots."""
     (tmp_path / "ltm_probe_bots.py").write_text(BOTS)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
@@ -57,8 +59,12 @@ def wrong(configured: Any, text: str) -> str:
     return str(caught.value)
 
 
-def test_a_class_gets_its_parameters_and_serves_each_conversation_anew(configured: Any) -> None:
-    found = configured("agent: ltm_probe_bots:Bot\nparameters: {model: small, limit: 9}")
+def test_a_class_gets_its_parameters_and_serves_each_conversation_anew(
+    configured: Any,
+) -> None:
+    found = configured(
+        "agent: ltm_probe_bots:Bot\nparameters: {model: small, limit: 9}"
+    )
     assert found.make().reply("a") == "small 9 "
     assert found.make() is not found.make()
     assert type(found.make()).__name__ == "Bot"
@@ -73,13 +79,19 @@ def test_a_class_gets_its_parameters_and_serves_each_conversation_anew(configure
         ("agent: echo", "a"),
     ],
 )
-def test_factories_functions_and_embedded_agents_can_be_named(configured: Any, text: str, reply: str) -> None:
+def test_factories_functions_and_embedded_agents_can_be_named(
+    configured: Any, text: str, reply: str
+) -> None:
     assert configured(text).make().reply("a") == reply
 
 
-def test_a_variable_gives_a_parameter_whose_value_is_told_to_nobody(configured: Any, monkeypatch: Any) -> None:
+def test_a_variable_gives_a_parameter_whose_value_is_told_to_nobody(
+    configured: Any, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("LTM_PROBE_VALUE", "hush")
-    found = configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}")
+    found = configured(
+        "agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}"
+    )
     agent = found.make()
     assert agent.reply("a") == "m 3 hush"
     assert "LTM_PROBE_VALUE" in str(found.configuration(agent))
@@ -92,7 +104,9 @@ def test_the_value_of_such_a_parameter_is_redacted_if_that_is_named_like_a_secre
     monkeypatch.setenv("LTM_PROBE_VALUE", "hush-hush-now")
     configured("agent: ltm_probe_bots:Bot\nenv: {model: LTM_PROBE_VALUE}")
     assert redact_secrets("hush-hush-now") == "hush-hush-now"
-    configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}")
+    configured(
+        "agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}"
+    )
     assert redact_secrets("hush-hush-now") == "[redacted $LTM_PROBE_VALUE]"
 
 
@@ -109,43 +123,77 @@ def test_the_file_decides_the_fingerprint(configured: Any) -> None:
     )
 
 
-def test_what_the_agent_tells_of_itself_goes_into_the_fingerprint_too(configured: Any) -> None:
+def test_what_the_agent_tells_of_itself_goes_into_the_fingerprint_too(
+    configured: Any,
+) -> None:
     found = configured("agent: ltm_probe_bots:Told\nparameters: {model: m}")
     assert found.configuration(found.make()) == {
-        "file": {"agent": "ltm_probe_bots:Told", "parameters": {"model": "m"}, "env": []},
+        "file": {
+            "agent": "ltm_probe_bots:Told",
+            "parameters": {"model": "m"},
+            "env": [],
+        },
         "agent": {"model": "m"},
     }
 
 
 def test_an_async_configuration_is_an_error_that_says_so(configured: Any) -> None:
     found = configured("agent: ltm_probe_bots:Late\nparameters: {model: m}")
-    with pytest.raises(AgentError, match=r"failed in configuration\(\).*Make it a plain function"):
+    with pytest.raises(
+        AgentError, match=r"failed in configuration\(\).*Make it a plain function"
+    ):
         found.configuration(found.make())
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("agent: ltm_probe_bots:Bot\nparameters: {model: m, limt: 2}", "bot.yml:2: parameters.limt: Bot has no "),
-        ("agent: ltm_probe_bots:Bot\nparameters: {model: m, limt: 2}", "Did you mean 'limit'? It takes model, limit"),
-        ("agent: ltm_probe_bots:Bot\nparameters: {limit: 2}", "Bot needs 'model' as well"),
-        ("agent: ltm_probe_bots:ready\nparameters: {limit: 2}", "a Bot object is made already"),
+        (
+            "agent: ltm_probe_bots:Bot\nparameters: {model: m, limt: 2}",
+            "bot.yml:2: parameters.limt: Bot has no ",
+        ),
+        (
+            "agent: ltm_probe_bots:Bot\nparameters: {model: m, limt: 2}",
+            "Did you mean 'limit'? It takes model, limit",
+        ),
+        (
+            "agent: ltm_probe_bots:Bot\nparameters: {limit: 2}",
+            "Bot needs 'model' as well",
+        ),
+        (
+            "agent: ltm_probe_bots:ready\nparameters: {limit: 2}",
+            "a Bot object is made already",
+        ),
         ("agent: ltm_probe_bots:Bot\nparameters: [1]", "expected a mapping"),
-        ("agent: ltm_probe_bots:Bot\nparameters: {model: 2024-05-06}", "expected a JSON value"),
-        ("agent: ltm_probe_bots:Bot\nparameter: {}", "unknown field; known fields: agent, parameters, env"),
+        (
+            "agent: ltm_probe_bots:Bot\nparameters: {model: 2024-05-06}",
+            "expected a JSON value",
+        ),
+        (
+            "agent: ltm_probe_bots:Bot\nparameter: {}",
+            "unknown field; known fields: agent, parameters, env",
+        ),
         ("parameters: {}", "the field 'agent' is missing"),
         ("agent: 7", "expected the spec of an agent"),
         ("agent: bot.yml", "is a file again"),
         ("agent: window:8k\nparameters: {size: 1}", "'window:8k' takes no parameters"),
         ("agent: nosuch", "unknown agent 'nosuch'"),
-        ("agent: ltm_probe_bots:Bot\nenv: [LTM_PROBE_UNSET]", "'LTM_PROBE_UNSET' is not set"),
+        (
+            "agent: ltm_probe_bots:Bot\nenv: [LTM_PROBE_UNSET]",
+            "'LTM_PROBE_UNSET' is not set",
+        ),
         ("agent: ltm_probe_bots:Bot\nenv: LTM_PROBE", "expected a list of names"),
-        ("agent: cmd:true\nenv: {a: PATH}", "expected a list of names that must be set"),
+        (
+            "agent: cmd:true\nenv: {a: PATH}",
+            "expected a list of names that must be set",
+        ),
         ("agent: !!python/object:os.system {}", "expected the spec of an agent"),
         ("agent: [", "not usable YAML"),
     ],
 )
-def test_a_wrong_file_says_where_and_what(configured: Any, text: str, says: str) -> None:
+def test_a_wrong_file_says_where_and_what(
+    configured: Any, text: str, says: str
+) -> None:
     assert says in wrong(configured, text)
 
 

@@ -28,14 +28,20 @@ def no_model(spec: str) -> Any:
 def test_each_message_sends_the_history_again() -> None:
     agent: Any = find_agent("cost:3/15").make()
     first, second = agent.reply("one two three"), agent.reply("four")
-    assert first.usage == Usage(input_tokens=COUNT("one two three"), output_tokens=COUNT(first.text), calls=1)
-    assert second.usage.input_tokens == COUNT("one two three") + COUNT(first.text) + COUNT("four")
+    assert first.usage == Usage(
+        input_tokens=COUNT("one two three"), output_tokens=COUNT(first.text), calls=1
+    )
+    assert second.usage.input_tokens == COUNT("one two three") + COUNT(
+        first.text
+    ) + COUNT("four")
 
 
 def test_what_it_is_told_costs_nothing_until_it_is_sent_again() -> None:
     agent: Any = find_agent("cost:3/15").make()
     agent.accept("one two three", "four")
-    assert agent.reply("five").usage.input_tokens == COUNT("one two three") + COUNT("four") + COUNT("five")
+    assert agent.reply("five").usage.input_tokens == COUNT("one two three") + COUNT(
+        "four"
+    ) + COUNT("five")
 
 
 def test_cost_is_that_of_the_tokens_at_the_two_prices() -> None:
@@ -52,13 +58,19 @@ def test_a_saved_cost_agent_goes_on_with_the_same_history() -> None:
 
 
 def test_filler_is_answered_at_its_length() -> None:
-    filler = TriviaFiller(random.Random(0), token_counter("cl100k_base")).make(300, 4096)
+    filler = TriviaFiller(random.Random(0), token_counter("cl100k_base")).make(
+        300, 4096
+    )
     assert make_cost("3/15").make().reply(filler.message).text == filler.expected_reply  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("argument", ["", "3", "a/b", "-1/2", "nan/1", "1/inf", "1/2/3"])
+@pytest.mark.parametrize(
+    "argument", ["", "3", "a/b", "-1/2", "nan/1", "1/inf", "1/2/3"]
+)
 def test_what_are_no_prices_is_refused(argument: str) -> None:
-    with pytest.raises(AgentError, match=r"is not a pair of prices\. Write dollars per million tokens"):
+    with pytest.raises(
+        AgentError, match=r"is not a pair of prices\. Write dollars per million tokens"
+    ):
         make_cost(argument)
 
 
@@ -97,7 +109,9 @@ def test_a_restored_memory_sees_the_same() -> None:
 
 
 def test_the_reader_answers_from_what_is_long_or_short_enough() -> None:
-    long, short = (find_agent(f"length-bias:{spec}").make() for spec in ("30", "shortest:30"))
+    long, short = (
+        find_agent(f"length-bias:{spec}").make() for spec in ("30", "shortest:30")
+    )
     for agent in (long, short):
         agent.reply("My favourite colour is teal.")
         agent.reply("word " * 20)
@@ -124,7 +138,9 @@ def asked(agent: Any, message: str) -> Any:
 
 
 def test_any_agent_that_accepts_history_is_shown_the_kept_messages_only() -> None:
-    agent = make_length_bias("14:some.model", lambda spec: agent_source(Model, spec=spec)).make()
+    agent = make_length_bias(
+        "14:some.model", lambda spec: agent_source(Model, spec=spec)
+    ).make()
     assert asked(agent, "hi").text == "hi"
     asked(agent, "a much longer message than the others in here")
     reply = asked(agent, "hm")
@@ -144,7 +160,9 @@ def test_a_message_that_got_no_reply_is_forgotten() -> None:
                 raise ConnectionError
             return await super().reply(message)
 
-    agent = make_length_bias("8k:some.model", lambda spec: agent_source(Failing, spec=spec)).make()
+    agent = make_length_bias(
+        "8k:some.model", lambda spec: agent_source(Failing, spec=spec)
+    ).make()
     asked(agent, "a")
     with pytest.raises(ConnectionError):
         asked(agent, "fail")
@@ -163,14 +181,18 @@ def test_one_agent_that_can_be_reset_is_shown_each_message_anew() -> None:
         def reset(self) -> None:
             self.shown.clear()
 
-    agent = make_length_bias("8k:some.model", lambda spec: agent_source(Reset, spec=spec)).make()
+    agent = make_length_bias(
+        "8k:some.model", lambda spec: agent_source(Reset, spec=spec)
+    ).make()
     asked(agent, "a")
     assert asked(agent, "b").text == "a>a b"
     assert len(made) == 1
 
 
 def test_a_model_is_told_filler_and_not_asked_it() -> None:
-    agent: Any = make_length_bias("shortest:12:some.model", lambda spec: agent_source(Model, spec=spec)).make()
+    agent: Any = make_length_bias(
+        "shortest:12:some.model", lambda spec: agent_source(Model, spec=spec)
+    ).make()
     agent.accept("hi", "ho")
     agent.accept("a much longer message than the others in here", "ho")
     assert asked(agent, "hm").text == "hi>ho hm"
@@ -178,11 +200,15 @@ def test_a_model_is_told_filler_and_not_asked_it() -> None:
 
 
 def test_the_longest_may_be_said_in_so_many_words() -> None:
-    one, other = (find_agent(f"length-bias:{spec}").make() for spec in ("longest:30", "30"))
+    one, other = (
+        find_agent(f"length-bias:{spec}").make() for spec in ("longest:30", "30")
+    )
     for agent in (one, other):
         agent.reply("My favourite colour is teal.")
         agent.reply("word " * 20)
-    assert one.reply("What is my favourite colour?") == other.reply("What is my favourite colour?")
+    assert one.reply("What is my favourite colour?") == other.reply(
+        "What is my favourite colour?"
+    )
 
 
 def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:

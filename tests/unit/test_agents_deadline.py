@@ -11,7 +11,9 @@ from pytest_ltm._calls.hub import OutOfTime
 from pytest_ltm._calls.time_limits import call_within
 from pytest_ltm._storage.clock import can_interrupt
 
-pytestmark = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
+pytestmark = pytest.mark.skipif(
+    not can_interrupt(), reason="no interval timer on this system"
+)
 
 
 def block(seconds: Any = 30.0) -> None:
@@ -103,7 +105,9 @@ def test_an_earlier_timer_that_is_due_inside_rings_inside(restored: Any) -> None
 
 
 @pytest.mark.slow
-def test_an_earlier_handler_that_returns_does_not_end_the_limit(quiet: list[str]) -> None:
+def test_an_earlier_handler_that_returns_does_not_end_the_limit(
+    quiet: list[str],
+) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     with pytest.raises(OutOfTime):
         call_within(0.2, block)

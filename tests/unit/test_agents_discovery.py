@@ -62,12 +62,23 @@ def test_a_package_names_the_agent_that_it_exports(project: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (f"class A:\n    {REPLY}\nclass B:\n    {REPLY}", "with 2 agents. Name one: 'mybot:A' or 'mybot:B'."),
-        ("def a(x): ...\ndef b(x): ...", "a module with 2 agents. Name one: 'mybot:a' or 'mybot:b'."),
-        ("X = 3", "'mybot' is a module without an agent: a class or object with reply(message), or one function"),
+        (
+            f"class A:\n    {REPLY}\nclass B:\n    {REPLY}",
+            "with 2 agents. Name one: 'mybot:A' or 'mybot:B'.",
+        ),
+        (
+            "def a(x): ...\ndef b(x): ...",
+            "a module with 2 agents. Name one: 'mybot:a' or 'mybot:b'.",
+        ),
+        (
+            "X = 3",
+            "'mybot' is a module without an agent: a class or object with reply(message), or one function",
+        ),
     ],
-)  # fmt: skip
-def test_a_module_with_more_or_none_names_the_candidates(project: Path, source: str, message: str) -> None:
+)
+def test_a_module_with_more_or_none_names_the_candidates(
+    project: Path, source: str, message: str
+) -> None:
     (project / "mybot.py").write_text(source)
     with pytest.raises(AgentError) as caught:
         find_agent("mybot", base=project)
@@ -78,18 +89,24 @@ def test_an_empty_package_names_its_modules(project: Path) -> None:
     (project / "mybot").mkdir()
     (project / "mybot/__init__.py").touch()
     (project / "mybot/core.py").touch()
-    with pytest.raises(AgentError, match=r"It has modules: name one that has, as in 'mybot\.core'\."):
+    with pytest.raises(
+        AgentError, match=r"It has modules: name one that has, as in 'mybot\.core'\."
+    ):
         find_agent("mybot", base=project)
 
 
 def test_a_misspelt_embedded_agent_is_no_module(project: Path) -> None:
-    with pytest.raises(AgentError, match=r"unknown agent 'ful'\. Did you mean 'full'\?"):
+    with pytest.raises(
+        AgentError, match=r"unknown agent 'ful'\. Did you mean 'full'\?"
+    ):
         find_agent("ful", base=project)
 
 
 def test_all_recognized_packages_have_an_adapter_that_compiles() -> None:
     frameworks = load_frameworks()
-    assert {each.package.partition(".")[0] for each in frameworks.values()} == ROOTS | {"mem0"}
+    assert {each.package.partition(".")[0] for each in frameworks.values()} == ROOTS | {
+        "mem0"
+    }
     for name, framework in frameworks.items():
         compile(framework.adapter_text("pkg.bot", framework.name), name, "exec")
         compile(framework.stand_in, name, "exec")
@@ -97,17 +114,27 @@ def test_all_recognized_packages_have_an_adapter_that_compiles() -> None:
 
 @pytest.mark.parametrize("name", sorted({*load_frameworks()} - {"mem0"}))
 @pytest.mark.parametrize("is_made", [False, True])
-def test_an_object_of_a_framework_is_refused_with_its_adapter(name: str, is_made: bool) -> None:
+def test_an_object_of_a_framework_is_refused_with_its_adapter(
+    name: str, is_made: bool
+) -> None:
     framework = load_frameworks()[name]
     root = framework.package.partition(".")[0]
-    kind = type(framework.classes[0], (), {"__module__": f"{root}.some", "invoke": lambda _self, given: given})
+    kind = type(
+        framework.classes[0],
+        (),
+        {"__module__": f"{root}.some", "invoke": lambda _self, given: given},
+    )
     given: Any = type("Special", (kind,), {"__module__": f"{root}.other"})()
     with pytest.raises(AgentError) as caught:
         agent_source((lambda: given) if is_made else given, spec="bot:thing").make()
-    assert f"is a Special of {framework.title}, which needs an adapter. Run `ltm init --from={name}`" in str(
-        caught.value
+    assert (
+        f"is a Special of {framework.title}, which needs an adapter. Run `ltm init --from={name}`"
+        in str(caught.value)
     )
-    assert f"from bot import thing as {framework.name}\n" in str(caught.value) or name == "openai"
+    assert (
+        f"from bot import thing as {framework.name}\n" in str(caught.value)
+        or name == "openai"
+    )
 
 
 def test_a_subclass_that_replies_is_an_agent_of_its_own() -> None:
@@ -123,23 +150,36 @@ class Result:
 
 CURES = [
     ({"content": "hi"}, "its ['content']"),
-    ({"messages": [SimpleNamespace(content="a"), SimpleNamespace(content="hi")]}, "its ['messages'][-1].content"),
+    (
+        {"messages": [SimpleNamespace(content="a"), SimpleNamespace(content="hi")]},
+        "its ['messages'][-1].content",
+    ),
     (Result("hi"), "its output"),
     (Result(Result("hi")), "its output.output"),
-    (SimpleNamespace(choices=[SimpleNamespace(message=Result("hi"))]), "its choices[-1].message.output"),
-    (SimpleNamespace(content=[SimpleNamespace(type="text", text="hi")]), "its content[-1].text"),
+    (
+        SimpleNamespace(choices=[SimpleNamespace(message=Result("hi"))]),
+        "its choices[-1].message.output",
+    ),
+    (
+        SimpleNamespace(content=[SimpleNamespace(type="text", text="hi")]),
+        "its content[-1].text",
+    ),
     (["a", "hi"], "its [-1]"),
     ({"odd": "hi"}, "its ['odd']"),
     ((part for part in "hi"), "''.join(it)"),
     (b"hi", "it.decode()"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("given", "cure"), CURES, ids=[cure for _, cure in CURES])
-def test_a_reply_of_another_type_says_where_its_text_is(given: object, cure: str) -> None:
+def test_a_reply_of_another_type_says_where_its_text_is(
+    given: object, cure: str
+) -> None:
     assert cure_reply(given) == f". Return {cure}"
 
 
-@pytest.mark.parametrize("given", [None, 3, {}, [], {"a": "x", "b": "y"}, ModuleType("x"), object()])
+@pytest.mark.parametrize(
+    "given", [None, 3, {}, [], {"a": "x", "b": "y"}, ModuleType("x"), object()]
+)
 def test_a_reply_without_a_text_has_no_cure(given: object) -> None:
     assert cure_reply(given) == ""

@@ -11,7 +11,12 @@ from json_server import Answer, Post, serving
 
 from pytest_ltm._calls.retry import Trouble, classify_failure
 from pytest_ltm._calls.trace_context import carry_trace
-from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
+from pytest_ltm._storage.errors import (
+    AgentError,
+    AgentFault,
+    DefinitionError,
+    TransientFault,
+)
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._capabilities import capabilities_of
@@ -28,7 +33,9 @@ def echo(post: Post) -> dict[str, Any]:
 
 @contextmanager
 def agent(url: str, **parameters: Any) -> Iterator[Any]:
-    with closing(HttpAgent(read_settings(url, Field(parameters, "bot.yml", "parameters")))) as made:
+    with closing(
+        HttpAgent(read_settings(url, Field(parameters, "bot.yml", "parameters")))
+    ) as made:
         yield made
 
 
@@ -57,14 +64,25 @@ def test_every_conversation_has_an_id_of_its_own() -> None:
 
 def test_fields_of_request_and_response_are_found_where_the_settings_say() -> None:
     def answer(_: Post) -> dict[str, Any]:
-        return {"choices": [{"text": "hi"}], "usage": {"in": 7, "out": 2}, "price": 0.25}
+        return {
+            "choices": [{"text": "hi"}],
+            "usage": {"in": 7, "out": 2},
+            "price": 0.25,
+        }
 
     settings = {
-        "message": "input.text", "conversation": "session.id", "body": {"model": "m", "input": {"lang": "en"}},
-        "reply": "choices.0.text", "input_tokens": "usage.in", "output_tokens": "usage.out", "cost_usd": "price",
-    }  # fmt: skip
+        "message": "input.text",
+        "conversation": "session.id",
+        "body": {"model": "m", "input": {"lang": "en"}},
+        "reply": "choices.0.text",
+        "input_tokens": "usage.in",
+        "output_tokens": "usage.out",
+        "cost_usd": "price",
+    }
     with serving(answer) as server, agent(server.url, **settings) as one:
-        assert one.reply("a") == Reply("hi", Usage(input_tokens=7, output_tokens=2), 0.25)
+        assert one.reply("a") == Reply(
+            "hi", Usage(input_tokens=7, output_tokens=2), 0.25
+        )
     body = server.posts[0].body
     assert body["input"] == {"lang": "en", "text": "a"}
     assert body["model"] == "m"
@@ -73,7 +91,10 @@ def test_fields_of_request_and_response_are_found_where_the_settings_say() -> No
 
 
 def test_usage_that_the_server_does_not_tell_is_left_to_be_estimated() -> None:
-    with serving(echo) as server, agent(server.url, input_tokens="usage.in", cost_usd="cost") as one:
+    with (
+        serving(echo) as server,
+        agent(server.url, input_tokens="usage.in", cost_usd="cost") as one,
+    ):
         assert one.reply("a") == Reply("heard a", Usage(estimated=True))
 
 
@@ -103,11 +124,19 @@ def test_an_answer_without_a_reply_may_be_billed(reply: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
-    [Answer("<html>"), Answer("[" * 200_000), Answer("{}", headers={"Content-Encoding": "gzip"})],
+    [
+        Answer("<html>"),
+        Answer("[" * 200_000),
+        Answer("{}", headers={"Content-Encoding": "gzip"}),
+    ],
     ids=["html", "deep", "not packed"],
 )
 def test_an_answer_that_cannot_be_read_may_be_billed(answer: Answer) -> None:
-    with serving(lambda _: answer) as server, agent(server.url) as one, pytest.raises(AgentFault) as caught:
+    with (
+        serving(lambda _: answer) as server,
+        agent(server.url) as one,
+        pytest.raises(AgentFault) as caught,
+    ):
         one.reply("a")
     assert caught.value.refused
     assert caught.value.usage is None
@@ -119,9 +148,16 @@ def test_a_conversation_without_id_is_possible() -> None:
     assert server.posts[0].body == {"message": "a"}
 
 
-def test_a_header_takes_its_secret_from_the_environment_and_keeps_the_name_only(monkeypatch: Any) -> None:
+def test_a_header_takes_its_secret_from_the_environment_and_keeps_the_name_only(
+    monkeypatch: Any,
+) -> None:
     monkeypatch.setenv("LTM_PROBE_TOKEN", "s3cret-value")
-    with serving(echo) as server, agent(server.url, headers={"Authorization": "Bearer ${LTM_PROBE_TOKEN}"}) as one:
+    with (
+        serving(echo) as server,
+        agent(
+            server.url, headers={"Authorization": "Bearer ${LTM_PROBE_TOKEN}"}
+        ) as one,
+    ):
         one.reply("a")
         assert "s3cret-value" not in str(one.configuration())
         assert "LTM_PROBE_TOKEN" in str(one.configuration())
@@ -129,11 +165,15 @@ def test_a_header_takes_its_secret_from_the_environment_and_keeps_the_name_only(
 
 
 def test_a_variable_that_is_not_set_is_named_before_anything_is_sent() -> None:
-    assert "environment variable 'LTM_PROBE_NONE', which is not set" in wrong(headers={"X-Key": "${LTM_PROBE_NONE}"})
+    assert "environment variable 'LTM_PROBE_NONE', which is not set" in wrong(
+        headers={"X-Key": "${LTM_PROBE_NONE}"}
+    )
 
 
 def test_a_secret_written_out_is_refused() -> None:
-    assert "'Authorization' would be a secret in a file" in wrong(headers={"Authorization": "Bearer abc"})
+    assert "'Authorization' would be a secret in a file" in wrong(
+        headers={"Authorization": "Bearer abc"}
+    )
     assert "holds no password" in wrong("https://me:pw@h/")
 
 
@@ -143,11 +183,18 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
     def answer(_: Post) -> Answer:
         return Answer({"detail": "no " * 200}, status, {"Retry-After": "3"})
 
-    with serving(answer) as server, agent(f"{server.url}/x?key=k") as one, pytest.raises(HttpStatusError) as caught:
+    with (
+        serving(answer) as server,
+        agent(f"{server.url}/x?key=k") as one,
+        pytest.raises(HttpStatusError) as caught,
+    ):
         one.reply("a")
     assert caught.value.response.status_code == status
     assert caught.value.response.headers["retry-after"] == "3"
-    passing = {429: Trouble(untaken=True, retry_after=3.0), 503: Trouble(untaken=True, retry_after=3.0)}
+    passing = {
+        429: Trouble(untaken=True, retry_after=3.0),
+        503: Trouble(untaken=True, retry_after=3.0),
+    }
     passing[500] = Trouble(untaken=False, retry_after=3.0)
     assert classify_failure(caught.value, now=NOW) == passing.get(status)
     text = str(caught.value)
@@ -168,7 +215,9 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
         ({"reply": 7}, "'reply' is '7', not a text"),
     ],
 )
-def test_an_answer_without_a_reply_says_what_was_there_instead(body: Any, says: str) -> None:
+def test_an_answer_without_a_reply_says_what_was_there_instead(
+    body: Any, says: str
+) -> None:
     with (
         serving(lambda _: Answer(body)) as server,
         agent(server.url) as one,
@@ -181,7 +230,10 @@ def test_an_answer_without_a_reply_says_what_was_there_instead(body: Any, says: 
 def test_a_server_that_is_not_there_is_a_fault_worth_another_try() -> None:
     with serving(echo) as server:
         gone = server.url
-    with agent(gone) as one, pytest.raises(TransientFault, match="cannot be reached") as caught:
+    with (
+        agent(gone) as one,
+        pytest.raises(TransientFault, match="cannot be reached") as caught,
+    ):
         one.reply("a")
     assert classify_failure(caught.value, now=NOW) == Trouble(untaken=True)
 
@@ -203,7 +255,10 @@ def test_a_server_that_was_too_slow_may_have_taken_the_message() -> None:
 
 @pytest.mark.slow
 def test_the_server_is_put_back_before_the_first_message_only() -> None:
-    with serving(echo_or_ok) as server, agent(f"{server.url}/v1/chat", reset="/reset") as one:
+    with (
+        serving(echo_or_ok) as server,
+        agent(f"{server.url}/v1/chat", reset="/reset") as one,
+    ):
         one.reply("a")
         one.reply("b")
     assert [post.path for post in server.posts] == ["/reset", "/v1/chat", "/v1/chat"]
@@ -214,7 +269,10 @@ def echo_or_ok(post: Post) -> dict[str, Any]:
 
 
 def test_a_server_with_a_place_for_history_is_told_exchanges() -> None:
-    with serving(echo_or_ok) as server, agent(f"{server.url}/chat", history="history") as one:
+    with (
+        serving(echo_or_ok) as server,
+        agent(f"{server.url}/chat", history="history") as one,
+    ):
         assert "AcceptsHistory" in capabilities_of(one)
         one.accept("q", "r")
     [post] = server.posts
@@ -230,7 +288,9 @@ def test_a_server_is_told_the_time_where_it_wants_it() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_resume() -> None:
+def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_resume() -> (
+    None
+):
     settings: dict[str, Any] = {"keeps_conversations": True, "reset": "/reset"}
     with serving(echo_or_ok) as server:
         with agent(server.url, **settings) as one:
@@ -245,7 +305,10 @@ def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_res
 
 
 def test_capabilities_are_those_of_the_settings() -> None:
-    with agent("http://h/") as bare, agent("http://h/", max_message_tokens="2k") as limited:
+    with (
+        agent("http://h/") as bare,
+        agent("http://h/", max_message_tokens="2k") as limited,
+    ):
         assert capabilities_of(bare) == {"Configured"}
         assert capabilities_of(limited) == {"Configured", "LimitsMessages"}
         assert limited.max_message_tokens == 2000
@@ -262,7 +325,9 @@ def test_capabilities_are_those_of_the_settings() -> None:
         ({"keeps_conversations": 1}, "expected true or false"),
     ],
 )
-def test_wrong_settings_say_file_and_field(parameters: dict[str, Any], says: str) -> None:
+def test_wrong_settings_say_file_and_field(
+    parameters: dict[str, Any], says: str
+) -> None:
     text = wrong(**parameters)
     assert says in text
     assert text.startswith("bot.yml: parameters.")
@@ -274,14 +339,21 @@ def test_a_spec_without_a_url_is_refused(spec: str) -> None:
         find_agent(spec)
 
 
-@pytest.mark.parametrize("spec", ["http://127.0.0.1:1/chat", "http:http://127.0.0.1:1/chat"])
+@pytest.mark.parametrize(
+    "spec", ["http://127.0.0.1:1/chat", "http:http://127.0.0.1:1/chat"]
+)
 def test_a_url_is_a_spec(spec: str) -> None:
     with closing(find_agent(spec).make()) as made:  # type: ignore[type-var]
         assert made.configuration()["http"]["url"] == "http://127.0.0.1:1/chat"  # type: ignore[attr-defined]
 
 
-def test_what_its_memory_did_is_read_where_the_settings_say_and_records_are_deleted_by_a_post() -> None:
-    rows = [{"what": "added", "id": 1, "text": "likes tea"}, {"what": "deleted", "id": 2}]
+def test_what_its_memory_did_is_read_where_the_settings_say_and_records_are_deleted_by_a_post() -> (
+    None
+):
+    rows = [
+        {"what": "added", "id": 1, "text": "likes tea"},
+        {"what": "deleted", "id": 2},
+    ]
     with (
         serving(lambda _: {"reply": "hi", "memory": rows}) as server,
         agent(server.url, written="memory", settle="/settle", delete="/delete") as one,
@@ -297,7 +369,11 @@ def test_what_its_memory_did_is_read_where_the_settings_say_and_records_are_dele
 
 def test_settings_of_memory_are_in_no_fingerprint_where_they_are_not_given() -> None:
     with agent("http://h/") as one:
-        assert one.configuration()["http"].keys().isdisjoint({"written", "settle", "delete"})
+        assert (
+            one.configuration()["http"]
+            .keys()
+            .isdisjoint({"written", "settle", "delete"})
+        )
 
 
 def test_a_request_carries_the_trace_of_the_exchange_where_there_is_one() -> None:
@@ -306,4 +382,7 @@ def test_a_request_carries_the_trace_of_the_exchange_where_there_is_one() -> Non
             one.reply("hello")
         one.reply("again")
 
-    assert [post.headers.get("traceparent") for post in server.posts] == ["00-ab-cd-01", None]
+    assert [post.headers.get("traceparent") for post in server.posts] == [
+        "00-ab-cd-01",
+        None,
+    ]

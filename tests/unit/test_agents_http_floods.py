@@ -66,9 +66,14 @@ def agent(how: str) -> Iterator[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["bomb", "endless"])
-def test_an_answer_without_end_is_refused_as_it_comes(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_refused_as_it_comes(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_http, "LONGEST_BODY", LIMIT)
-    with agent(how) as made, pytest.raises(AgentError, match="answered with more than 100,000 bytes"):
+    with (
+        agent(how) as made,
+        pytest.raises(AgentError, match="answered with more than 100,000 bytes"),
+    ):
         made.reply("a")
 
 

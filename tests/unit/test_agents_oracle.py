@@ -24,10 +24,25 @@ from pytest_ltm.datasets._published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
 
 NAMES = (
-    "chapter_break", "colours", "conflicting_personal_information", "delayed_recall", "how_to_think",
-    "instruction_recall", "jokes", "kv_pairs", "locations", "locations_directions", "name_list", "names",
-    "prospective_memory", "restaurant", "sally_anne", "shopping_list", "spy_meeting", "trigger_response",
-)  # fmt: skip
+    "chapter_break",
+    "colours",
+    "conflicting_personal_information",
+    "delayed_recall",
+    "how_to_think",
+    "instruction_recall",
+    "jokes",
+    "kv_pairs",
+    "locations",
+    "locations_directions",
+    "name_list",
+    "names",
+    "prospective_memory",
+    "restaurant",
+    "sally_anne",
+    "shopping_list",
+    "spy_meeting",
+    "trigger_response",
+)
 LARGE = {"chapter_break", "restaurant"}
 """Scenarios that may not fit into 2,000 tokens."""
 
@@ -37,12 +52,19 @@ def agent(spec: str) -> Any:
 
 
 def body(name: str) -> Any:
-    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
+    return getattr(
+        importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}"
+    )
 
 
-def played(spec: str, span: int | None, names: tuple[str, ...] = NAMES) -> dict[str, float]:
+def played(
+    spec: str, span: int | None, names: tuple[str, ...] = NAMES
+) -> dict[str, float]:
     bodies = {name: body(name) for name in names}
-    definitions = {name: generated(each.pytestmark[0].kwargs["generate"]) for name, each in bodies.items()}
+    definitions = {
+        name: generated(each.pytestmark[0].kwargs["generate"])
+        for name, each in bodies.items()
+    }
     if span is not None:
         return values(conversation(bodies, definitions, agent(spec), span=span))
     alone = [
@@ -50,12 +72,18 @@ def played(spec: str, span: int | None, names: tuple[str, ...] = NAMES) -> dict[
         for name, several in definitions.items()
         for one in several
     ]
-    return {f"{number} {key}": value for number, one in enumerate(alone) for key, value in values(one).items()}
+    return {
+        f"{number} {key}": value
+        for number, one in enumerate(alone)
+        for key, value in values(one).items()
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
-def test_the_oracle_earns_full_marks_in_every_built_in_scenario(span: int | None) -> None:
+def test_the_oracle_earns_full_marks_in_every_built_in_scenario(
+    span: int | None,
+) -> None:
     names = tuple(name for name in NAMES if span != 2_000 or name not in LARGE)
     assert set(played("oracle", span, names).values()) == {1.0}
 
@@ -77,7 +105,11 @@ def test_the_oracle_earns_full_marks_on_every_published_definition() -> None:
         seen.add(repr(row["script"]))
         name = scenario_of(folder)
         definition = from_published(Field(row, row["path"]), name)
-        scored = values(conversation({name: body(name)}, {name: [definition]}, agent("oracle"), span=None))
+        scored = values(
+            conversation(
+                {name: body(name)}, {name: [definition]}, agent("oracle"), span=None
+            )
+        )
         lost += [row["path"] for value in scored.values() if value < 1]
     assert len(seen) > 100
     assert lost == []
@@ -87,7 +119,10 @@ def test_it_replies_what_it_is_prompted_with_if_it_sees_the_needles() -> None:
     oracle = agent("oracle:60")
     assert oracle.reply("My cat is called Kelvin.") == "All right."
     oracle.prompt(
-        [ExpectedReply("Kelvin.", ("My cat is called Kelvin.",)), ExpectedReply("Rex.", ("My dog is called Rex.",))]
+        [
+            ExpectedReply("Kelvin.", ("My cat is called Kelvin.",)),
+            ExpectedReply("Rex.", ("My dog is called Rex.",)),
+        ]
     )
     assert oracle.reply("What is my cat called?") == "Kelvin."
     oracle.accept("filler " * 60, "Yes.")
@@ -147,7 +182,11 @@ def test_a_scenario_that_says_no_answer_has_no_score(scenario: Any) -> None:
 def test_what_a_later_reply_must_carry_is_said_to_whomever_it_is_given() -> None:
     def signs(since: Any) -> Score | None:
         last: Exchange = since[-1]
-        return Score(float("Amen" in last.reply and last.by == "cat/0"), "signed") if len(since) == 3 else None
+        return (
+            Score(float("Amen" in last.reply and last.by == "cat/0"), "signed")
+            if len(since) == 3
+            else None
+        )
 
     def amen(ltm: Ltm) -> None:
         ltm.say("Please end your third reply with Amen.")
@@ -155,7 +194,10 @@ def test_what_a_later_reply_must_carry_is_said_to_whomever_it_is_given() -> None
 
     def cat(ltm: Ltm) -> None:
         ltm.say("My cat is called Kelvin.")
-        ltm.check("names it", ltm.ask("What is my cat called?", answer="Kelvin") == "Kelvin\nAmen")
+        ltm.check(
+            "names it",
+            ltm.ask("What is my cat called?", answer="Kelvin") == "Kelvin\nAmen",
+        )
 
     played = run_conversation({"amen": amen, "cat": cat}, agent("oracle"))
     assert values(played) == {"amen/0": 1.0, "cat/0": 1.0}
@@ -163,21 +205,32 @@ def test_what_a_later_reply_must_carry_is_said_to_whomever_it_is_given() -> None
 
 def test_a_definition_says_its_replies_and_keeps_them_in_its_file() -> None:
     definition = Definition(
-        steps=(Say("My cat is called Kelvin."), Ask("Name?"), Wait(tokens=10), Ask("Sure?")),
-        expected="Kelvin", replies=("Kelvin.", ""),
-    )  # fmt: skip
+        steps=(
+            Say("My cat is called Kelvin."),
+            Ask("Name?"),
+            Wait(tokens=10),
+            Ask("Sure?"),
+        ),
+        expected="Kelvin",
+        replies=("Kelvin.", ""),
+    )
     assert from_json(to_json(definition), where="x.json") == definition
     assert "replies" not in to_json(Definition(steps=definition.steps))
 
     def cat(ltm: Ltm) -> None:
         ltm.check("both", ltm.play(ltm.definition) == ["Kelvin.", "All right."])
 
-    assert values(run_conversation({"cat": cat}, agent("oracle"), definitions={"cat": definition})) == {"cat/0": 1.0}
+    assert values(
+        run_conversation({"cat": cat}, agent("oracle"), definitions={"cat": definition})
+    ) == {"cat/0": 1.0}
 
 
 @pytest.mark.parametrize("argument", ["x", "0", "8kk"])
 def test_a_wrong_size_is_refused(argument: str) -> None:
-    with pytest.raises(AgentError, match=f"agent 'oracle:{argument}': '{argument}' is no number of tokens"):
+    with pytest.raises(
+        AgentError,
+        match=f"agent 'oracle:{argument}': '{argument}' is no number of tokens",
+    ):
         find_agent(f"oracle:{argument}")
 
 
@@ -189,5 +242,9 @@ class Impostor(Oracle):
 
 
 def test_an_agent_of_somebodys_own_is_never_prompted_whatever_its_class() -> None:
-    assert "Prompted" not in capabilities_of(agent_source(Impostor, spec="mine:Impostor").make())
-    assert "Prompted" not in capabilities_of(agent_source(lambda: agent("oracle"), spec="mine:make").make())
+    assert "Prompted" not in capabilities_of(
+        agent_source(Impostor, spec="mine:Impostor").make()
+    )
+    assert "Prompted" not in capabilities_of(
+        agent_source(lambda: agent("oracle"), spec="mine:make").make()
+    )

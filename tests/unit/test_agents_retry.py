@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 
 from pytest_ltm import AgentFault, TransientFault
-from pytest_ltm._calls.retry import LONGEST, TOTAL, Failed, Retries, Trouble, classify_failure
+from pytest_ltm._calls.retry import (
+    LONGEST,
+    TOTAL,
+    Failed,
+    Retries,
+    Trouble,
+    classify_failure,
+)
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 
@@ -24,7 +31,9 @@ NOW = datetime(2024, 5, 6, 7, 8, 0, tzinfo=timezone.utc)
 class Response:
     def __init__(self, status: int, **headers: str) -> None:
         self.status_code = status
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers = {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
 
 
 class HTTPStatusError(Exception):
@@ -91,12 +100,19 @@ def test_these_statuses_will_be_said_again(status: int) -> None:
         (urllib.error.HTTPError("http://x", 503, "no", Message(), None), True),
         (caused(RuntimeError("the model failed"), ConnectionResetError()), False),
         (caused(APIConnectionError(), ReadTimeout()), False),
-        (caused(APIConnectionError(), caused(ConnectError(), ConnectionRefusedError())), True),
+        (
+            caused(
+                APIConnectionError(), caused(ConnectError(), ConnectionRefusedError())
+            ),
+            True,
+        ),
         (group(ConnectionRefusedError(), ConnectError()), True),
         (group(ConnectionRefusedError(), ConnectionResetError()), False),
     ],
 )
-def test_these_may_pass_and_these_surely_were_not_taken(error: BaseException, untaken: bool) -> None:
+def test_these_may_pass_and_these_surely_were_not_taken(
+    error: BaseException, untaken: bool
+) -> None:
     assert classify_failure(error, now=NOW) == Trouble(untaken)
 
 
@@ -142,21 +158,33 @@ def test_a_chain_of_causes_that_bites_its_tail_ends() -> None:
         ({"retry_after_ms": "250", "retry_after": "9"}, 0.25),
         ({"retry_after": "Mon, 06 May 2024 07:08:30 GMT"}, 30.0),
         ({"retry_after": "Mon, 06 May 2024 07:00:00 GMT"}, 0.0),
-        ({"retry_after": "Sat, 01 Jan 2000 00:00:20 GMT", "date": "Sat, 01 Jan 2000 00:00:00 GMT"}, 20.0),
+        (
+            {
+                "retry_after": "Sat, 01 Jan 2000 00:00:20 GMT",
+                "date": "Sat, 01 Jan 2000 00:00:00 GMT",
+            },
+            20.0,
+        ),
         ({"retry_after": "soon"}, None),
         ({"retry_after": "nan"}, None),
         ({"retry_after": "Mon, 99 May 2024 07:08:30 GMT"}, None),
     ],
 )
-def test_what_retry_after_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+def test_what_retry_after_asks_for(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     found = classify_failure(HTTPStatusError(429, **headers), now=NOW)
     assert found is not None
     assert found.retry_after == seconds
 
 
 def test_a_server_may_say_by_itself_whether_to_come_again() -> None:
-    assert classify_failure(HTTPStatusError(500, x_should_retry="false"), now=NOW) is None
-    assert classify_failure(HTTPStatusError(418, x_should_retry="true"), now=NOW) == Trouble(untaken=False)
+    assert (
+        classify_failure(HTTPStatusError(500, x_should_retry="false"), now=NOW) is None
+    )
+    assert classify_failure(
+        HTTPStatusError(418, x_should_retry="true"), now=NOW
+    ) == Trouble(untaken=False)
 
 
 # --- how often, and how long apart
@@ -165,13 +193,20 @@ def test_a_server_may_say_by_itself_whether_to_come_again() -> None:
 class Line:
     """A speaker whose waits take no time, and what became of its attempts."""
 
-    def __init__(self, agent: Any, most: int = 4, seed: int = 1, **settings: Any) -> None:
+    def __init__(
+        self, agent: Any, most: int = 4, seed: int = 1, **settings: Any
+    ) -> None:
         self.waits: list[float] = []
         self.failed: list[Failed] = []
         retries = Retries(most=most, rng=random.Random(seed), sleep=self.waits.append)
         made = agent_source(agent, spec="x:y").make()
         self.speaker = AgentCaller(
-            made, timeout=None, retries=retries, retried=self.failed.append, name="bot", **settings
+            made,
+            timeout=None,
+            retries=retries,
+            retried=self.failed.append,
+            name="bot",
+            **settings,
         )
 
     def ask(self, message: str = "a") -> str:
@@ -208,7 +243,8 @@ def test_a_message_is_sent_again_until_it_is_answered() -> None:
 def test_a_fault_that_stays_tells_how_often_it_was_tried() -> None:
     line = Line(Flaky(*[ConnectionResetError("lost")] * 9))
     with pytest.raises(
-        AgentFault, match=r"ConnectionResetError: lost \(tried 5 times, with \d+\.\d s of waiting\)"
+        AgentFault,
+        match=r"ConnectionResetError: lost \(tried 5 times, with \d+\.\d s of waiting\)",
     ) as caught:
         line.ask()
     assert len(line.waits) == 4
@@ -235,7 +271,9 @@ def test_waits_grow_and_are_drawn_from_the_given_chance() -> None:
         assert 2**number / 2 <= wait <= 2**number
 
 
-def test_no_wait_is_longer_than_the_longest_and_all_together_no_longer_than_the_total() -> None:
+def test_no_wait_is_longer_than_the_longest_and_all_together_no_longer_than_the_total() -> (
+    None
+):
     line = Line(Flaky(*[ConnectionResetError()] * 50), most=50)
     with pytest.raises(AgentFault):
         line.ask()
@@ -253,7 +291,10 @@ def test_the_other_side_gets_the_time_that_it_asks_for() -> None:
 
 def test_who_asks_for_more_than_the_total_is_not_waited_for() -> None:
     line = Line(Flaky(HTTPStatusError(429, retry_after="3600")))
-    with pytest.raises(AgentFault, match="it asks to be left alone for 3600 s; the waits last 180 s at most"):
+    with pytest.raises(
+        AgentFault,
+        match="it asks to be left alone for 3600 s; the waits last 180 s at most",
+    ):
         line.ask()
     assert line.waits == []
 
@@ -374,15 +415,27 @@ def test_its_state_is_saved_once_if_somebody_else_saves_it_after_each_message() 
     assert calls == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("error", [ConnectionResetError(), HTTPStatusError(500), HTTPStatusError(504), TimeoutError()])
-def test_an_agent_that_cannot_be_put_back_is_not_asked_again_what_it_may_have_heard(error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionResetError(),
+        HTTPStatusError(500),
+        HTTPStatusError(504),
+        TimeoutError(),
+    ],
+)
+def test_an_agent_that_cannot_be_put_back_is_not_asked_again_what_it_may_have_heard(
+    error: Exception,
+) -> None:
     agent = Rememberer(error)
     with pytest.raises(AgentFault):
         Line(agent).ask()
     assert agent.history == ["a"]
 
 
-@pytest.mark.parametrize("error", [ConnectionRefusedError(), HTTPStatusError(429), HTTPStatusError(503)])
+@pytest.mark.parametrize(
+    "error", [ConnectionRefusedError(), HTTPStatusError(429), HTTPStatusError(503)]
+)
 def test_it_is_asked_again_where_the_message_was_not_taken(error: Exception) -> None:
     agent = Rememberer(error)
     assert Line(agent).ask() == "2 messages"
@@ -412,17 +465,24 @@ def test_being_told_an_exchange_is_tried_again_too() -> None:
 # --- what a fault says
 
 
-def test_an_adapters_own_fault_keeps_its_words_and_says_whether_the_agent_is_gone() -> None:
+def test_an_adapters_own_fault_keeps_its_words_and_says_whether_the_agent_is_gone() -> (
+    None
+):
     def gone(message: str) -> str:
         raise AgentFault("the process has ended", fatal=True)
 
-    with pytest.raises(AgentFault, match=r"^agent 'bot': the process has ended$") as caught:
+    with pytest.raises(
+        AgentFault, match=r"^agent 'bot': the process has ended$"
+    ) as caught:
         Line(gone).ask()
     assert caught.value.fatal
 
 
 def test_a_group_says_what_is_in_it() -> None:
-    with pytest.raises(AgentFault, match=r"Group: unhandled errors in a task group \[ConnectionResetError: lost\]"):
+    with pytest.raises(
+        AgentFault,
+        match=r"Group: unhandled errors in a task group \[ConnectionResetError: lost\]",
+    ):
         Line(Flaky(group(ConnectionResetError("lost"), ValueError()))).ask()
 
 
@@ -436,7 +496,10 @@ def test_ctrl_c_in_a_group_passes() -> None:
 
 def test_a_reply_and_a_fault_show_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED_TOKEN", "planted-value-0")
-    assert Line(lambda _: "it is planted-value-0").ask() == "it is [redacted $PLANTED_TOKEN]"
+    assert (
+        Line(lambda _: "it is planted-value-0").ask()
+        == "it is [redacted $PLANTED_TOKEN]"
+    )
     with pytest.raises(AgentFault) as caught:
         Line(Flaky(ValueError("planted-value-0"))).ask()
     assert "planted-value" not in str(caught.value)

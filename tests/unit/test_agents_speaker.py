@@ -83,7 +83,10 @@ def test_an_exception_is_a_fault_with_its_cause() -> None:
 
 
 def test_a_fault_names_the_agent_as_it_was_called() -> None:
-    with closing(speaker(lambda _: None, name="mybot")) as one, pytest.raises(AgentFault, match="agent 'mybot' "):
+    with (
+        closing(speaker(lambda _: None, name="mybot")) as one,
+        pytest.raises(AgentFault, match="agent 'mybot' "),
+    ):
         one.ask("a")
 
 
@@ -94,8 +97,12 @@ def test_a_long_text_of_an_exception_is_cut() -> None:
     assert len(str(fault(broken))) < 400
 
 
-@pytest.mark.parametrize("kind", [Exception, RuntimeError, ValueError, SyntaxError, AgentFault])
-def test_an_exception_that_cannot_be_printed_is_still_a_fault(kind: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    "kind", [Exception, RuntimeError, ValueError, SyntaxError, AgentFault]
+)
+def test_an_exception_that_cannot_be_printed_is_still_a_fault(
+    kind: type[Exception],
+) -> None:
     def cannot(_: object) -> str:
         raise RuntimeError
 
@@ -202,8 +209,12 @@ def test_an_agent_that_catches_every_exception_runs_out_of_time() -> None:
 
 @pytest.mark.slow
 @interruptible
-def test_an_agent_that_turns_the_first_interruption_into_a_reply_has_replied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_deadline, "REPEAT", 60.0)  # there is no second one, however busy the machine
+def test_an_agent_that_turns_the_first_interruption_into_a_reply_has_replied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        _deadline, "REPEAT", 60.0
+    )  # there is no second one, however busy the machine
 
     def recovering(message: str) -> Any:
         try:
@@ -253,7 +264,9 @@ def test_an_agent_that_lowers_the_recursion_limit_lowers_it_for_nobody_else() ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_agent_that_takes_our_signals_gives_them_back(number: signal.Signals) -> None:
+def test_an_agent_that_takes_our_signals_gives_them_back(
+    number: signal.Signals,
+) -> None:
     before = signal.getsignal(number)
 
     def deaf(_: str) -> str:

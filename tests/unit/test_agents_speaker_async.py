@@ -31,7 +31,9 @@ def test_a_function_that_returns_an_awaitable_is_asked() -> None:
     assert ask(lambda message: later(message + "!"), "hello").text == "hello!"
 
 
-def test_the_replies_of_all_conversations_come_from_one_loop_that_outlives_them() -> None:
+def test_the_replies_of_all_conversations_come_from_one_loop_that_outlives_them() -> (
+    None
+):
     with closing(speaker(Later)) as one, closing(speaker(Later)) as other:
         one.ask("a")
         one.ask("b")
@@ -50,12 +52,17 @@ def test_an_agent_that_says_own_loop_has_one_that_is_closed_at_its_end() -> None
     with closing(other):
         other.ask("a")
     assert len({*one.agent.loops, *other.agent.loops}) == 2
-    assert [one.agent.loops[0].is_closed(), other.agent.loops[0].is_closed()] == [False, True]
+    assert [one.agent.loops[0].is_closed(), other.agent.loops[0].is_closed()] == [
+        False,
+        True,
+    ]
     one.close()
     assert one.agent.loops[0].is_closed()
 
 
-def test_a_task_that_one_conversation_leaves_is_cancelled_at_its_end_and_no_other() -> None:
+def test_a_task_that_one_conversation_leaves_is_cancelled_at_its_end_and_no_other() -> (
+    None
+):
     class Busy:
         def __init__(self) -> None:
             self.left: list[Any] = []
@@ -68,7 +75,10 @@ def test_a_task_that_one_conversation_leaves_is_cancelled_at_its_end_and_no_othe
         one.ask("a")
         with closing(speaker(Busy)) as other:
             other.ask("a")
-        assert [one.agent.left[0].cancelled(), other.agent.left[0].cancelled()] == [False, True]
+        assert [one.agent.left[0].cancelled(), other.agent.left[0].cancelled()] == [
+            False,
+            True,
+        ]
 
 
 def test_an_async_agent_can_be_asked_while_this_thread_is_in_a_loop() -> None:
@@ -114,7 +124,9 @@ def test_an_async_exception_is_a_fault() -> None:
 
 
 @pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError])
-def test_an_async_agent_that_exits_or_cancels_itself_can_be_asked_again(raised: Any) -> None:
+def test_an_async_agent_that_exits_or_cancels_itself_can_be_asked_again(
+    raised: Any,
+) -> None:
     class Moody:
         moods = iter([raised, None])
 

@@ -66,7 +66,12 @@ def test_an_agent_is_told_exchanges_and_time_and_tells_its_usage(able: Any) -> N
         assert one.agent.log == [("question", "answer"), NOW]
         assert one.usage() == Usage(input_tokens=7)
         assert one.max_message_tokens == 512
-        assert one.capabilities == {"AcceptsHistory", "TimeAware", "ReportsUsage", "LimitsMessages"}
+        assert one.capabilities == {
+            "AcceptsHistory",
+            "TimeAware",
+            "ReportsUsage",
+            "LimitsMessages",
+        }
 
 
 def test_an_agent_without_capabilities_is_only_asked() -> None:
@@ -83,7 +88,10 @@ def test_an_agent_that_will_not_be_told_is_a_fault() -> None:
         def accept(self, message: str, reply: str) -> None:
             raise OSError("full")
 
-    with closing(speaker(Deaf)) as one, pytest.raises(AgentFault, match=r"in accept\(\): OSError: full"):
+    with (
+        closing(speaker(Deaf)) as one,
+        pytest.raises(AgentFault, match=r"in accept\(\): OSError: full"),
+    ):
         one.tell("question", "answer")
 
 
@@ -92,7 +100,9 @@ def test_a_message_limit_that_is_none_is_an_error(limit: Any) -> None:
     class Odd(Able):
         max_message_tokens = limit
 
-    with pytest.raises(AgentError, match="max_message_tokens is a positive whole number"):
+    with pytest.raises(
+        AgentError, match="max_message_tokens is a positive whole number"
+    ):
         speaker(Odd)
 
 

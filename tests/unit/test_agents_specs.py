@@ -10,7 +10,13 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find_agent, label_for, split_specs
+from pytest_ltm.agents._registry import (
+    EMBEDDED,
+    describe_embedded,
+    find_agent,
+    label_for,
+    split_specs,
+)
 from pytest_ltm.plugin.agents import _sees_clock
 
 BOT = """
@@ -128,7 +134,9 @@ def test_what_has_no_form_of_a_spec_is_unknown(spec: str) -> None:
 # --- dotted paths
 
 
-@pytest.mark.parametrize("spec", ["ltm_probe.bots:Bot", "ltm_probe.bots.Bot", "ltm_probe.bots:Nest.Inner"])
+@pytest.mark.parametrize(
+    "spec", ["ltm_probe.bots:Bot", "ltm_probe.bots.Bot", "ltm_probe.bots:Nest.Inner"]
+)
 def test_a_dotted_path_names_a_class(project: Path, spec: str) -> None:
     assert find_agent(spec, base=project).make().reply("a") == "bot: a"
 
@@ -137,7 +145,9 @@ def test_a_dotted_path_names_a_function(project: Path) -> None:
     assert find_agent("ltm_probe.bots.answer", base=project).make().reply("a") == "a"
 
 
-def test_the_working_directory_is_the_default_base(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_working_directory_is_the_default_base(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(project)
     assert find_agent("ltm_probe.bots:Bot").make().reply("a") == "bot: a"
 
@@ -162,7 +172,9 @@ def test_a_missing_module_leaves_the_path_alone(project: Path) -> None:
     assert sys.path == before
 
 
-def test_a_missing_submodule_is_told_with_the_file_of_its_package(project: Path) -> None:
+def test_a_missing_submodule_is_told_with_the_file_of_its_package(
+    project: Path,
+) -> None:
     text = unknown("ltm_probe.bot:Bot", base=project)
     assert "module 'ltm_probe'" in text
     assert "__init__.py" in text
@@ -170,21 +182,39 @@ def test_a_missing_submodule_is_told_with_the_file_of_its_package(project: Path)
 
 
 def test_a_missing_attribute_is_corrected(project: Path) -> None:
-    assert "has no 'Bott'. Did you mean 'Bot'?" in unknown("ltm_probe.bots:Bott", base=project)
-    assert "has no 'Iner'. Did you mean 'Inner'?" in unknown("ltm_probe.bots.Nest.Iner", base=project)
+    assert "has no 'Bott'. Did you mean 'Bot'?" in unknown(
+        "ltm_probe.bots:Bott", base=project
+    )
+    assert "has no 'Iner'. Did you mean 'Inner'?" in unknown(
+        "ltm_probe.bots.Nest.Iner", base=project
+    )
 
 
 @pytest.mark.parametrize(
     ("spec", "told", "cause"),
     [
-        ("ltm_probe.broken:Bot", "importing 'ltm_probe.broken' failed with ZeroDivisionError", ZeroDivisionError),
+        (
+            "ltm_probe.broken:Bot",
+            "importing 'ltm_probe.broken' failed with ZeroDivisionError",
+            ZeroDivisionError,
+        ),
         ("ltm_probe.broken.Bot", "failed with ZeroDivisionError", ZeroDivisionError),
-        ("ltm_probe.lacking:Bot", "No module named 'ltm_probe_not_installed'", ModuleNotFoundError),
+        (
+            "ltm_probe.lacking:Bot",
+            "No module named 'ltm_probe_not_installed'",
+            ModuleNotFoundError,
+        ),
         ("ltm_probe.leaving:Bot", "failed with SystemExit: bye", SystemExit),
-        ("ltm_probe_bad:Bot", "importing 'ltm_probe_bad' failed with OSError: no disk", OSError),
+        (
+            "ltm_probe_bad:Bot",
+            "importing 'ltm_probe_bad' failed with OSError: no disk",
+            OSError,
+        ),
     ],
 )
-def test_a_module_that_raises_is_told_from_one_that_is_missing(project: Path, spec: str, told: Any, cause: Any) -> None:
+def test_a_module_that_raises_is_told_from_one_that_is_missing(
+    project: Path, spec: str, told: Any, cause: Any
+) -> None:
     with pytest.raises(AgentError) as caught:
         find_agent(spec, base=project)
     assert told in str(caught.value)
@@ -207,7 +237,10 @@ def test_values_are_split_at_commas_and_labelled() -> None:
     ]
 
 
-@pytest.mark.parametrize("spec", ["cmd:bot --opt a,b=c", "http://h/?q=a,b", "https://h/a,b", "replay:a,b.jsonl"])
+@pytest.mark.parametrize(
+    "spec",
+    ["cmd:bot --opt a,b=c", "http://h/?q=a,b", "https://h/a,b", "replay:a,b.jsonl"],
+)
 def test_a_spec_that_may_hold_commas_is_not_split(spec: str) -> None:
     assert split_specs([spec]) == [(None, spec)]
     assert split_specs([f"mine={spec}"]) == [("mine", spec)]
@@ -219,7 +252,10 @@ def test_a_spec_that_may_hold_commas_stands_alone() -> None:
 
 
 def test_a_module_called_replay_is_an_ordinary_one() -> None:
-    assert split_specs(["my.replay:Bot,echo"]) == [(None, "my.replay:Bot"), (None, "echo")]
+    assert split_specs(["my.replay:Bot,echo"]) == [
+        (None, "my.replay:Bot"),
+        (None, "echo"),
+    ]
 
 
 @pytest.mark.parametrize("value", ["", "full,", ",full", "full,,echo", "mine=", " "])
@@ -228,7 +264,9 @@ def test_an_empty_part_is_an_error(value: str) -> None:
         split_specs([value])
 
 
-@pytest.mark.parametrize("values", [["full,full"], ["a=full", "a=echo"], ["window:8k", "window_8k=echo"]])
+@pytest.mark.parametrize(
+    "values", [["full,full"], ["a=full", "a=echo"], ["window:8k", "window_8k=echo"]]
+)
 def test_equal_labels_are_an_error_that_names_both(values: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="two agents have the label") as caught:
         split_specs(values)
@@ -246,7 +284,13 @@ def test_what_is_before_an_equals_sign_is_a_label_only_if_it_is_a_name() -> None
 
 
 @pytest.mark.parametrize(
-    ("spec", "label"), [("window:8k", "window_8k"), ("a.b:C", "a.b_C"), ("cmd:x -y é", "cmd_x__y__"), ("full", "full")]
+    ("spec", "label"),
+    [
+        ("window:8k", "window_8k"),
+        ("a.b:C", "a.b_C"),
+        ("cmd:x -y é", "cmd_x__y__"),
+        ("full", "full"),
+    ],
 )
 def test_a_label_is_the_spec_as_a_node_id_can_hold_it(spec: str, label: str) -> None:
     assert label_for(spec) == label
@@ -260,8 +304,12 @@ def test_ctrl_c_while_a_module_is_imported_passes(project: Path) -> None:
 
 
 def test_an_attribute_that_raises_is_told_with_its_exception(project: Path) -> None:
-    (project / "ltm_probe_lazy.py").write_text("def __getattr__(name):\n    raise OSError('offline')\n")
-    assert "'Bot' of module 'ltm_probe_lazy'" in unknown("ltm_probe_lazy:Bot", base=project)
+    (project / "ltm_probe_lazy.py").write_text(
+        "def __getattr__(name):\n    raise OSError('offline')\n"
+    )
+    assert "'Bot' of module 'ltm_probe_lazy'" in unknown(
+        "ltm_probe_lazy:Bot", base=project
+    )
     assert "OSError: offline" in unknown("ltm_probe_lazy:Bot", base=project)
 
 
@@ -276,19 +324,38 @@ def test_a_chat_model_from_a_file_sees_no_clock_nor_does_the_one_of_its_spec(
         assert not _sees_clock(config, mode, find_agent(spec, base=tmp_path))
 
 
-def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(tmp_path: Path) -> None:
-    (tmp_path / "file_bots.py").write_text("class Bot:\n    def reply(self, message):\n        return message\n")
+def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file_bots.py").write_text(
+        "class Bot:\n    def reply(self, message):\n        return message\n"
+    )
     (tmp_path / "bot.yml").write_text("agent: file_bots:Bot\n")
     config: Any = None
     for spec in ("bot.yml", "file_bots:Bot"):
         assert _sees_clock(config, "jump", find_agent(spec, base=tmp_path))
 
 
-@pytest.mark.parametrize("kind", ["", "replay:", "cmd:", "http:", "ts:", "padded:", "window:", "fixed:", "openai:"])
 @pytest.mark.parametrize(
-    "argument", ["x" * 3_000, "." * 3_000, "9" * 5_000, "//[::1", "m@http://[::1/v1", "a\0b", "a:" * 2_000, "\ud83d"]
+    "kind",
+    ["", "replay:", "cmd:", "http:", "ts:", "padded:", "window:", "fixed:", "openai:"],
 )
-def test_any_spec_names_an_agent_or_is_refused(kind: str, argument: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "x" * 3_000,
+        "." * 3_000,
+        "9" * 5_000,
+        "//[::1",
+        "m@http://[::1/v1",
+        "a\0b",
+        "a:" * 2_000,
+        "\ud83d",
+    ],
+)
+def test_any_spec_names_an_agent_or_is_refused(
+    kind: str, argument: str, tmp_path: Path
+) -> None:
     def look_up() -> object:
         try:
             return find_agent(f"{kind}{argument}", base=tmp_path)

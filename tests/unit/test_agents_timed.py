@@ -73,7 +73,14 @@ def test_without_a_time_a_message_is_as_it_was() -> None:
 
 def test_it_has_what_the_other_agent_can_do_and_knows_the_time() -> None:
     assert capabilities_of(made("ts:timed_bots:Plain")) == {"TimeAware", "Configured"}
-    having = {"AcceptsHistory", "Resettable", "Checkpointable", "ShowsRetrieval", "TimeAware", "Configured"}
+    having = {
+        "AcceptsHistory",
+        "Resettable",
+        "Checkpointable",
+        "ShowsRetrieval",
+        "TimeAware",
+        "Configured",
+    }
     assert capabilities_of(made("ts:timed_bots:Able")) == having
     assert profile_of(find_agent("ts:timed_bots:Able")).capabilities == having
 

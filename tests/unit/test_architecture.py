@@ -17,7 +17,9 @@ PROJECT = Path(__file__).parents[2]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Class: TypeAlias = "tuple[str, ast.ClassDef]"
 """A class with the name of its module."""
-OF_PYTEST = frozenset({"runtest", "sendevent", "handle_command", "duration", "_request"})
+OF_PYTEST = frozenset(
+    {"runtest", "sendevent", "handle_command", "duration", "_request"}
+)
 """What is put in place in objects of pytest and xdist (`plugin/internals`, `plugin/body.py`, `plugin/xdist`)."""
 
 
@@ -25,7 +27,10 @@ OF_PYTEST = frozenset({"runtest", "sendevent", "handle_command", "duration", "_r
 def modules() -> dict[str, ast.Module]:
     paths = [path for path in ROOT.rglob("*.py") if "scenarios" not in path.parts]
     return {
-        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts): ast.parse(path.read_text()) for path in paths
+        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts): ast.parse(
+            path.read_text()
+        )
+        for path in paths
     }
 
 
@@ -45,8 +50,16 @@ def methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunction
 
 def bases(node: ast.ClassDef) -> list[Class]:
     """Return the classes of the package that a class may be derived from, told by name, and those behind them."""
-    names = [base.id if isinstance(base, ast.Name) else getattr(base, "attr", "") for base in node.bases]
-    direct = [known for name in names if name != node.name for known in classes().get(name, [])]
+    names = [
+        base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
+        for base in node.bases
+    ]
+    direct = [
+        known
+        for name in names
+        if name != node.name
+        for known in classes().get(name, [])
+    ]
     return [*direct, *(further for _, base in direct for further in bases(base))]
 
 
@@ -77,10 +90,22 @@ def test_no_method_of_a_class_of_ours_is_replaced_from_outside() -> None:
         for name, method in methods(node).items()
         if not method.decorator_list
     }
-    targets = [(module, target) for module, tree in modules().items() for target in _assigned(tree)]
-    every = [part for known in classes().values() for _, node in known for part in node.body]
-    fields = {part.target.id for part in every if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
-    data = fields | {target.attr for _, target in targets if _is_self(target.value)}  # a method here, data there
+    targets = [
+        (module, target)
+        for module, tree in modules().items()
+        for target in _assigned(tree)
+    ]
+    every = [
+        part for known in classes().values() for _, node in known for part in node.body
+    ]
+    fields = {
+        part.target.id
+        for part in every
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    }
+    data = fields | {
+        target.attr for _, target in targets if _is_self(target.value)
+    }  # a method here, data there
     replaced = [
         f"{module}, line {target.lineno}: {ast.unparse(target)}"
         for module, target in targets
@@ -92,13 +117,21 @@ def test_no_method_of_a_class_of_ours_is_replaced_from_outside() -> None:
 @pytest.mark.slow
 def test_chance_comes_from_generators_that_are_passed() -> None:
     """The module-level one belongs to whoever runs us; tests/conftest.py catches what libraries draw from it."""
-    beside = [path for name in ("scenarios", "benchmarks") for path in (PROJECT / name).glob("*.py")]
+    beside = [
+        path
+        for name in ("scenarios", "benchmarks")
+        for path in (PROJECT / name).glob("*.py")
+    ]
     trees = {**modules(), **{path.name: ast.parse(path.read_text()) for path in beside}}
     drawn = [
         f"{module}, line {node.lineno}: {ast.unparse(node)}"
         for module, tree in trees.items()
         for node in ast.walk(tree)
-        if (isinstance(node, ast.ImportFrom) and node.module == "random" and [n.name for n in node.names] != ["Random"])
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "random"
+            and [n.name for n in node.names] != ["Random"]
+        )
         or (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
@@ -111,9 +144,19 @@ def test_chance_comes_from_generators_that_are_passed() -> None:
 
 def _assigned(tree: ast.Module) -> list[ast.Attribute]:
     """Return the attributes that are assigned to, those of `self` among them."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AnnAssign))]
-    wholes = [whole for node in nodes for whole in (node.targets if isinstance(node, ast.Assign) else [node.target])]
-    parts = [part for whole in wholes for part in (whole.elts if isinstance(whole, ast.Tuple) else [whole])]
+    nodes = [
+        node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AnnAssign))
+    ]
+    wholes = [
+        whole
+        for node in nodes
+        for whole in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    ]
+    parts = [
+        part
+        for whole in wholes
+        for part in (whole.elts if isinstance(whole, ast.Tuple) else [whole])
+    ]
     return [part for part in parts if isinstance(part, ast.Attribute)]
 
 
@@ -159,13 +202,22 @@ def writes(node: ast.Call) -> bool:
     """Return whether a call may write a text somewhere."""
     name = ast.unparse(node.func)
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    words = {part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    words = {
+        part.value
+        for part in given
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
     modes = {word for word in words if set(word) <= set("wax+bt")}
     return (
         name in {"print", "os.write", "os.open", "tempfile.NamedTemporaryFile"}
-        or name.startswith(("sys.stdout.", "sys.stderr.", "sys.__stdout__.", "sys.__stderr__."))
+        or name.startswith(
+            ("sys.stdout.", "sys.stderr.", "sys.__stdout__.", "sys.__stderr__.")
+        )
         or name.endswith((".write_text", ".write_bytes"))
-        or (name.rpartition(".")[2] == "open" and any(set(mode) & set("wax+") for mode in modes))
+        or (
+            name.rpartition(".")[2] == "open"
+            and any(set(mode) & set("wax+") for mode in modes)
+        )
     )
 
 
@@ -173,30 +225,59 @@ def writes(node: ast.Call) -> bool:
 def test_whatever_is_written_passes_the_boundary() -> None:
     found: dict[str, list[str]] = {}
     for module, tree in modules().items():
-        lines = [f"{node.lineno}: {ast.unparse(node)}" for node in calls(tree) if writes(node)]
+        lines = [
+            f"{node.lineno}: {ast.unparse(node)}"
+            for node in calls(tree)
+            if writes(node)
+        ]
         if lines and module.removesuffix(".__init__") not in DOORS:
             found[module.removesuffix(".__init__")] = lines
     rooms = ("pytest_ltm._cli", "pytest_ltm._lab.commands")
-    commands = {module for module in found if module.startswith(rooms)}  # `main` puts a Screen before them
-    loud = [line for module in commands for line in found[module] if ".write_" in line or "open(" in line]
-    assert {module: lines for module, lines in found.items() if module not in BESIDE.keys() | commands} == {}
-    assert {module for module in commands if set(found[module]) & set(loud)} <= set(BESIDE)
+    commands = {
+        module for module in found if module.startswith(rooms)
+    }  # `main` puts a Screen before them
+    loud = [
+        line
+        for module in commands
+        for line in found[module]
+        if ".write_" in line or "open(" in line
+    ]
+    assert {
+        module: lines
+        for module, lines in found.items()
+        if module not in BESIDE.keys() | commands
+    } == {}
+    assert {module for module in commands if set(found[module]) & set(loud)} <= set(
+        BESIDE
+    )
     assert set(BESIDE) <= set(found), "no longer writes"
 
 
 @pytest.mark.parametrize(
-    "text", ["print(1)", "sys.stdout.write(t)", "p.write_text(t)", "open(p, 'w')", "p.open('ab')", "os.write(1, b)"]
+    "text",
+    [
+        "print(1)",
+        "sys.stdout.write(t)",
+        "p.write_text(t)",
+        "open(p, 'w')",
+        "p.open('ab')",
+        "os.write(1, b)",
+    ],
 )
 def test_a_way_to_write_is_found(text: str) -> None:
     assert [writes(call) for call in calls(ast.parse(text))] == [True]
 
 
-@pytest.mark.parametrize("text", ["open(p)", "p.open('rb')", "journal.open(plan)", "journal.write(event)"])
+@pytest.mark.parametrize(
+    "text", ["open(p)", "p.open('rb')", "journal.open(plan)", "journal.write(event)"]
+)
 def test_what_only_sounds_like_writing_is_none(text: str) -> None:
     assert [writes(call) for call in calls(ast.parse(text))] == [False]
 
 
-def test_what_a_command_prints_passes_the_boundary(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+def test_what_a_command_prints_passes_the_boundary(
+    capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
     monkeypatch.setenv("PLANTED_TOKEN", "planted-value-77")
     assert main(["doctor", "no-such-run-planted-value-77\x1b[2J"]) == USAGE
     said = capsys.readouterr().err

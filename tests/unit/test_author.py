@@ -11,7 +11,9 @@ from pytest_ltm._lab.author import AskedModel, _complete_with_retries
 from pytest_ltm._storage.errors import DatasetError
 
 
-def test_a_model_that_writes_without_what_the_extra_brings_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_writes_without_what_the_extra_brings_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "tenacity", None)
     client: Any = None
     with pytest.raises(DatasetError, match=r"pip install 'pytest-ltm\[openai\]'"):

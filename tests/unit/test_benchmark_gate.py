@@ -17,14 +17,22 @@ def test_imagined_scores_have_the_mean_that_is_said(world: World) -> None:
     true = fmean(marks.mean for marks in world.scenarios)
 
     assert fmean(pair.before for pair in found) == pytest.approx(true, abs=0.03)
-    assert fmean(pair.gain for pair in found) == pytest.approx(Drop(0.25, 4).true(world), abs=0.03)
+    assert fmean(pair.gain for pair in found) == pytest.approx(
+        Drop(0.25, 4).true(world), abs=0.03
+    )
 
 
 def test_imagined_runs_have_all_examples_unless_some_are_lost() -> None:
     world = WORLDS[0]
 
-    assert len(pairs(world, 2, Drop(), random.Random(0))) == 2 * EXAMPLES * len(world.scenarios)
-    assert 30 < len(pairs(world, 2, Drop(), random.Random(0), lost=0.2)) < 2 * EXAMPLES * len(world.scenarios)
+    assert len(pairs(world, 2, Drop(), random.Random(0))) == 2 * EXAMPLES * len(
+        world.scenarios
+    )
+    assert (
+        30
+        < len(pairs(world, 2, Drop(), random.Random(0), lost=0.2))
+        < 2 * EXAMPLES * len(world.scenarios)
+    )
 
 
 def test_scores_of_a_scenario_in_one_conversation_are_as_alike_as_is_said() -> None:
@@ -46,8 +54,12 @@ def test_an_imagined_agent_keeps_what_is_said() -> None:
     rows = list(remembered(WORLDS[3], 30, {2_000: 0.5}, random.Random(2)))
     isolated = fmean(row.score or 0.0 for row in rows if row.span is None)
 
-    assert fmean(row.score or 0.0 for row in rows if row.span == 2_000) == pytest.approx(isolated / 2, abs=0.05)
-    assert len({row.trial for row in rows if row.span is None}) == 30 * EXAMPLES * len(WORLDS[3].scenarios)
+    assert fmean(
+        row.score or 0.0 for row in rows if row.span == 2_000
+    ) == pytest.approx(isolated / 2, abs=0.05)
+    assert len({row.trial for row in rows if row.span is None}) == 30 * EXAMPLES * len(
+        WORLDS[3].scenarios
+    )
 
 
 def test_equal_sizes_print_equal_tables() -> None:

@@ -14,8 +14,16 @@ from pytest_ltm._storage.errors import ConfigurationError
 @pytest.mark.parametrize(
     ("seconds", "status", "printed"),
     [
-        (lambda letters: 0.01 * letters, 0, "words: at most 10 times the time for ten times the text, of 'a '\n"),
-        (lambda letters: 0.01 * letters**2, 1, "  grows faster than its text: 'a ', 100 times\n"),
+        (
+            lambda letters: 0.01 * letters,
+            0,
+            "words: at most 10 times the time for ten times the text, of 'a '\n",
+        ),
+        (
+            lambda letters: 0.01 * letters**2,
+            1,
+            "  grows faster than its text: 'a ', 100 times\n",
+        ),
     ],
 )
 def test_what_grows_with_the_square_of_a_text_ends_with_status_1(
@@ -37,7 +45,9 @@ def test_what_grows_with_the_square_of_a_text_ends_with_status_1(
     assert capsys.readouterr().out.endswith(printed)
 
 
-def test_each_reading_reads_each_of_its_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_reading_reads_each_of_its_pieces(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     linear.main(["--size", "10", "--repeat", "1"])
     assert len(capsys.readouterr().out.splitlines()) >= len(linear.READINGS)
 

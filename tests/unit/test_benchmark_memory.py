@@ -19,8 +19,12 @@ from benchmarks.memory import WRITTEN, Hypothesis, Played, lines
         ("same", (-0.05, 0.11), "not shown"),
     ],
 )
-def test_an_interval_decides(expect: str, interval: tuple[float, float], verdict: str) -> None:
-    one = Hypothesis(name="it", left=("a", "2k"), right=("b", "2k"), expect=expect, within=0.1)
+def test_an_interval_decides(
+    expect: str, interval: tuple[float, float], verdict: str
+) -> None:
+    one = Hypothesis(
+        name="it", left=("a", "2k"), right=("b", "2k"), expect=expect, within=0.1
+    )
     assert one.verdict([0.1], *interval) == verdict
 
 
@@ -31,8 +35,16 @@ def test_equal_is_equal_in_every_trial() -> None:
 
 
 def test_a_measure_that_nobody_has_cannot_be_told() -> None:
-    one = Hypothesis(name="it", left=("a", "2k"), right=("b", "2k"), expect="more", measure="metric:recall@10")
-    assert list(lines(one, Played())) == ["it: cannot be told, as no trial has metric:recall@10 on both sides"]
+    one = Hypothesis(
+        name="it",
+        left=("a", "2k"),
+        right=("b", "2k"),
+        expect="more",
+        measure="metric:recall@10",
+    )
+    assert list(lines(one, Played())) == [
+        "it: cannot be told, as no trial has metric:recall@10 on both sides"
+    ]
 
 
 def test_every_hypothesis_names_agents_that_are_there() -> None:

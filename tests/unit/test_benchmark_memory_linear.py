@@ -13,7 +13,9 @@ def test_without_a_file_nothing_is_measured() -> None:
         evidence.main([])
 
 
-def test_each_preset_has_a_line_with_what_messages_take_at_three_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_preset_has_a_line_with_what_messages_take_at_three_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(memory_linear, "PRESETS", ("retrieval",))
     *_, line = memory_linear.linear(2_000, 1)
     name, *figures = line.split()

@@ -21,25 +21,51 @@ from pytest_ltm.evaluators import (
     recall_at,
 )
 
-REPLIES = {"a": "Tune the piano.", "b": "The flute that you bought.", "c": "Rest.", "d": "Sing a scale."}
+REPLIES = {
+    "a": "Tune the piano.",
+    "b": "The flute that you bought.",
+    "c": "Rest.",
+    "d": "Sing a scale.",
+}
 
 
 @pytest.mark.parametrize(
     ("answer", "letters"),
     [
-        ("(b)", "b"), ("B", "b"), ("b.", "b"), ("b) The flute that you bought.", "b"), ("The answer is (b).", "b"),
-        ("I would take option B.", "b"), (r"\boxed{b}", "b"), ("The flute that you bought.", "b"), ("**(b)**", "b"),
-        ("Not (a), but (b).", "b"), ("(b), because you sold (a)", "b"), ("It is B", "b"), ("Answer: a", "a"),
-        ("Either (a) or (b)", ""), ("I cannot tell.", ""), ("A walk would do you good.", ""), ("", ""),
+        ("(b)", "b"),
+        ("B", "b"),
+        ("b.", "b"),
+        ("b) The flute that you bought.", "b"),
+        ("The answer is (b).", "b"),
+        ("I would take option B.", "b"),
+        (r"\boxed{b}", "b"),
+        ("The flute that you bought.", "b"),
+        ("**(b)**", "b"),
+        ("Not (a), but (b).", "b"),
+        ("(b), because you sold (a)", "b"),
+        ("It is B", "b"),
+        ("Answer: a", "a"),
+        ("Either (a) or (b)", ""),
+        ("I cannot tell.", ""),
+        ("A walk would do you good.", ""),
+        ("", ""),
     ],
-)  # fmt: skip
-def test_a_choice_is_read_by_letter_or_text_in_any_wording(answer: str, letters: str) -> None:
+)
+def test_a_choice_is_read_by_letter_or_text_in_any_wording(
+    answer: str, letters: str
+) -> None:
     assert chosen_letters(answer, REPLIES) == set(letters)
 
 
 @pytest.mark.parametrize(
     ("answer", "letters"),
-    [("A and C", "AC"), (r"\boxed{A, C}", "AC"), ("(C), (A)", "AC"), ("A and C, not B", "AC"), ("B", "B")],
+    [
+        ("A and C", "AC"),
+        (r"\boxed{A, C}", "AC"),
+        ("(C), (A)", "AC"),
+        ("A and C, not B", "AC"),
+        ("B", "B"),
+    ],
 )
 def test_several_choices_are_read_as_a_set(answer: str, letters: str) -> None:
     options = {"A": "the red lamp", "B": "the blue lamp", "C": "the green lamp"}
@@ -56,13 +82,19 @@ def test_matches_know_no_case_articles_and_punctuation() -> None:
 @pytest.mark.parametrize(
     ("answer", "ordered", "right"),
     [
-        ("save; publish", False, True), ("publish, save", False, True), ("publish; save", True, False),
-        (r"It is \boxed{save; publish}.", True, True), (r"\boxed{save; publish; delete}", False, False),
-        ("First save the page, then publish it.", True, True), ("Publish it, after you save it.", True, False),
+        ("save; publish", False, True),
+        ("publish, save", False, True),
+        ("publish; save", True, False),
+        (r"It is \boxed{save; publish}.", True, True),
+        (r"\boxed{save; publish; delete}", False, False),
+        ("First save the page, then publish it.", True, True),
+        ("Publish it, after you save it.", True, False),
         ("Only save it.", False, False),
     ],
-)  # fmt: skip
-def test_phrases_are_matched_as_a_set_or_a_sequence(answer: str, ordered: bool, right: bool) -> None:
+)
+def test_phrases_are_matched_as_a_set_or_a_sequence(
+    answer: str, ordered: bool, right: bool
+) -> None:
     assert match_phrases(answer, ["save", "publish"], ordered=ordered) is right
 
 

@@ -34,7 +34,9 @@ class Screen:
             self.rows[self.row :] = [self.rows[self.row][: self.column]]
         else:
             line = self.rows[self.row].ljust(self.column)
-            self.rows[self.row] = line[: self.column] + part + line[self.column + len(part) :]
+            self.rows[self.row] = (
+                line[: self.column] + part + line[self.column + len(part) :]
+            )
             self.column += len(part)
 
     def flush(self) -> None:
@@ -55,11 +57,15 @@ class Writer:
         self.width_of_current_line = 0
 
     def write(self, text: str) -> None:
-        self.width_of_current_line = len((" " * self.width_of_current_line + text).rpartition("\n")[2])
+        self.width_of_current_line = len(
+            (" " * self.width_of_current_line + text).rpartition("\n")[2]
+        )
         self._file.write(text)
 
 
-def test_lines_stand_below_what_pytest_has_written_and_pytest_goes_on_where_it_was() -> None:
+def test_lines_stand_below_what_pytest_has_written_and_pytest_goes_on_where_it_was() -> (
+    None
+):
     writer = Writer()
     board = Board(writer)
     writer.write("tests ..")
@@ -103,4 +109,10 @@ def test_whole_lines_of_pytest_take_the_place_of_the_board() -> None:
         writer.write(f"test {number} PASSED\n")
     board.draw(["a: 3 of 3"])
 
-    assert writer.screen.shown == ["test 0 PASSED", "test 1 PASSED", "test 2 PASSED", "", "a: 3 of 3"]
+    assert writer.screen.shown == [
+        "test 0 PASSED",
+        "test 1 PASSED",
+        "test 2 PASSED",
+        "",
+        "a: 3 of 3",
+    ]

@@ -26,10 +26,17 @@ def bundle(path: Path, *entries: tuple[str | zipfile.ZipInfo, bytes | str]) -> P
 @pytest.mark.parametrize(
     "name",
     [
-        "../run.json", "/etc/run.json", "a~2k~0/../../journal.jsonl", "a~2k~0\\..\\journal.jsonl", "C:/run.json",
-        "conftest.py", "a~2k~0/test_it.py", ".git/config", "a~2k~0/definitions/../x/0.def.json",
+        "../run.json",
+        "/etc/run.json",
+        "a~2k~0/../../journal.jsonl",
+        "a~2k~0\\..\\journal.jsonl",
+        "C:/run.json",
+        "conftest.py",
+        "a~2k~0/test_it.py",
+        ".git/config",
+        "a~2k~0/definitions/../x/0.def.json",
     ],
-)  # fmt: skip
+)
 def test_names_that_no_bundle_has_are_refused(tmp_path: Path, name: str) -> None:
     path = bundle(tmp_path, (MANIFEST, EMPTY), (name, "{}"))
     with pytest.raises(LtmError, match="a bundle has no file of this name"):
@@ -41,7 +48,11 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("run.json")
     link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
     with pytest.raises(LtmError, match="it is not a plain file"):
-        open_bundle(bundle(tmp_path, (MANIFEST, EMPTY), (link, "/etc/passwd")), tmp_path / "into", None)
+        open_bundle(
+            bundle(tmp_path, (MANIFEST, EMPTY), (link, "/etc/passwd")),
+            tmp_path / "into",
+            None,
+        )
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
@@ -55,41 +66,60 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [MANIFEST, "Manifest.json", "MANIFEST.JSON"])
 def test_two_manifests_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(LtmError, match=r"it occurs twice|no file of this name"):
-        open_bundle(bundle(tmp_path, (MANIFEST, EMPTY), (name, EMPTY)), tmp_path / "into", None)
+        open_bundle(
+            bundle(tmp_path, (MANIFEST, EMPTY), (name, EMPTY)), tmp_path / "into", None
+        )
 
 
 def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
     entries = [(f"{label}~2k~0/plan.json", "{}") for label in ("bot", "BOT")]
     with pytest.raises(LtmError, match="it occurs twice, perhaps in different case"):
-        open_bundle(bundle(tmp_path, (MANIFEST, EMPTY), *entries), tmp_path / "into", None)
+        open_bundle(
+            bundle(tmp_path, (MANIFEST, EMPTY), *entries), tmp_path / "into", None
+        )
 
 
 def test_a_bundle_of_another_format_names_both(tmp_path: Path) -> None:
     foreign = json.dumps({"format": "pytest-ltm bundle 9"})
-    with pytest.raises(LtmError, match="a bundle of format 'pytest-ltm bundle 9'; this version"):
+    with pytest.raises(
+        LtmError, match="a bundle of format 'pytest-ltm bundle 9'; this version"
+    ):
         open_bundle(bundle(tmp_path, (MANIFEST, foreign)), tmp_path / "into", None)
 
 
 @pytest.mark.parametrize("run", ["..", "../x", "/tmp/x", ".hidden", "a/b", ""])
-def test_a_run_cannot_be_named_so_that_it_lands_elsewhere(tmp_path: Path, run: str) -> None:
+def test_a_run_cannot_be_named_so_that_it_lands_elsewhere(
+    tmp_path: Path, run: str
+) -> None:
     manifest = json.dumps(json.loads(EMPTY) | {"run": run})
     with pytest.raises(LtmError, match="cannot be the name of a run"):
         open_bundle(bundle(tmp_path, (MANIFEST, manifest)), tmp_path / "into", None)
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"not a zip at all"])
-def test_what_is_no_zip_is_unreadable(tmp_path: Path, data: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_zip_is_unreadable(
+    tmp_path: Path, data: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.zip").write_bytes(data)
     assert main(["verify", str(tmp_path / "x.zip")]) == 2
     assert "cannot be read as a bundle" in capsys.readouterr().err
 
 
-def test_files_that_the_manifest_does_not_list_or_that_are_missing_are_named(tmp_path: Path) -> None:
-    listed = {"summary.json": {"sha256": "0", "size": 2}, "verdicts.csv": {"sha256": "0", "size": 2}}
+def test_files_that_the_manifest_does_not_list_or_that_are_missing_are_named(
+    tmp_path: Path,
+) -> None:
+    listed = {
+        "summary.json": {"sha256": "0", "size": 2},
+        "verdicts.csv": {"sha256": "0", "size": 2},
+    }
     manifest = json.dumps(json.loads(EMPTY) | {"files": listed})
-    path = bundle(tmp_path, (MANIFEST, manifest), ("run.json", "{}"), ("summary.json", "{}"))
+    path = bundle(
+        tmp_path, (MANIFEST, manifest), ("run.json", "{}"), ("summary.json", "{}")
+    )
     _, differs = open_bundle(path, tmp_path / "into", None)
-    assert {(one.place, one.what.partition(",")[0].partition(":")[0]) for one in differs} == {
+    assert {
+        (one.place, one.what.partition(",")[0].partition(":")[0]) for one in differs
+    } == {
         ("run.json", "the manifest does not list it"),
         ("summary.json", "it is not the file that the manifest lists"),
         ("verdicts.csv", "it is listed in the manifest"),
@@ -101,8 +131,15 @@ def test_files_that_the_manifest_does_not_list_or_that_are_missing_are_named(tmp
 
 
 def test_texts_of_a_data_set_are_cut_and_joined() -> None:
-    source = DataTexts("set", json.dumps([{"text": "The heron stood in the shallow water until dusk."}]).encode())
-    text = '{"message":"Ann says: The heron stood in the shallow water until dusk. Bye."}'
+    source = DataTexts(
+        "set",
+        json.dumps(
+            [{"text": "The heron stood in the shallow water until dusk."}]
+        ).encode(),
+    )
+    text = (
+        '{"message":"Ann says: The heron stood in the shallow water until dusk. Bye."}'
+    )
     parts = source.cut(text)
     assert "heron" not in "".join(part for part in parts if isinstance(part, str))
     assert source.join(parts, len(text)) == text
@@ -115,9 +152,28 @@ def test_parts_that_grow_beyond_their_size_are_refused() -> None:
 
 
 def test_the_root_over_samples_is_that_of_rfc_6962() -> None:
-    assert merkle_root([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    assert merkle_root([b""]) == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
-    eight = [bytes.fromhex(one) for one in (
-        "", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f",
-    )]  # fmt: skip
-    assert merkle_root(eight) == "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"
+    assert (
+        merkle_root([])
+        == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    )
+    assert (
+        merkle_root([b""])
+        == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
+    )
+    eight = [
+        bytes.fromhex(one)
+        for one in (
+            "",
+            "00",
+            "10",
+            "2021",
+            "3031",
+            "40414243",
+            "5051525354555657",
+            "606162636465666768696a6b6c6d6e6f",
+        )
+    ]
+    assert (
+        merkle_root(eight)
+        == "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"
+    )

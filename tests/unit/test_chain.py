@@ -12,19 +12,38 @@ from journals import filler, header, message, reply, sealed, verdict, write
 
 from pytest_ltm._engine.recording_folder import read_recording
 from pytest_ltm._journal import events
-from pytest_ltm._journal.codec import LONGEST, Chain, Damage, find_damages, flip_bit_back
+from pytest_ltm._journal.codec import (
+    LONGEST,
+    Chain,
+    Damage,
+    find_damages,
+    flip_bit_back,
+)
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.errors import LtmError
 
-SAID = (header(), message(0), reply(0, "Grüezi"), filler(1), message(2), reply(2, "ho"), verdict(score=1.0))
-LINES = [line.encode() for line in (*sealed(*SAID), sealed(*SAID, events.End(reason="complete"))[-1])]
+SAID = (
+    header(),
+    message(0),
+    reply(0, "Grüezi"),
+    filler(1),
+    message(2),
+    reply(2, "ho"),
+    verdict(score=1.0),
+)
+LINES = [
+    line.encode()
+    for line in (*sealed(*SAID), sealed(*SAID, events.End(reason="complete"))[-1])
+]
 JOURNAL = b"".join(LINES)
 
 
 def kept(data: bytes) -> int | None:
     """Return how many lines a reader gets; None if it refuses."""
     chain, lines = Chain(), [line + b"\n" for line in data.split(b"\n")[:-1]]
-    return None if any(chain.verify_line(line) is None for line in lines) else len(lines)
+    return (
+        None if any(chain.verify_line(line) is None for line in lines) else len(lines)
+    )
 
 
 def flipped(data: bytes, at: int, bit: int) -> bytes:
@@ -36,9 +55,14 @@ def only(data: bytes) -> Damage:
     return found
 
 
-def test_no_flipped_bit_goes_unnoticed_but_that_of_the_end_which_tears_the_last_line() -> None:
+def test_no_flipped_bit_goes_unnoticed_but_that_of_the_end_which_tears_the_last_line() -> (
+    None
+):
     unnoticed = [
-        (at, bit) for at in range(len(JOURNAL)) for bit in range(8) if kept(flipped(JOURNAL, at, bit)) is not None
+        (at, bit)
+        for at in range(len(JOURNAL))
+        for bit in range(8)
+        if kept(flipped(JOURNAL, at, bit)) is not None
     ]
     assert unnoticed == [(len(JOURNAL) - 1, bit) for bit in range(8)]
     assert kept(flipped(JOURNAL, len(JOURNAL) - 1, 0)) == len(LINES) - 1
@@ -80,7 +104,10 @@ def test_flipped_bits_of_several_lines_are_all_found() -> None:
 
 
 def edited(number: int, old: bytes, new: bytes) -> bytes:
-    return b"".join(line.replace(old, new) if index == number else line for index, line in enumerate(LINES))
+    return b"".join(
+        line.replace(old, new) if index == number else line
+        for index, line in enumerate(LINES)
+    )
 
 
 def test_a_changed_reply_is_told_from_a_flipped_bit() -> None:
@@ -98,7 +125,11 @@ def test_a_missing_line_shows_in_the_next() -> None:
 
 
 def test_a_second_writer_is_told_from_a_change() -> None:
-    other = Chain(LINES[3][-35:-3].decode()).seal_line(events.encode_event(message(2, text="of a copy"))).encode()
+    other = (
+        Chain(LINES[3][-35:-3].decode())
+        .seal_line(events.encode_event(message(2, text="of a copy")))
+        .encode()
+    )
     found = list(find_damages(b"".join([*LINES[:5], other, *LINES[5:]])))
     assert [(one.line, one.what.partition(":")[0]) for one in found] == [
         (6, "it was written after line 4"),
@@ -109,12 +140,23 @@ def test_a_second_writer_is_told_from_a_change() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (b"\xff\x00\n", "it is not a line of a journal: it was torn, overwritten or edited"),
-        (LINES[3][:20] + b"\n", "it is not a line of a journal: it was torn, overwritten or edited"),
-        (events.encode_event(filler(1)).encode(), "it has no checksum: it was edited, or something else wrote it"),
+        (
+            b"\xff\x00\n",
+            "it is not a line of a journal: it was torn, overwritten or edited",
+        ),
+        (
+            LINES[3][:20] + b"\n",
+            "it is not a line of a journal: it was torn, overwritten or edited",
+        ),
+        (
+            events.encode_event(filler(1)).encode(),
+            "it has no checksum: it was edited, or something else wrote it",
+        ),
     ],
 )
-def test_a_line_that_no_journal_has_is_told_and_those_after_it_are_read(line: bytes, what: str) -> None:
+def test_a_line_that_no_journal_has_is_told_and_those_after_it_are_read(
+    line: bytes, what: str
+) -> None:
     found = list(find_damages(b"".join([*LINES[:3], line, *LINES[4:]])))
     assert [(one.line, one.what) for one in found] == [(4, what)]
 
@@ -130,17 +172,23 @@ def test_what_is_written_grows_from_what_is_recorded() -> None:
     assert journal.head == LINES[0][-35:-3].decode()
     for event in SAID:
         journal.write(event)
-    assert [line.encode() for line in file.getvalue().splitlines(keepends=True)] == LINES[2:-1]
+    assert [
+        line.encode() for line in file.getvalue().splitlines(keepends=True)
+    ] == LINES[2:-1]
     assert journal.head == LINES[-2][-35:-3].decode()
 
 
 def test_equal_events_have_another_checksum_after_other_lines() -> None:
     one, other = Chain(), Chain()
     one.seal_line(events.encode_event(message(0)))
-    assert one.seal_line(events.encode_event(reply())) != other.seal_line(events.encode_event(reply()))
+    assert one.seal_line(events.encode_event(reply())) != other.seal_line(
+        events.encode_event(reply())
+    )
 
 
-def test_readers_say_which_line_of_which_file_what_it_is_and_what_can_be_done(tmp_path: Path) -> None:
+def test_readers_say_which_line_of_which_file_what_it_is_and_what_can_be_done(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path / "journal.jsonl", *SAID)
     path.write_bytes(edited(2, "Grüezi".encode(), b"Hello"))
     with pytest.raises(LtmError) as caught:
@@ -151,7 +199,8 @@ def test_readers_say_which_line_of_which_file_what_it_is_and_what_can_be_done(tm
     )
     path.write_bytes(flipped(JOURNAL, 30, 2))
     with pytest.raises(
-        LtmError, match=r"line 1: one bit has flipped: .* Put it back, keeping .*: ltm doctor --repair "
+        LtmError,
+        match=r"line 1: one bit has flipped: .* Put it back, keeping .*: ltm doctor --repair ",
     ):
         read_recording(path)
     assert len(list(events.iter_readable_events(path))) >= len(LINES) - 1

@@ -54,16 +54,29 @@ class Agent:
 class Line:
     """A channel with everything that can be looked at afterwards."""
 
-    def __init__(self, agent: Any = None, *, heard: Any = lambda _: None, **options: Any) -> None:
+    def __init__(
+        self, agent: Any = None, *, heard: Any = lambda _: None, **options: Any
+    ) -> None:
         self.counted: list[str] = []
-        self.file, self.timings, self.clock = io.StringIO(), io.StringIO(), SimulatedClock()
+        self.file, self.timings, self.clock = (
+            io.StringIO(),
+            io.StringIO(),
+            SimulatedClock(),
+        )
         counter = TokenCounter("characters", self.count)
         line = AgentCaller(agent or Agent(), timeout=None)
-        self.port = LivePort(lambda: line, counter, self.clock, Timings(self.timings), **options)
+        self.port = LivePort(
+            lambda: line, counter, self.clock, Timings(self.timings), **options
+        )
         self.port.restore()
         self.bill = Bill(Tariff())
         self.channel = Channel(
-            self.port, counter, self.clock, Journal(self.file), observers=[self.bill.count_event], heard=heard
+            self.port,
+            counter,
+            self.clock,
+            Journal(self.file),
+            observers=[self.bill.count_event],
+            heard=heard,
         )
 
     def count(self, text: str) -> int:
@@ -72,7 +85,10 @@ class Line:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        return [json.loads(strip_checksum(line.encode())) for line in self.file.getvalue().splitlines(keepends=True)]
+        return [
+            json.loads(strip_checksum(line.encode()))
+            for line in self.file.getvalue().splitlines(keepends=True)
+        ]
 
 
 FILLER = FillerExchange("1 plus 1?", "2")
@@ -83,7 +99,13 @@ def test_an_exchange_says_what_was_said_where_and_when() -> None:
     line.channel.ask("a/0", "say", "hello")
     line.clock.advance(START + timedelta(hours=1))
     two = line.channel.ask("b/0", "ask", "which?")
-    assert (two.number, two.by, two.kind, two.message, two.reply) == (1, "b/0", "ask", "which?", "WHICH?")
+    assert (two.number, two.by, two.kind, two.message, two.reply) == (
+        1,
+        "b/0",
+        "ask",
+        "which?",
+        "WHICH?",
+    )
     assert (two.start, two.message_tokens, two.reply_tokens, two.end) == (10, 6, 6, 22)
     assert two.now == START + timedelta(hours=1)
     assert list(line.channel.transcript)[1] is two
@@ -108,11 +130,20 @@ def test_the_message_is_in_the_journal_before_the_agent_hears_it() -> None:
     line.channel.ask("a/0", "ask", "which?", about=(3, 4))
     assert seen == [
         {
-            "event": "message", "exchange": 0, "by": "a/0", "kind": "ask", "text": "which?", "tokens": 6, "position": 0,
-            "now": "2024-03-04T09:00:00Z", "about": [3, 4],
+            "event": "message",
+            "exchange": 0,
+            "by": "a/0",
+            "kind": "ask",
+            "text": "which?",
+            "tokens": 6,
+            "position": 0,
+            "now": "2024-03-04T09:00:00Z",
+            "about": [3, 4],
         }
-    ]  # fmt: skip
-    assert line.events[1:] == [{"event": "reply", "exchange": 0, "text": "ok", "tokens": 2}]
+    ]
+    assert line.events[1:] == [
+        {"event": "reply", "exchange": 0, "text": "ok", "tokens": 2}
+    ]
 
 
 def test_latencies_go_to_the_timings_and_not_to_the_journal() -> None:
@@ -131,7 +162,9 @@ def test_a_fault_leaves_no_exchange_and_is_written_down() -> None:
     assert (len(line.channel.transcript), line.channel.transcript.position) == (0, 0)
     assert line.events[-1]["event"] == "fault"
     assert "busy" in line.events[-1]["text"]
-    assert line.channel.ask("a/0", "say", "hello").number == 1  # a message without a reply keeps its number
+    assert (
+        line.channel.ask("a/0", "say", "hello").number == 1
+    )  # a message without a reply keeps its number
 
 
 def test_faults_are_counted_until_a_reply_comes() -> None:
@@ -153,13 +186,19 @@ def test_an_empty_reply_is_a_reply() -> None:
 
 def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
     usage = Usage(input_tokens=7, output_tokens=2, cached_tokens=1)
-    line = Line(Agent(Reply("a", usage=usage, cost_usd=0.25), "b", Reply("c", cost_usd=0.5)))
+    line = Line(
+        Agent(Reply("a", usage=usage, cost_usd=0.25), "b", Reply("c", cost_usd=0.5))
+    )
     for _ in range(3):
         line.channel.ask("a/0", "say", "hello")
     assert line.bill.total_usd == 0.75
     assert line.bill.costs == {0: 0.25, 2: 0.5}
     replies = [event for event in line.events if event["event"] == "reply"]
-    assert replies[0]["usage"] == {"input_tokens": 7, "output_tokens": 2, "cached_tokens": 1}
+    assert replies[0]["usage"] == {
+        "input_tokens": 7,
+        "output_tokens": 2,
+        "cached_tokens": 1,
+    }
     assert [event.get("cost_usd") for event in replies] == [0.25, None, 0.5]
 
 
@@ -174,13 +213,22 @@ def test_filler_that_is_told_is_an_exchange_marked_so() -> None:
     line = Line(agent)
     exchange = line.channel.tell(FILLER)
     assert agent.told == [("1 plus 1?", "2")]
-    assert (exchange.by, exchange.kind, exchange.told, exchange.end) == ("", "filler", True, 10)
+    assert (exchange.by, exchange.kind, exchange.told, exchange.end) == (
+        "",
+        "filler",
+        True,
+        10,
+    )
     assert line.events == [
         {
-            "event": "filler", "exchange": 0, "message": "1 plus 1?", "message_tokens": 9, "reply": "2",
+            "event": "filler",
+            "exchange": 0,
+            "message": "1 plus 1?",
+            "message_tokens": 9,
+            "reply": "2",
             "reply_tokens": 1,
         }
-    ]  # fmt: skip
+    ]
 
 
 def test_filler_that_nobody_will_have_is_a_fault() -> None:

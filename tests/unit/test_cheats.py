@@ -21,12 +21,28 @@ from pytest_ltm._storage.errors import LtmError
 
 
 def row(
-    scenario: str, score: float | None, *, example: int = 0, span: str = "2k", floor: float = 0.0, cause: Cause = ""
+    scenario: str,
+    score: float | None,
+    *,
+    example: int = 0,
+    span: str = "2k",
+    floor: float = 0.0,
+    cause: Cause = "",
 ) -> ScenarioResult:
     return ScenarioResult(
-        scenario=scenario, example=str(example), agent="it", span_label=span, span=2_000, trial="0", nodeid="it",
-        outcome="skipped" if score is None else "failed", score=score, reason="nobody knows", cause=cause, floor=floor,
-    )  # fmt: skip
+        scenario=scenario,
+        example=str(example),
+        agent="it",
+        span_label=span,
+        span=2_000,
+        trial="0",
+        nodeid="it",
+        outcome="skipped" if score is None else "failed",
+        score=score,
+        reason="nobody knows",
+        cause=cause,
+        floor=floor,
+    )
 
 
 def several(
@@ -37,14 +53,20 @@ def several(
 
 
 def finds(agent: str, scores: Sequence[float], floor: float = 0.0) -> list[str]:
-    return Attack.summarize_attack([agent], list(several(agent, "cat", scores, floor))).broken_limits
+    return Attack.summarize_attack(
+        [agent], list(several(agent, "cat", scores, floor))
+    ).broken_limits
 
 
 def test_what_is_above_the_floor_is_a_find() -> None:
-    assert finds("dump", [0.0, 0.5]) == ["dump earns 0.25 at 2k in cat, whose floor is 0.00"]
+    assert finds("dump", [0.0, 0.5]) == [
+        "dump earns 0.25 at 2k in cat, whose floor is 0.00"
+    ]
     assert finds("dump", [0.0, 0.06]) == []
     assert finds("dump", [0.2, 0.2], 0.2) == []
-    assert finds("dump", [0.2, 0.4], 0.2) == ["dump earns 0.30 at 2k in cat, whose floor is 0.20"]
+    assert finds("dump", [0.2, 0.4], 0.2) == [
+        "dump earns 0.30 at 2k in cat, whose floor is 0.20"
+    ]
 
 
 def test_luck_is_no_find_where_all_or_nothing_is_won_by_chance() -> None:
@@ -59,12 +81,15 @@ def test_an_agent_that_is_padded_is_measured_against_its_own_points_alone() -> N
     assert found.specs == ("padded:echo", "echo")
     assert found.broken_limits == []
     worse = Attack.summarize_attack(
-        ["padded:echo"], [*several("echo", "cat", [0.9]), *several("padded:echo", "cat", [1])]
+        ["padded:echo"],
+        [*several("echo", "cat", [0.9]), *several("padded:echo", "cat", [1])],
     )
     assert worse.broken_limits == ["padded:echo earns 1.00 of 1 at 2k, echo 0.90"]
 
 
-def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_at_all() -> None:
+def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_at_all() -> (
+    None
+):
     rows = [
         ("dump", row("cat", 1.0)),
         ("dump", row("cat", None, example=1, cause="unscored")),
@@ -73,7 +98,10 @@ def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_a
     found = Attack.summarize_attack(["dump"], rows)
     assert found.scenarios == ("cat",)
     assert found.total("dump", "2k") == (0.5, 1)
-    assert list(cheat_lines(found))[-1] == "Without a score, counted as 0: 1 example; the first: nobody knows"
+    assert (
+        list(cheat_lines(found))[-1]
+        == "Without a score, counted as 0: 1 example; the first: nobody knows"
+    )
     with pytest.raises(LtmError, match="no example has a score"):
         Attack.summarize_attack(["dump"], rows[2:])
 
@@ -102,15 +130,28 @@ def test_tables_show_totals_and_who_earned_most(two: Attack) -> None:
         ["cat", "0.00", "0.50 dump", "1.00 dump"],
         ["coin", "0.50", "0.50 dump", "-"],
     ]
-    assert cheat_points(two, "2k") == [["at 2k", "silent", "dump"], ["cat", "0.00", "0.50"], ["coin", "0.00", "0.50"]]
+    assert cheat_points(two, "2k") == [
+        ["at 2k", "silent", "dump"],
+        ["cat", "0.00", "0.50"],
+        ["coin", "0.00", "0.50"],
+    ]
 
 
 def test_it_is_written_as_text_as_markdown_and_as_json(two: Attack) -> None:
-    text, page, data = list(cheat_lines(two)), list(cheat_markdown(two)), json.loads(as_json(two))
+    text, page, data = (
+        list(cheat_lines(two)),
+        list(cheat_markdown(two)),
+        json.loads(as_json(two)),
+    )
     assert "dump                     1.00       1.00" in text
     assert "| dump | 1.00 | 1.00 |" in page
     assert page[1] == "|---|---|---|"
     assert text[-2:] == page[-2:] == ["1 find:", f"- {data['finds'][0]}"]
-    assert {cell["agent"]: cell["above"] for cell in data["cells"] if cell["scenario"] == "cat"} == {
-        "dump": True, "silent": False,
-    }  # fmt: skip
+    assert {
+        cell["agent"]: cell["above"]
+        for cell in data["cells"]
+        if cell["scenario"] == "cat"
+    } == {
+        "dump": True,
+        "silent": False,
+    }

@@ -33,11 +33,15 @@ class Bot:
 
 
 @pytest.fixture
-def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+def check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Check:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
-    def checked(text: str, *words: str, spec: str = "checked_bot:Bot") -> tuple[int, str]:
+    def checked(
+        text: str, *words: str, spec: str = "checked_bot:Bot"
+    ) -> tuple[int, str]:
         (tmp_path / "checked_bot.py").write_text(textwrap.dedent(text))
         monkeypatch.delitem(sys.modules, "checked_bot", raising=False)
         status = main(["check-agent", spec, *words])
@@ -54,22 +58,34 @@ def test_an_agent_that_remembers_and_keeps_conversations_apart(check: Check) -> 
     assert told.endswith("first score: pytest --ltm-agent=checked_bot:Bot")
 
 
-def test_a_spec_that_a_shell_would_take_apart_is_quoted_in_the_command(check: Check) -> None:
+def test_a_spec_that_a_shell_would_take_apart_is_quoted_in_the_command(
+    check: Check,
+) -> None:
     _, told = check("", spec="memory:rules?preset=ltm-2&recent=0")
-    assert told.endswith("first score: pytest --ltm-agent='memory:rules?preset=ltm-2&recent=0'")
+    assert told.endswith(
+        "first score: pytest --ltm-agent='memory:rules?preset=ltm-2&recent=0'"
+    )
 
 
 @pytest.mark.parametrize(("kept", "finds"), [("self.notes", 0), ("[]", FINDS)])
 def test_what_is_left_in_the_next_session(check: Check, kept: str, finds: int) -> None:
     saves = f"    def save(self):\n        return ' '.join({kept}).encode()\n"
-    status, told = check(f"{NOTES}{saves}    def load(self, state):\n        self.notes = [state.decode()]\n")
+    status, told = check(
+        f"{NOTES}{saves}    def load(self, state):\n        self.notes = [state.decode()]\n"
+    )
     assert status == finds
-    assert ("knows it in the next session, too" if not finds else "it does not know a fact from the first") in told
+    assert (
+        "knows it in the next session, too"
+        if not finds
+        else "it does not know a fact from the first"
+    ) in told
 
 
 def test_the_method_that_was_taken_is_named(check: Check) -> None:
     _, told = check(NOTES.replace("def reply", "def chat"))
-    assert told.startswith("checked_bot:Bot: a new agent for each conversation, which replies by chat()")
+    assert told.startswith(
+        "checked_bot:Bot: a new agent for each conversation, which replies by chat()"
+    )
 
 
 def test_one_store_for_all_conversations_is_found(check: Check) -> None:
@@ -80,7 +96,8 @@ def test_one_store_for_all_conversations_is_found(check: Check) -> None:
 
 def test_one_object_that_forgets_when_reset(check: Check) -> None:
     status, told = check(
-        NOTES + "    def reset(self):\n        self.notes.clear()\nbot = Bot()\n", spec="checked_bot:bot"
+        NOTES + "    def reset(self):\n        self.notes.clear()\nbot = Bot()\n",
+        spec="checked_bot:bot",
     )
     assert (status, "does not know it in another conversation" in told) == (0, True)
 
@@ -99,8 +116,14 @@ def test_one_object_that_cannot_be_reset_serves_one_conversation(check: Check) -
             "it has acept(), which nothing calls. Did you mean accept() of AcceptsHistory?",
         ),
         ("def tell_times(self, now): ...", "Did you mean tell_time() of TimeAware?"),
-        ("def save(self, path): ...", "the agent is not Checkpointable: its save() cannot be called with no arguments"),
-        ("stateless = 'yes'", "the agent is not Stateless: stateless is 'yes', not True"),
+        (
+            "def save(self, path): ...",
+            "the agent is not Checkpointable: its save() cannot be called with no arguments",
+        ),
+        (
+            "stateless = 'yes'",
+            "the agent is not Stateless: stateless is 'yes', not True",
+        ),
     ],
 )
 def test_what_nearly_is_a_capability(check: Check, method: str, told: str) -> None:
@@ -119,10 +142,19 @@ def test_methods_of_its_own_are_no_slips(check: Check) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("class Bot:\n    def reply(self, message):\n        raise RuntimeError('no key')", "RuntimeError: no key"),
+        (
+            "class Bot:\n    def reply(self, message):\n        raise RuntimeError('no key')",
+            "RuntimeError: no key",
+        ),
         ("class Bot:\n    def reply(self, message):\n        return 7", "7 (an int)"),
-        ("class Bot:\n    def chat(self, message, key):\n        return 'x'", "It has chat(message, key)"),
-        ("class Bot:\n    def __init__(self, key): ...\n    def reply(self, message): ...", "making a Bot needs 'key'"),
+        (
+            "class Bot:\n    def chat(self, message, key):\n        return 'x'",
+            "It has chat(message, key)",
+        ),
+        (
+            "class Bot:\n    def __init__(self, key): ...\n    def reply(self, message): ...",
+            "making a Bot needs 'key'",
+        ),
         ("import nowhere_to_be_found", "nowhere_to_be_found"),
         ("class Bot:\n    def reply(self", "checked_bot.py"),
     ],
@@ -133,7 +165,9 @@ def test_an_agent_that_no_run_could_use(check: Check, text: str, told: str) -> N
     assert told in said
 
 
-def test_a_constructor_that_raises_shows_its_traceback_and_none_of_our_frames(check: Check) -> None:
+def test_a_constructor_that_raises_shows_its_traceback_and_none_of_our_frames(
+    check: Check,
+) -> None:
     status, told = check(
         "class Bot:\n    def __init__(self):\n        self.x = {}['key']\n    def reply(self, message): ..."
     )
@@ -145,7 +179,8 @@ def test_a_constructor_that_raises_shows_its_traceback_and_none_of_our_frames(ch
 @pytest.mark.slow
 def test_a_reply_that_never_comes_ends_at_the_limit(check: Check) -> None:
     status, told = check(
-        "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(60)", "--timeout=0.2"
+        "import time\nclass Bot:\n    def reply(self, message):\n        time.sleep(60)",
+        "--timeout=0.2",
     )
     assert status == UNUSABLE
     assert "0.2" in told
@@ -159,10 +194,17 @@ def test_an_empty_reply_is_worth_a_look(check: Check) -> None:
 def test_json_holds_the_same(check: Check) -> None:
     status, told = check(NOTES, "--json")
     found = json.loads(told)
-    assert (status, found["finds"], len(found["seconds"]), found["tokens"]) == (0, [], 5, None)
+    assert (status, found["finds"], len(found["seconds"]), found["tokens"]) == (
+        0,
+        [],
+        5,
+        None,
+    )
 
 
-def test_a_silent_key_does_not_leave(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_key_does_not_leave(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BOT_API_KEY", "sk-abcdefghijklmnop1234")
     status, told = check(
         "import os\nclass Bot:\n    def reply(self, message):\n        raise OSError(os.environ['BOT_API_KEY'])"

@@ -60,7 +60,9 @@ def test_a_table_of_the_answers_is_noticed(
     _write_table(run.path, tmp_path / "table.json")
     (tmp_path / "table_bot.py").write_text(TABLE)
     assert main(["check-agent", "--texts", "table_bot:Table"]) == FINDS
-    assert "it does better on the published texts of seed 0" in " ".join(capsys.readouterr().out.split())
+    assert "it does better on the published texts of seed 0" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def _write_table(run: Path, to: Path) -> None:

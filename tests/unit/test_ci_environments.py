@@ -22,7 +22,9 @@ class Cache:
     """The module with a cache of its own, and in the place of pip what writes one package of one file."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        spec = importlib.util.spec_from_file_location("ci_environments", ROOT / ".ci" / "environments.py")
+        spec = importlib.util.spec_from_file_location(
+            "ci_environments", ROOT / ".ci" / "environments.py"
+        )
         assert spec is not None
         assert spec.loader is not None
         self.module: Any = importlib.util.module_from_spec(spec)
@@ -35,7 +37,11 @@ class Cache:
         self.checkout.mkdir()
         (self.checkout / "pyproject.toml").write_text("[project]", encoding="utf-8")
         create = venv.create
-        monkeypatch.setattr(venv, "create", lambda folder, **_: create(folder, with_pip=False, symlinks=True))
+        monkeypatch.setattr(
+            venv,
+            "create",
+            lambda folder, **_: create(folder, with_pip=False, symlinks=True),
+        )
         monkeypatch.setattr(self.module, "CACHE", self.folder)
         monkeypatch.setattr(self.module, "pip", self.pip)
 
@@ -47,15 +53,23 @@ class Cache:
             [packages] = environment.glob("lib/python*/site-packages")
             (packages / NAME).mkdir()
             (packages / "thing.py").touch()
-            (packages / NAME / "METADATA").write_text("Name: thing\nVersion: 1.0\n", encoding="utf-8")
-            (packages / NAME / "RECORD").write_text(f"thing.py,,\n{NAME}/METADATA,,\n", encoding="utf-8")
+            (packages / NAME / "METADATA").write_text(
+                "Name: thing\nVersion: 1.0\n", encoding="utf-8"
+            )
+            (packages / NAME / "RECORD").write_text(
+                f"thing.py,,\n{NAME}/METADATA,,\n", encoding="utf-8"
+            )
 
     def kept(self, name: str = "dev", **options: Any) -> Path:
         found: Path = self.module.kept(name, ["thing"], self.checkout, **options)
         return found
 
     def generations(self) -> list[Path]:
-        return [path for path in self.folder.iterdir() if path.is_dir() and not path.is_symlink()]
+        return [
+            path
+            for path in self.folder.iterdir()
+            if path.is_dir() and not path.is_symlink()
+        ]
 
 
 @pytest.fixture
@@ -78,7 +92,9 @@ def test_another_pyproject_or_another_name_is_another_environment(cache: Cache) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gone", ["bin/python", "lib/python*/site-packages/thing.py"])
-def test_one_of_which_something_is_missing_is_made_again(cache: Cache, gone: str) -> None:
+def test_one_of_which_something_is_missing_is_made_again(
+    cache: Cache, gone: str
+) -> None:
     [path] = cache.kept().glob(gone)
     path.unlink()
     again = cache.kept()
@@ -126,11 +142,20 @@ def test_what_nobody_uses_is_removed(cache: Cache) -> None:
 
 
 @pytest.mark.slow
-def test_an_overlay_has_what_is_kept_and_scripts_of_its_own(cache: Cache, tmp_path: Path) -> None:
+def test_an_overlay_has_what_is_kept_and_scripts_of_its_own(
+    cache: Cache, tmp_path: Path
+) -> None:
     kept = cache.kept()
-    (kept / "bin" / "thing").write_text(f"#!{kept}/bin/python\nimport sys, thing\nprint(sys.prefix)\n", "utf-8")
+    (kept / "bin" / "thing").write_text(
+        f"#!{kept}/bin/python\nimport sys, thing\nprint(sys.prefix)\n", "utf-8"
+    )
     cache.module.overlaid(tmp_path / "mine", kept, cache.checkout)
-    run = subprocess.run([tmp_path / "mine" / "bin" / "thing"], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [tmp_path / "mine" / "bin" / "thing"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert run.stdout == f"{tmp_path / 'mine'}\n"
 
 
@@ -144,7 +169,9 @@ def test_a_home_that_cannot_be_written_to_is_done_without(
 
 
 @pytest.mark.parametrize("words", [[], ["--fersh", "x"], ["--fresh"]])
-def test_other_words_are_answered_with_the_usage(cache: Cache, words: list[str], capsys: Any) -> None:
+def test_other_words_are_answered_with_the_usage(
+    cache: Cache, words: list[str], capsys: Any
+) -> None:
     assert cache.module.main(words) == 2
     assert "[--fresh] FOLDER" in capsys.readouterr().err
     assert cache.installed == 0

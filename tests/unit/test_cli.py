@@ -39,12 +39,16 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "pytest_ltm", "list", "suites"]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_help_names_every_command_under_its_heading(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_command_under_its_heading(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     shown = said(capsys, "--help")
     for heading, group in GROUPS.items():
         block = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
@@ -54,9 +58,13 @@ def test_help_names_every_command_under_its_heading(capsys: pytest.CaptureFixtur
     assert max(map(len, shown.splitlines())) < 80
 
 
-def test_the_commands_for_data_are_told_apart_by_their_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_for_data_are_told_apart_by_their_own_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     shown = said(capsys, "data", "--help").splitlines()
-    assert [line.split("  ")[1] for line in shown] == [name for name in COMMANDS if name.startswith("data ")]
+    assert [line.split("  ")[1] for line in shown] == [
+        name for name in COMMANDS if name.startswith("data ")
+    ]
     assert max(map(len, shown)) < 80
     assert main(["data"]) == 2
     assert capsys.readouterr().err.splitlines() == shown
@@ -66,7 +74,9 @@ def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys) == said(capsys, "--help")
 
 
-def test_an_unknown_command_is_one_sentence_with_the_cure_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_one_sentence_with_the_cure_and_status_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["lst"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -74,7 +84,9 @@ def test_an_unknown_command_is_one_sentence_with_the_cure_and_status_2(capsys: p
     assert "no command 'lst'. Did you mean 'list'?" in shown.err
 
 
-def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["list", "scenario"]) == 2
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1
@@ -83,17 +95,24 @@ def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(capsys: pyte
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_a_help_of_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_a_help_of_its_own(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), "--help"])
     assert ended.value.code == 0
     assert f"usage: ltm {command} " in capsys.readouterr().out
 
 
-def test_the_versions_of_plugin_python_and_pytest_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_versions_of_plugin_python_and_pytest_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     python = ".".join(map(str, sys.version_info[:3]))
     shown = said(capsys, "--version")
-    assert shown == f"pytest-ltm {version('pytest-ltm')}, Python {python}, pytest {pytest.__version__}\n"
+    assert (
+        shown
+        == f"pytest-ltm {version('pytest-ltm')}, Python {python}, pytest {pytest.__version__}\n"
+    )
 
 
 @pytest.mark.slow
@@ -125,7 +144,13 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
         "try: c.main(['--help'])\n"
         "except SystemExit: print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
     loaded = {name for name in done.stderr.split() if name.startswith("pytest_ltm.")}
     rooms = {name.split(".")[1] for name in loaded}
     assert rooms == {"_cli", "_storage"}
@@ -135,17 +160,31 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_command_imports_no_other(tmp_path: Path) -> None:
     code = "import sys, pytest_ltm._cli as c; c.main(['list', 'agents']); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    loaded = {name.rpartition(".")[2] for name in done.stderr.split() if name.startswith("pytest_ltm._cli.")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    loaded = {
+        name.rpartition(".")[2]
+        for name in done.stderr.split()
+        if name.startswith("pytest_ltm._cli.")
+    }
     assert loaded == {"listing"}
 
 
 def test_the_console_script_is_the_module() -> None:
-    [script] = [point for point in entry_points(group="console_scripts") if point.name == "ltm"]
+    [script] = [
+        point for point in entry_points(group="console_scripts") if point.name == "ltm"
+    ]
     assert script.load() is run
 
 
-def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]) -> None:
+def test_suites_are_listed_with_their_entries(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     shown = said(capsys, "list", "suites")
     for name in _suite.built_in_names():
         assert f"{_suite.built_in(name).title}  (" in shown
@@ -153,17 +192,26 @@ def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]
             of = "" if entry.scenario == entry.name else f" ({entry.scenario})"
             assert f"  {entry.name}{of}: " in shown
     assert "colour_changes=3, 3 examples" in shown
-    assert "locomo  (a data set: --ltm-data=FILE, or one made by ltm data locomo-generate)" in shown
+    assert (
+        "locomo  (a data set: --ltm-data=FILE, or one made by ltm data locomo-generate)"
+        in shown
+    )
 
 
-def test_scenarios_are_listed_with_skills_version_and_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenarios_are_listed_with_skills_version_and_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     lines = said(capsys, "list", "scenarios").splitlines()
-    assert [line.partition(" ")[0] for line in lines[::2]] == list(_suite.scenario_names())
+    assert [line.partition(" ")[0] for line in lines[::2]] == list(
+        _suite.scenario_names()
+    )
     assert all("(skills " in line and "version " in line for line in lines[::2])
     assert all(line.startswith("  ") and line.endswith(".") for line in lines[1::2])
 
 
-def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[str]) -> None:
+def test_agents_are_listed_with_specs_that_work(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     shown = said(capsys, "list", "agents")
     for spec, sentence in describe_embedded():
         assert "RUN" in spec or find_agent(spec).make() is not None
@@ -173,9 +221,13 @@ def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(
     ("words", "meant"),
-    [(["data", "logs-chek", "x"], "data logs-check"), (["data", "convrt"], "data convert"),
-     (["logs-check"], "data logs-check"), (["cheat"], "cheats")],
-)  # fmt: skip
+    [
+        (["data", "logs-chek", "x"], "data logs-check"),
+        (["data", "convrt"], "data convert"),
+        (["logs-check"], "data logs-check"),
+        (["cheat"], "cheats"),
+    ],
+)
 def test_a_misspelt_command_names_the_one_that_is_meant(
     words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

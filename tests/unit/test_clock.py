@@ -20,7 +20,9 @@ from pytest_ltm._storage.clock import (
 
 def test_simulated_time_begins_at_a_fixed_aware_moment_and_stands_still() -> None:
     clock = SimulatedClock()
-    assert clock.now == clock.now == START == datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
+    assert (
+        clock.now == clock.now == START == datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
+    )
 
 
 def test_simulated_time_jumps_to_where_it_is_told() -> None:
@@ -42,7 +44,9 @@ def test_a_signalling_clock_tells_both_ends_of_a_jump_when_it_has_happened() -> 
     assert seen == [(START, later, later)]
 
 
-def test_a_clock_on_the_wall_sleeps_until_the_moment_however_often_it_is_woken() -> None:
+def test_a_clock_on_the_wall_sleeps_until_the_moment_however_often_it_is_woken() -> (
+    None
+):
     now, slept = START, list[float]()
 
     def sleep(seconds: float) -> None:
@@ -83,7 +87,9 @@ def test_a_duration_is_described_with_its_days(duration: timedelta, text: str) -
     assert describe_duration(duration) == text
 
 
-def test_our_own_time_goes_on_while_a_test_freezes_what_modules_have_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_own_time_goes_on_while_a_test_freezes_what_modules_have_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Frozen(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Frozen:

@@ -17,8 +17,18 @@ from pytest_ltm._results.run_loading import save_baseline
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two baselines, in which the command is typed."""
     monkeypatch.chdir(tmp_path)
-    save_baseline(side(held(FULL), held(FULL, span="32k")), "main", tmp_path / "ltm_baselines", "0.1")
-    save_baseline(side(held(FULL), held(WORSE, span="32k")), "worse", tmp_path / "ltm_baselines", "0.1")
+    save_baseline(
+        side(held(FULL), held(FULL, span="32k")),
+        "main",
+        tmp_path / "ltm_baselines",
+        "0.1",
+    )
+    save_baseline(
+        side(held(FULL), held(WORSE, span="32k")),
+        "worse",
+        tmp_path / "ltm_baselines",
+        "0.1",
+    )
     return tmp_path
 
 
@@ -32,18 +42,31 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("worse", "main", "--compare-fail=mean:5%", "--compare-fail=pass_rate:0"), 0),
         (("main", "worse", "--fail-under=0.6"), 1),
         (("main", "worse", "--compare-fail=cost:5%"), 75),
-        (("main", "worse", "main", "--compare-fail=cost:5%", "--compare-fail=mean:5%"), 1),
+        (
+            (
+                "main",
+                "worse",
+                "main",
+                "--compare-fail=cost:5%",
+                "--compare-fail=mean:5%",
+            ),
+            1,
+        ),
         (("main", "worse", "--compare-fail=meen:5%"), 2),
         (("main", "absent"), 2),
     ],
 )
 @pytest.mark.usefixtures("kept")
-def test_the_exit_status_is_that_of_the_gate(words: tuple[str, ...], status: int) -> None:
+def test_the_exit_status_is_that_of_the_gate(
+    words: tuple[str, ...], status: int
+) -> None:
     assert main(["compare", *words]) == status
 
 
 @pytest.mark.usefixtures("kept")
-def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_fits_into_80_columns_and_says_what_moved(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     main(["compare", "main", "worse", "--compare-fail=mean:5%"])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -53,14 +76,26 @@ def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.Captu
     assert "gate: regressed: mybot at 32k, 1 rule broken (exit status 1)" in lines
 
 
-def test_later_sides_share_the_limit_of_a_rule_about_chance(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good, bad = {"colours": (1.0,), "jokes": (1.0,)}, {"colours": (0.0,), "jokes": (1.0,)}
+def test_later_sides_share_the_limit_of_a_rule_about_chance(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = (
+        {"colours": (1.0,), "jokes": (1.0,)},
+        {"colours": (0.0,), "jokes": (1.0,)},
+    )
     for name, scores in (("good", good), ("bad", bad)):
-        save_baseline(side(*(held(scores, trial=str(n)) for n in range(8))), name, kept / "ltm_baselines", "0.1")
+        save_baseline(
+            side(*(held(scores, trial=str(n)) for n in range(8))),
+            name,
+            kept / "ltm_baselines",
+            "0.1",
+        )
     assert main(["compare", "good", "bad", "--compare-fail=p:0.004"]) == 1
     assert main(["compare", "good", "bad", "--compare-fail=p:0.01"]) == 1
     capsys.readouterr()
-    assert main(["compare", "good", "bad", "good", "good", "--compare-fail=p:0.015"]) == 1
+    assert (
+        main(["compare", "good", "bad", "good", "good", "--compare-fail=p:0.015"]) == 1
+    )
     assert "one of 3 comparisons" in capsys.readouterr().out
 
 
@@ -73,13 +108,19 @@ def test_json_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "| colours | 1.00 | 0.00 | -1.00 |" in capsys.readouterr().out
 
 
-def test_run_folders_are_compared_too_and_agents_by_name(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number, (conversation, _) in enumerate((held(FULL, agent="a"), held(WORSE, agent="b"))):
+def test_run_folders_are_compared_too_and_agents_by_name(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, (conversation, _) in enumerate(
+        (held(FULL, agent="a"), held(WORSE, agent="b"))
+    ):
         folder = kept / ".ltm" / "runs" / "r1" / str(number)
         folder.mkdir(parents=True)
         write_results(folder / "results.json", conversation)
     assert main(["compare", "r1", "r1"]) == 2
-    assert "has several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
+    assert (
+        "has several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
+    )
     assert main(["compare", "r1@a", "r1@b", "--compare-fail=mean:5%"]) == 1
     assert "b at 2k" in capsys.readouterr().out
 
@@ -87,11 +128,15 @@ def test_run_folders_are_compared_too_and_agents_by_name(kept: Path, capsys: pyt
 def test_plans_that_differ_are_refused_unless_the_common_part_is_asked_for(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save_baseline(side(held({**FULL, "names": (1.0,)})), "more", kept / "ltm_baselines", "0.1")
+    save_baseline(
+        side(held({**FULL, "names": (1.0,)})), "more", kept / "ltm_baselines", "0.1"
+    )
     assert main(["compare", "main", "more"]) == 2
     assert "only in this run: names/0" in capsys.readouterr().err
     assert main(["compare", "main", "more", "--plans=overlapping"]) == 0
-    assert "only the examples equal in both are compared" in " ".join(capsys.readouterr().out.split())
+    assert "only the examples equal in both are compared" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_in_a_ci_job_the_comparison_becomes_a_summary_and_annotations(
@@ -102,5 +147,7 @@ def test_in_a_ci_job_the_comparison_becomes_a_summary_and_annotations(
     main(["compare", "main", "worse", "--compare-fail=mean:5%", "--json"])
     said = capsys.readouterr()
     assert json.loads(said.out)
-    assert said.err.startswith("::error title=long-term memory%3A mean%3A5%25::mybot at 32k: ")
+    assert said.err.startswith(
+        "::error title=long-term memory%3A mean%3A5%25::mybot at 32k: "
+    )
     assert "| colours | 1.00 | 0.00 | -1.00 |" in (kept / "step.md").read_text()

@@ -18,7 +18,13 @@ from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.clock import START, Clock, SignallingClock, SimulatedClock, WallClock
+from pytest_ltm._storage.clock import (
+    START,
+    Clock,
+    SignallingClock,
+    SimulatedClock,
+    WallClock,
+)
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
 from pytest_ltm.agents._caller import AgentCaller
 
@@ -89,9 +95,16 @@ class Line:
         self.clock = clock or SimulatedClock()
         self.journal = Journal(self.file, lines)
         live = LivePort(
-            lambda: self.make(kind), counter, self.clock, Timings(), known=known, checkpoints=Checkpoints(folder)
+            lambda: self.make(kind),
+            counter,
+            self.clock,
+            Timings(),
+            known=known,
+            checkpoints=Checkpoints(folder),
         )
-        self.channel = Channel(Recorded(self.journal, self.clock, live), counter, self.clock, self.journal)
+        self.channel = Channel(
+            Recorded(self.journal, self.clock, live), counter, self.clock, self.journal
+        )
 
     def make(self, kind: Any) -> AgentCaller:
         self.made.append(kind())
@@ -101,8 +114,13 @@ class Line:
         return self.channel.ask("a/0", "say", text).reply
 
 
-@pytest.mark.parametrize(("kind", "heard"), [(Saved, "one two three"), (Told, "one two three"), (Stateless, "three")])
-def test_an_agent_that_goes_on_knows_what_it_must(tmp_path: Path, kind: Any, heard: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "heard"),
+    [(Saved, "one two three"), (Told, "one two three"), (Stateless, "three")],
+)
+def test_an_agent_that_goes_on_knows_what_it_must(
+    tmp_path: Path, kind: Any, heard: str
+) -> None:
     first = Line(kind, folder=tmp_path / "checkpoints")
     first.say("one")
     first.say("two")
@@ -154,7 +172,9 @@ def test_what_was_told_is_saved_where_that_is_cheap(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.bin", "2.bin"]
 
 
-def test_an_agent_that_is_only_told_is_saved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_is_only_told_is_saved_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pytest_ltm.agents._caller.SAVING", -math.inf)
     line = Line(SavedAndTold, folder=tmp_path)
     for text in ("one", "two", "three"):
@@ -188,7 +208,10 @@ def test_one_that_will_not_go_back_says_so(tmp_path: Path) -> None:
     (tmp_path / "0.bin").write_bytes(b"no JSON")
     second = Line(Saved, recorded=first.file.getvalue(), folder=tmp_path)
     second.say("one")
-    with pytest.raises(ConversationOver, match=r"cannot be restored .*raised in load\(\): JSONDecodeError"):
+    with pytest.raises(
+        ConversationOver,
+        match=r"cannot be restored .*raised in load\(\): JSONDecodeError",
+    ):
         second.say("two")
 
 
@@ -197,7 +220,9 @@ def test_one_that_cannot_be_made_ends_the_conversation() -> None:
         raise AgentError("no key")
 
     counter, clock = TokenCounter("characters", len), SimulatedClock()
-    channel = Channel(LivePort(broken, counter, clock, Timings()), counter, clock, Journal())
+    channel = Channel(
+        LivePort(broken, counter, clock, Timings()), counter, clock, Journal()
+    )
     with pytest.raises(ConversationOver, match="no key"):
         channel.ask("a/0", "say", "one")
 
@@ -217,7 +242,9 @@ def test_a_state_is_kept_before_the_reply_is_written_down(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("before", [[], ["one"]])
-def test_after_a_fault_one_that_was_saved_has_not_heard_the_message(before: list[str]) -> None:
+def test_after_a_fault_one_that_was_saved_has_not_heard_the_message(
+    before: list[str],
+) -> None:
     line = Line(Saved)
     for text in before:
         line.say(text)
@@ -256,10 +283,14 @@ def test_after_an_interruption_one_that_is_told_is_made_anew() -> None:
 def test_one_that_cannot_be_saved_has_not_replied() -> None:
     line = Line(Saved)
     line.say("one")
-    with pytest.raises(AgentFault, match=r"raised in save\(\): RuntimeError: cannot save"):
+    with pytest.raises(
+        AgentFault, match=r"raised in save\(\): RuntimeError: cannot save"
+    ):
         line.say("unsaveable")
     assert line.say("two") == "one two"
-    assert [json.loads(event)["event"] for event in line.file.getvalue().splitlines()][2:4] == ["message", "fault"]
+    assert [json.loads(event)["event"] for event in line.file.getvalue().splitlines()][
+        2:4
+    ] == ["message", "fault"]
 
 
 def test_a_recorded_fault_is_raised_again_and_nobody_is_asked() -> None:
@@ -284,16 +315,22 @@ def test_the_time_on_the_wall_is_what_it_was_while_it_is_replayed() -> None:
     first = Line(Stateless, clock=WallClock(lambda: next(earlier)))
     first.say("one")
     first.say("two")
-    second = Line(Stateless, recorded=first.file.getvalue(), clock=WallClock(lambda: next(later)))
+    second = Line(
+        Stateless, recorded=first.file.getvalue(), clock=WallClock(lambda: next(later))
+    )
     second.say("one")
     second.say("two")
-    assert [e.now for e in second.channel.transcript] == [e.now for e in first.channel.transcript]
+    assert [e.now for e in second.channel.transcript] == [
+        e.now for e in first.channel.transcript
+    ]
     assert second.clock.now == first.clock.now
     second.say("three")
     assert second.channel.transcript[2].now >= START + timedelta(days=1)
 
 
-def test_jumps_that_were_recorded_are_signalled_as_one_before_the_next_message() -> None:
+def test_jumps_that_were_recorded_are_signalled_as_one_before_the_next_message() -> (
+    None
+):
     told: list[tuple[datetime, datetime]] = []
     clock = SignallingClock(lambda before, now: told.append((before, now)))
     for hours in (1, 3):

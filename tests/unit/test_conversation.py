@@ -7,7 +7,18 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from _talks import After, Agent, Dots, Historian, example, patient, simple, speakers, talk, watching
+from _talks import (
+    After,
+    Agent,
+    Dots,
+    Historian,
+    example,
+    patient,
+    simple,
+    speakers,
+    talk,
+    watching,
+)
 from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._journal.events import Journal
@@ -29,12 +40,18 @@ def test_a_scenario_goes_on_until_it_waits() -> None:
         ltm.ask("three")
 
     played = talk({"a": chatty, "b": chatty})
-    assert [e.by for e in played.transcript if e.kind != "filler"] == ["a/0"] * 2 + ["b/0"] * 2 + ["a/0", "b/0"]
+    assert [e.by for e in played.transcript if e.kind != "filler"] == ["a/0"] * 2 + [
+        "b/0"
+    ] * 2 + ["a/0", "b/0"]
 
 
 def test_new_scenarios_start_by_name_then_example() -> None:
     examples = [example("b", 2), example("b", 10), example("a")]
-    assert list(talk({"a": simple, "b": simple}, examples=examples).order) == ["a/0", "b/2", "b/10"]
+    assert list(talk({"a": simple, "b": simple}, examples=examples).order) == [
+        "a/0",
+        "b/2",
+        "b/10",
+    ]
 
 
 def test_examples_of_one_scenario_follow_each_other() -> None:
@@ -45,7 +62,14 @@ def test_examples_of_one_scenario_follow_each_other() -> None:
 def test_a_scenario_waits_for_the_end_of_an_incompatible_one() -> None:
     examples = [example("a"), example("b", incompatible=("a",)), example("c")]
     played = talk({"a": patient, "b": patient, "c": patient}, examples=examples)
-    assert [by for by in speakers(played) if by] == ["a/0", "c/0", "a/0", "c/0", "b/0", "b/0"]
+    assert [by for by in speakers(played) if by] == [
+        "a/0",
+        "c/0",
+        "a/0",
+        "c/0",
+        "b/0",
+        "b/0",
+    ]
 
 
 def test_the_wait_that_is_over_first_in_tokens_is_resumed_first() -> None:
@@ -89,15 +113,23 @@ def test_the_reply_before_a_wait_counts_towards_it() -> None:
 
 @pytest.mark.parametrize(
     ("count", "counted", "told"),
-    [("all", (40 + 50) + (8 + 50), 8), ("capped", (40 + 40) + (18 + 18), 18), ("told", 40 + 58 + 1 + 1, 60)],
+    [
+        ("all", (40 + 50) + (8 + 50), 8),
+        ("capped", (40 + 40) + (18 + 18), 18),
+        ("told", 40 + 58 + 1 + 1, 60),
+    ],
 )
-def test_a_reply_counts_towards_the_span_as_far_as_the_mode_says(count: str, counted: int, told: int) -> None:
+def test_a_reply_counts_towards_the_span_as_far_as_the_mode_says(
+    count: str, counted: int, told: int
+) -> None:
     def waits(ltm: Ltm) -> None:
         ltm.say("x" * 40)
         ltm.wait(span=0.1)
         ltm.ask("y")
 
-    transcript = talk({"a": waits}, Agent("r" * 50), filler=Dots(), span=1000, count=count).transcript
+    transcript = talk(
+        {"a": waits}, Agent("r" * 50), filler=Dots(), span=1000, count=count
+    ).transcript
     needle, question = transcript.exchanges_of("a/0")
     assert transcript.counted_before(question.number) == counted >= 100
     assert transcript.told_gap(needle, question) == told
@@ -125,7 +157,11 @@ def test_all_conditions_of_a_wait_must_be_over() -> None:
 
 
 def test_a_span_of_its_own_stretches_one_scenario_only() -> None:
-    played = talk({"a": patient, "b": patient}, examples=[example("a", span=200), example("b")], span=1000)
+    played = talk(
+        {"a": patient, "b": patient},
+        examples=[example("a", span=200), example("b")],
+        span=1000,
+    )
     assert played.transcript.exchanges_of("a/0")[-1].start < 200
     assert played.transcript.exchanges_of("b/0")[-1].start >= 500
 
@@ -198,7 +234,9 @@ def test_a_filler_that_adds_no_tokens_ends_the_conversation() -> None:
         ("just a text", "make() returns a FillerExchange, not 'just a text'"),
     ],
 )
-def test_a_filler_that_cannot_fill_ends_the_conversation(made: object, sentence: str) -> None:
+def test_a_filler_that_cannot_fill_ends_the_conversation(
+    made: object, sentence: str
+) -> None:
     class Broken(Dots):
         def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
             del tokens, max_message_tokens
@@ -221,8 +259,13 @@ def test_a_conversation_begins_with_its_opening() -> None:
 
 
 def test_the_reset_message_follows_the_end_of_an_example() -> None:
-    played = talk({"a": simple}, examples=[example("a", 0, reset="Forget it."), example("a", 1)])
-    assert [(e.by, e.kind) for e in played.transcript][2:4] == [("a/0", "reset"), ("a/1", "say")]
+    played = talk(
+        {"a": simple}, examples=[example("a", 0, reset="Forget it."), example("a", 1)]
+    )
+    assert [(e.by, e.kind) for e in played.transcript][2:4] == [
+        ("a/0", "reset"),
+        ("a/1", "say"),
+    ]
 
 
 def test_the_reset_message_follows_also_an_error() -> None:
@@ -244,7 +287,13 @@ def test_an_example_that_said_nothing_needs_no_reset() -> None:
 
 def test_isolated_examples_hear_no_opening_and_no_reset() -> None:
     agent = Agent()
-    talk({"a": simple}, agent, span=None, opening="Hello.", examples=[example("a", reset="Forget it.")])
+    talk(
+        {"a": simple},
+        agent,
+        span=None,
+        opening="Hello.",
+        examples=[example("a", reset="Forget it.")],
+    )
     assert agent.heard == ["blue", "which?"]
 
 
@@ -270,4 +319,8 @@ def test_isolated_waits_for_time_are_jumped() -> None:
 
 def test_isolated_filler_comes_only_while_a_watcher_counts_replies() -> None:
     counted = watching(After(3), replies=3, says="add a line to your third reply")
-    assert [e.kind for e in talk({"a": counted}, span=None).transcript] == ["say", "filler", "filler"]
+    assert [e.kind for e in talk({"a": counted}, span=None).transcript] == [
+        "say",
+        "filler",
+        "filler",
+    ]

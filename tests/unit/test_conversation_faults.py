@@ -55,7 +55,9 @@ def test_a_fault_hidden_behind_a_failed_assert_is_no_score() -> None:
         except AgentFault:
             raise AssertionError("nothing came") from None
 
-    assert isinstance(talk({"a": hides}, Agent(fails_at=[1])).endings["a/0"].error, AgentFault)
+    assert isinstance(
+        talk({"a": hides}, Agent(fails_at=[1])).endings["a/0"].error, AgentFault
+    )
 
 
 def test_a_fault_adds_no_exchange_and_no_tokens() -> None:
@@ -67,8 +69,12 @@ def test_three_faults_in_a_row_mean_that_the_agent_is_gone() -> None:
     agent = Agent(fails_at=range(1, 99))
     played = talk(dict.fromkeys("abcde", simple), agent)
     assert len(agent.heard) == 3
-    assert [bool(played.endings[f"{name}/0"].error) for name in "abcde"] == [True] * 3 + [False] * 2
-    assert "the agent is gone (3 faults in a row" in (played.endings["d/0"].unreached or "")
+    assert [bool(played.endings[f"{name}/0"].error) for name in "abcde"] == [
+        True
+    ] * 3 + [False] * 2
+    assert "the agent is gone (3 faults in a row" in (
+        played.endings["d/0"].unreached or ""
+    )
     assert "the agent is gone" in played.notices[0]
 
 
@@ -113,7 +119,9 @@ def test_a_body_that_needs_nothing_more_is_scored_though_the_agent_is_gone() -> 
                 conversation.give_up("the budget is gone")
             return super().reply(message)
 
-    conversation, endings = conversation_of({"a": simple, "b": simple}, AgentCaller(Last(), timeout=None))
+    conversation, endings = conversation_of(
+        {"a": simple, "b": simple}, AgentCaller(Last(), timeout=None)
+    )
     played_out(conversation)
     assert endings["a/0"].verdict is not None
     assert endings["b/0"].unreached is not None
@@ -127,7 +135,9 @@ def test_an_agent_that_never_returns_ends_the_conversation() -> None:
             return "late"
 
     agent = Hangs()
-    conversation, endings = conversation_of({"a": simple, "b": simple}, AgentCaller(agent, timeout=0.02))
+    conversation, endings = conversation_of(
+        {"a": simple, "b": simple}, AgentCaller(agent, timeout=0.02)
+    )
     played_out(conversation)
     assert agent.heard == ["blue"]
     assert "did not return" in str(endings["a/0"].error)
@@ -137,10 +147,16 @@ def test_an_agent_that_never_returns_ends_the_conversation() -> None:
 def test_no_reset_message_is_sent_to_an_agent_that_is_gone() -> None:
     class Hangs(Agent):
         def reply(self, message: str) -> str:
-            return str(threading.Event().wait(60)) if message == "which?" else super().reply(message)
+            return (
+                str(threading.Event().wait(60))
+                if message == "which?"
+                else super().reply(message)
+            )
 
     agent = Hangs()
-    conversation, endings = conversation_of({"a": simple}, AgentCaller(agent, timeout=0.02), reset="forget")
+    conversation, endings = conversation_of(
+        {"a": simple}, AgentCaller(agent, timeout=0.02), reset="forget"
+    )
     played_out(conversation)
     assert agent.heard == ["blue"]
     assert isinstance(endings["a/0"].error, AgentFault)
@@ -156,7 +172,9 @@ def test_finally_blocks_run_when_the_agent_is_gone() -> None:
         finally:
             cleaned.append("a")
 
-    played = talk({"a": tidy, "b": simple, "c": simple, "d": simple}, Agent(fails_at=range(2, 9)))
+    played = talk(
+        {"a": tidy, "b": simple, "c": simple, "d": simple}, Agent(fails_at=range(2, 9))
+    )
     assert cleaned == ["a"]
     assert played.endings["a/0"].unreached is not None
 
@@ -171,7 +189,9 @@ def test_closing_early_unwinds_what_is_in_progress_and_reports_nothing_of_it() -
         finally:
             cleaned.append("a")
 
-    conversation, endings = conversation_of({"a": tidy}, AgentCaller(Agent(), timeout=None))
+    conversation, endings = conversation_of(
+        {"a": tidy}, AgentCaller(Agent(), timeout=None)
+    )
     conversation.step()
     conversation.close("interrupted")
     assert cleaned == ["a"]

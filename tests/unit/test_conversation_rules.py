@@ -6,7 +6,17 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from _talks import After, Agent, Historian, events, example, patient, simple, talk, watching
+from _talks import (
+    After,
+    Agent,
+    Historian,
+    events,
+    example,
+    patient,
+    simple,
+    talk,
+    watching,
+)
 
 from pytest_ltm._engine.lane import Ending
 from pytest_ltm._model.handle import Ltm
@@ -21,8 +31,14 @@ from pytest_ltm._storage.errors import ScenarioError
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (lambda ltm: ltm.say("x"), "asks nothing, so it cannot be scored. Add an `ask` or a watcher"),
-        (lambda _: None, "asks nothing, so it cannot be scored. Add an `ask` or a watcher"),
+        (
+            lambda ltm: ltm.say("x"),
+            "asks nothing, so it cannot be scored. Add an `ask` or a watcher",
+        ),
+        (
+            lambda _: None,
+            "asks nothing, so it cannot be scored. Add an `ask` or a watcher",
+        ),
         (
             lambda ltm: ltm.ask("x"),
             "asks before it has said anything, so there is nothing to remember. Say something first",
@@ -36,7 +52,10 @@ from pytest_ltm._storage.errors import ScenarioError
             "cannot wait beyond the memory span: 2,001 tokens, the span has 2,000",
         ),
         (
-            lambda ltm: (ltm.say("the sky is blue"), ltm.ask("which?", about=["the sky is blu"])),
+            lambda ltm: (
+                ltm.say("the sky is blue"),
+                ltm.ask("which?", about=["the sky is blu"]),
+            ),
             "about='the sky is blu' was never said by this scenario. Did you mean 'the sky is blue'?",
         ),
         (
@@ -45,7 +64,9 @@ from pytest_ltm._storage.errors import ScenarioError
         ),
     ],
 )
-def test_a_scenario_that_breaks_a_rule_is_told_which(body: Callable[[Ltm], object], sentence: str) -> None:
+def test_a_scenario_that_breaks_a_rule_is_told_which(
+    body: Callable[[Ltm], object], sentence: str
+) -> None:
     played = talk({"a": body, "b": simple})
     error = played.endings["a/0"].error
     assert isinstance(error, ScenarioError)
@@ -60,7 +81,9 @@ def test_a_broken_rule_is_raised_where_the_body_broke_it() -> None:
         ltm.say("x")
         ltm.ask("y")
 
-    assert talk({"a": careful}).endings["a/0"].verdict == Score(1.0, "no assertion failed")
+    assert talk({"a": careful}).endings["a/0"].verdict == Score(
+        1.0, "no assertion failed"
+    )
 
 
 def test_an_assert_that_fails_before_the_first_question_is_a_failed_check() -> None:
@@ -85,14 +108,21 @@ def test_a_text_longer_than_the_span_is_not_played() -> None:
 
 def test_a_missing_capability_is_the_reason_not_to_play() -> None:
     played = talk(
-        {"a": simple, "b": simple}, examples=[example("a", requires=("TimeAware", "Resettable")), example("b")]
+        {"a": simple, "b": simple},
+        examples=[example("a", requires=("TimeAware", "Resettable")), example("b")],
     )
-    assert played.endings["a/0"] == Ending(unplayable="needs an agent that is Resettable and TimeAware")
+    assert played.endings["a/0"] == Ending(
+        unplayable="needs an agent that is Resettable and TimeAware"
+    )
     assert played.endings["b/0"].verdict is not None
 
 
 def test_an_example_that_is_not_played_lets_its_rivals_start() -> None:
-    examples = [example("a", 0, requires=("Resettable",)), example("a", 1), example("b", incompatible=("a",))]
+    examples = [
+        example("a", 0, requires=("Resettable",)),
+        example("a", 1),
+        example("b", incompatible=("a",)),
+    ]
     played = talk({"a": simple, "b": simple}, examples=examples)
     assert played.order == ("a/0", "a/1", "b/0")
 
@@ -126,7 +156,10 @@ def test_a_question_depends_on_the_says_before_it_and_not_on_other_questions() -
         ltm.say("two")
         ltm.ask("second?")
 
-    assert [q.needles for q in talk({"a": quiz}).lanes["a/0"].questions] == [(0,), (0, 2)]
+    assert [q.needles for q in talk({"a": quiz}).lanes["a/0"].questions] == [
+        (0,),
+        (0, 2),
+    ]
 
 
 def test_a_question_depends_on_what_it_says_it_is_about() -> None:
@@ -159,7 +192,18 @@ def test_the_journal_tells_the_story() -> None:
         ltm.ask("y")
 
     story = [event["event"] for event in events({"a": naps}, Historian())]
-    assert story == ["begin", "message", "reply", "wait", "jump", "filler", "message", "reply", "end", "end"]
+    assert story == [
+        "begin",
+        "message",
+        "reply",
+        "wait",
+        "jump",
+        "filler",
+        "message",
+        "reply",
+        "end",
+        "end",
+    ]
 
 
 def test_the_journal_holds_what_is_needed_to_tell_it_again() -> None:
@@ -168,14 +212,23 @@ def test_the_journal_holds_what_is_needed_to_tell_it_again() -> None:
     assert told[:4] == [
         {"event": "begin", "example": "a/0", "position": 0, "now": now},
         {
-            "event": "message", "exchange": 0, "by": "a/0", "kind": "say", "text": "blue", "tokens": 4,
-            "position": 0, "now": now,
+            "event": "message",
+            "exchange": 0,
+            "by": "a/0",
+            "kind": "say",
+            "text": "blue",
+            "tokens": 4,
+            "position": 0,
+            "now": now,
         },
         {"event": "reply", "exchange": 0, "text": "ok", "tokens": 2},
         {"event": "wait", "example": "a/0", "tokens": 50, "time": now},
-    ]  # fmt: skip
+    ]
     assert told[-4]["about"] == [0]
-    assert told[-2:] == [{"event": "end", "example": "a/0"}, {"event": "end", "reason": "complete"}]
+    assert told[-2:] == [
+        {"event": "end", "example": "a/0"},
+        {"event": "end", "reason": "complete"},
+    ]
 
 
 def test_the_journal_names_watchers_and_faults() -> None:

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from _talks import After, Dots, Historian, example, patient, simple, speakers, talk, watching
+from _talks import (
+    After,
+    Dots,
+    Historian,
+    example,
+    patient,
+    simple,
+    speakers,
+    talk,
+    watching,
+)
 
 from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.score import Score, Unscored
@@ -17,7 +27,11 @@ def test_a_counting_watcher_hears_everybody_and_its_own_message_first() -> None:
     watcher = After(3)
     counted = watching(watcher, replies=3)
     talk({"a": counted, "b": simple})
-    assert watcher.shown == [["instruction"], ["instruction", "blue"], ["instruction", "blue", "which?"]]
+    assert watcher.shown == [
+        ["instruction"],
+        ["instruction", "blue"],
+        ["instruction", "blue", "which?"],
+    ]
 
 
 def test_a_counting_watcher_is_served_with_the_smallest_filler() -> None:
@@ -35,7 +49,9 @@ def test_filler_is_really_asked_while_a_watcher_counts_replies() -> None:
     assert agent.told == []
 
 
-def test_the_next_example_starts_only_when_the_watcher_of_the_last_one_has_counted() -> None:
+def test_the_next_example_starts_only_when_the_watcher_of_the_last_one_has_counted() -> (
+    None
+):
     def counted(ltm: Ltm) -> None:
         ltm.say(f"instruction {ltm.example}")
         ltm.watch(After(2), replies=2)
@@ -59,7 +75,9 @@ def test_a_watcher_to_the_end_needs_no_filler_and_keeps_nobody_waiting() -> None
 
 def test_a_watcher_to_the_end_that_cannot_tell_is_unscored() -> None:
     played = talk({"a": watching(After(100))})
-    assert played.endings["a/0"].verdict == Unscored("the watcher gave no verdict before the conversation ended")
+    assert played.endings["a/0"].verdict == Unscored(
+        "the watcher gave no verdict before the conversation ended"
+    )
 
 
 def test_a_watcher_to_the_end_is_asked_once_more_at_the_end() -> None:
@@ -89,7 +107,9 @@ def test_a_watcher_that_has_spoken_is_not_asked_again_at_the_end() -> None:
 
 def test_a_watcher_that_cannot_tell_in_its_time_is_unscored() -> None:
     played = talk({"a": watching(After(9), replies=2)})
-    assert played.endings["a/0"].verdict == Unscored("the watcher gave no verdict within 2 replies")
+    assert played.endings["a/0"].verdict == Unscored(
+        "the watcher gave no verdict within 2 replies"
+    )
 
 
 def test_a_watcher_set_late_counts_the_replies_that_came_meanwhile() -> None:
@@ -138,13 +158,21 @@ def test_an_error_of_the_body_ends_its_watchers_too() -> None:
 def test_two_watchers_hear_the_reply_that_ends_one_of_them_before_its_reset() -> None:
     first, second = After(3), After(4)
 
-    one, two = watching(first, replies=3, says="one"), watching(second, replies=4, says="two")
-    talk({"a": one, "b": two, "c": simple}, examples=[example("a", reset="forget"), example("b"), example("c")])
+    one, two = (
+        watching(first, replies=3, says="one"),
+        watching(second, replies=4, says="two"),
+    )
+    talk(
+        {"a": one, "b": two, "c": simple},
+        examples=[example("a", reset="forget"), example("b"), example("c")],
+    )
     assert first.shown[-1] == ["one", "two", "blue"]
     assert second.shown[-1] == ["two", "blue", "forget", "which?"]
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("nobody"), pytest.fail.Exception("no quote")])
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("nobody"), pytest.fail.Exception("no quote")]
+)
 def test_a_watcher_that_raises_ends_its_example_only(error: BaseException) -> None:
     def watcher(_: Sequence[Exchange]) -> None:
         raise error
@@ -157,4 +185,6 @@ def test_a_watcher_that_raises_ends_its_example_only(error: BaseException) -> No
 def test_a_watcher_that_returns_anything_but_a_verdict_is_an_error() -> None:
     yes: Any = lambda _: True  # noqa: E731 - what a user may well write
     played = talk({"a": watching(yes)})
-    assert str(played.endings["a/0"].error) == ("a watcher returns a Score, Unscored, or None for 'not yet', not True")
+    assert str(played.endings["a/0"].error) == (
+        "a watcher returns a Score, Unscored, or None for 'not yet', not True"
+    )

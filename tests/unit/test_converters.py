@@ -25,60 +25,150 @@ def message(number: int, role: str, content: str, **more: Any) -> dict[str, Any]
 
 
 BEAM_CHAT = [
-    {"batch_number": 1, "turns": [[
-        message(0, "user", "I keep nine hives. ->-> 1,1", time_anchor="March-02-2026", index="1,1"),
-        message(1, "assistant", "Fine."),
-    ]]},
-    {"batch_number": 2, "turns": [[message(2, "user", "I painted them. ->> 2,N/A"), message(3, "assistant", "Nice.")]]},
-]  # fmt: skip
+    {
+        "batch_number": 1,
+        "turns": [
+            [
+                message(
+                    0,
+                    "user",
+                    "I keep nine hives. ->-> 1,1",
+                    time_anchor="March-02-2026",
+                    index="1,1",
+                ),
+                message(1, "assistant", "Fine."),
+            ]
+        ],
+    },
+    {
+        "batch_number": 2,
+        "turns": [
+            [
+                message(2, "user", "I painted them. ->> 2,N/A"),
+                message(3, "assistant", "Nice."),
+            ]
+        ],
+    },
+]
 BEAM_PROBES = {
     "information_extraction": [
-        {"question": "How many hives?", "answer": "nine", "rubric": ["says nine"], "source_chat_ids": [0, 99]}
+        {
+            "question": "How many hives?",
+            "answer": "nine",
+            "rubric": ["says nine"],
+            "source_chat_ids": [0, 99],
+        }
     ],
     "event_ordering": [
-        {"question": "In which order?", "answer": "1", "rubric": ["hives", "paint"], "source_chat_ids": {"a": [0, 2]}}
+        {
+            "question": "In which order?",
+            "answer": "1",
+            "rubric": ["hives", "paint"],
+            "source_chat_ids": {"a": [0, 2]},
+        }
     ],
-    "abstention": [{"question": "Which bees?", "ideal_response": "Nothing was said.", "rubric": ["says so"]}],
+    "abstention": [
+        {
+            "question": "Which bees?",
+            "ideal_response": "Nothing was said.",
+            "rubric": ["says so"],
+        }
+    ],
 }
 HALUMEM = {
-    "uuid": "u1", "sessions": [
-        {"start_time": "Mar 02, 2026, 08:00:00", "dialogue": [message(0, "user", "I moved to Turku.")],
-         "memory_points": [{"memory_content": "Lives in Turku."}], "questions": [
-             {"question": "Where do I live?", "answer": "Turku", "question_type": "Basic Fact Recall",
-              "evidence": [{"memory_content": "Lives in Turku."}, {"memory_content": "Of nobody."}]}]},
-        {"start_time": "Mar 03, 2026, 08:00:00", "dialogue": [message(0, "user", "It rains.")]},
+    "uuid": "u1",
+    "sessions": [
+        {
+            "start_time": "Mar 02, 2026, 08:00:00",
+            "dialogue": [message(0, "user", "I moved to Turku.")],
+            "memory_points": [{"memory_content": "Lives in Turku."}],
+            "questions": [
+                {
+                    "question": "Where do I live?",
+                    "answer": "Turku",
+                    "question_type": "Basic Fact Recall",
+                    "evidence": [
+                        {"memory_content": "Lives in Turku."},
+                        {"memory_content": "Of nobody."},
+                    ],
+                }
+            ],
+        },
+        {
+            "start_time": "Mar 03, 2026, 08:00:00",
+            "dialogue": [message(0, "user", "It rains.")],
+        },
     ],
-}  # fmt: skip
+}
 AGENT_BENCH = {
-    "context": "0. The port of Nim is Ost.\n" * 900, "questions": ["Which port?", "And now?"],
+    "context": "0. The port of Nim is Ost.\n" * 900,
+    "questions": ["Which port?", "And now?"],
     "answers": ["Ost", ["Ost", "ost"]],
     "metadata": {"source": "factconsolidation_sh_6k", "qa_pair_ids": ["p0", "p1"]},
-}  # fmt: skip
-PERSONA_CONTEXT = {"c1": [
-    {"role": "system", "content": "A baker."}, {"role": "user", "content": "User: I gave up rye."},
-    {"role": "assistant", "content": "Assistant: I see."}, {"role": "system", "content": "Later."},
-    {"role": "user", "content": "User: Spelt, then."},
-]}  # fmt: skip
+}
+PERSONA_CONTEXT = {
+    "c1": [
+        {"role": "system", "content": "A baker."},
+        {"role": "user", "content": "User: I gave up rye."},
+        {"role": "assistant", "content": "Assistant: I see."},
+        {"role": "system", "content": "Later."},
+        {"role": "user", "content": "User: Spelt, then."},
+    ]
+}
 PERSONA_ROW = {
-    "question_id": "q1", "question_type": "recall_facts", "user_question_or_message": "What shall I bake?",
-    "correct_answer": "(b)", "all_options": "['(a) Rye.', '(b) Spelt.']", "shared_context_id": "c1",
+    "question_id": "q1",
+    "question_type": "recall_facts",
+    "user_question_or_message": "What shall I bake?",
+    "correct_answer": "(b)",
+    "all_options": "['(a) Rye.', '(b) Spelt.']",
+    "shared_context_id": "c1",
     "end_index_in_shared_context": 3,
-}  # fmt: skip
+}
 TRAJECTORY = {
-    "id": "t1", "goal": "Sell a lamp", "outcome": "success",
-    "states": [{"url": "http://shop.test", "action": "click(1)", "thought": "first", "accessibility_tree": "[1] Save",
-                "screenshot": "shots/0.png"}],
-}  # fmt: skip
+    "id": "t1",
+    "goal": "Sell a lamp",
+    "outcome": "success",
+    "states": [
+        {
+            "url": "http://shop.test",
+            "action": "click(1)",
+            "thought": "first",
+            "accessibility_tree": "[1] Save",
+            "screenshot": "shots/0.png",
+        }
+    ],
+}
 WEB_QUESTIONS = [
-    {"id": "q1", "question": "Which button?", "answer": "Save; Send", "question_type": "static",
-     "eval_function": "norm_phrase_set_match|separators=;"},
-    {"id": "q2", "question": "Which one? A) Save B) Send", "answer": "A", "question_type": "procedure",
-     "eval_function": "mc_choice_match", "image": "shots/0.png"},
-    {"id": "q3", "question": "Where is Undo?", "answer": "There is none.", "question_type": "static-abs",
-     "eval_function": "llm_abstention_checker"},
-    {"id": "q4", "question": "In which order?", "answer": "Save; Send", "question_type": "dynamic",
-     "eval_function": "norm_phrase_set_match_ordered|separators=;"},
-]  # fmt: skip
+    {
+        "id": "q1",
+        "question": "Which button?",
+        "answer": "Save; Send",
+        "question_type": "static",
+        "eval_function": "norm_phrase_set_match|separators=;",
+    },
+    {
+        "id": "q2",
+        "question": "Which one? A) Save B) Send",
+        "answer": "A",
+        "question_type": "procedure",
+        "eval_function": "mc_choice_match",
+        "image": "shots/0.png",
+    },
+    {
+        "id": "q3",
+        "question": "Where is Undo?",
+        "answer": "There is none.",
+        "question_type": "static-abs",
+        "eval_function": "llm_abstention_checker",
+    },
+    {
+        "id": "q4",
+        "question": "In which order?",
+        "answer": "Save; Send",
+        "question_type": "dynamic",
+        "eval_function": "norm_phrase_set_match_ordered|separators=;",
+    },
+]
 
 
 def lines(*rows: Any) -> str:
@@ -86,15 +176,22 @@ def lines(*rows: Any) -> str:
 
 
 FILES: dict[str, dict[str, Any]] = {
-    "beam": {"100K/1/chat.json": [BEAM_CHAT], "100K/1/probing_questions/probing_questions.json": [BEAM_PROBES]},
+    "beam": {
+        "100K/1/chat.json": [BEAM_CHAT],
+        "100K/1/probing_questions/probing_questions.json": [BEAM_PROBES],
+    },
     "halumem": {"halumem.jsonl": [HALUMEM]},
     "memoryagentbench": {"Conflict_Resolution.jsonl": [AGENT_BENCH]},
-    "personamem": {"questions_32k.jsonl": [PERSONA_ROW], "shared_contexts_32k.jsonl": [PERSONA_CONTEXT]},
+    "personamem": {
+        "questions_32k.jsonl": [PERSONA_ROW],
+        "shared_contexts_32k.jsonl": [PERSONA_CONTEXT],
+    },
     "longmemeval-v2": {
-        "questions.jsonl": WEB_QUESTIONS, "trajectories.jsonl": [TRAJECTORY],
+        "questions.jsonl": WEB_QUESTIONS,
+        "trajectories.jsonl": [TRAJECTORY],
         "haystacks/lme_v2_small.json": [{one["id"]: ["t1"] for one in WEB_QUESTIONS}],
     },
-}  # fmt: skip
+}
 """Of each kind its files, a row for each line."""
 
 
@@ -111,8 +208,15 @@ def opened(kind: str, folder: Path) -> DatasetSuite:
 
 
 def questions(suite: DatasetSuite) -> dict[str, Definition]:
-    every = [(entry.name, place) for entry in suite.suite.entries for place in suite.places(entry.name)]
-    return {example: suite.definition(name, thread, example) for name, (thread, example) in every}
+    every = [
+        (entry.name, place)
+        for entry in suite.suite.entries
+        for place in suite.places(entry.name)
+    ]
+    return {
+        example: suite.definition(name, thread, example)
+        for name, (thread, example) in every
+    }
 
 
 @pytest.fixture
@@ -121,11 +225,14 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("folder", ["beam"], indirect=True)
-def test_beam_is_told_without_its_plan_and_asked_with_claims_and_evidence(folder: Path) -> None:
+def test_beam_is_told_without_its_plan_and_asked_with_claims_and_evidence(
+    folder: Path,
+) -> None:
     suite = opened("beam", folder)
     assert [one.message for one in suite.told("100K_1").history] == [
-        "[2026/03/02 (Mon)] I keep nine hives.", "[2026/03/02 (Mon)] I painted them.",
-    ]  # fmt: skip
+        "[2026/03/02 (Mon)] I keep nine hives.",
+        "[2026/03/02 (Mon)] I painted them.",
+    ]
     asked = questions(suite)
     fact, order = asked["information_extraction_1"], asked["event_ordering_1"]
     assert (fact.expected, fact.parameters["claims"]) == (["nine"], ["says nine"])
@@ -140,8 +247,12 @@ def test_beam_is_told_without_its_plan_and_asked_with_claims_and_evidence(folder
     )
 
 
-@pytest.mark.parametrize("plans", [[BEAM_CHAT, BEAM_CHAT], [{"plan-1": BEAM_CHAT}, {"plan-2": BEAM_CHAT}]])
-def test_a_chat_of_several_plans_is_told_plan_by_plan(tmp_path: Path, plans: Any) -> None:
+@pytest.mark.parametrize(
+    "plans", [[BEAM_CHAT, BEAM_CHAT], [{"plan-1": BEAM_CHAT}, {"plan-2": BEAM_CHAT}]]
+)
+def test_a_chat_of_several_plans_is_told_plan_by_plan(
+    tmp_path: Path, plans: Any
+) -> None:
     folder = write_files(tmp_path, {**FILES["beam"], "100K/1/chat.json": [plans]})
     assert len(opened("beam", folder).told("100K_1").history) == 4
 
@@ -159,7 +270,10 @@ def test_memoryagentbench_tells_parts_and_matches_by_source(folder: Path) -> Non
     told = suite.told("Conflict_Resolution_1")
     assert len(told.history) == 2
     assert "part by part" in told.opening
-    assert [one.parameters["match"] for one in questions(suite).values()] == ["contains", "contains"]
+    assert [one.parameters["match"] for one in questions(suite).values()] == [
+        "contains",
+        "contains",
+    ]
 
 
 @pytest.mark.parametrize("folder", ["personamem"], indirect=True)
@@ -174,7 +288,9 @@ def test_personamem_asks_at_its_place_with_choices(folder: Path) -> None:
 
 def test_personamem_reads_tables_as_well(tmp_path: Path) -> None:
     write_files(tmp_path, {"shared_contexts_32k.jsonl": [PERSONA_CONTEXT]})
-    with (tmp_path / "questions_32k.csv").open("w", newline="", encoding="utf-8") as file:
+    with (tmp_path / "questions_32k.csv").open(
+        "w", newline="", encoding="utf-8"
+    ) as file:
         writer = csv.DictWriter(file, PERSONA_ROW)
         writer.writeheader()
         writer.writerow(PERSONA_ROW)
@@ -192,7 +308,9 @@ def test_longmemeval_v2_tells_states_and_asks_by_its_rules(folder: Path) -> None
     assert [Path(one).name for one in first.images] == ["0.png"]
     assert last.message == "Outcome: success"
     asked = questions(suite)
-    assert [asked[name].parameters.get("match") for name in ("q1", "q2", "q3", "q4")] == ["set", None, None, "sequence"]
+    assert [
+        asked[name].parameters.get("match") for name in ("q1", "q2", "q3", "q4")
+    ] == ["set", None, None, "sequence"]
     assert asked["q2"].questions[0].text == "Which one?\n(A) Save\n(B) Send"
     assert [Path(one).name for one in asked["q2"].questions[0].images] == ["0.png"]
     assert asked["q3"].parameters["never_told"] is True
@@ -209,7 +327,11 @@ def paths_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return paths_of(value[0], (*path, 0)) if value else []
     if not isinstance(value, dict):
         return []
-    return [way for name, one in value.items() for way in ((*path, name), *paths_of(one, (*path, name)))]
+    return [
+        way
+        for name, one in value.items()
+        for way in ((*path, name), *paths_of(one, (*path, name)))
+    ]
 
 
 CASES = [
@@ -221,7 +343,9 @@ CASES = [
 ]
 
 
-def changed(kind: str, name: str, row: int, way: tuple[Any, ...], *value: Any) -> dict[str, Any]:
+def changed(
+    kind: str, name: str, row: int, way: tuple[Any, ...], *value: Any
+) -> dict[str, Any]:
     """Return the files of a kind in which one field is missing, or has another value."""
     files = copy.deepcopy(FILES[kind])
     part: Any = files[name][row]
@@ -236,20 +360,34 @@ def changed(kind: str, name: str, row: int, way: tuple[Any, ...], *value: Any) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "name", "row", "way"), CASES, ids=[".".join(map(str, (k, *w))) for k, _, _, w in CASES]
+    ("kind", "name", "row", "way"),
+    CASES,
+    ids=[".".join(map(str, (k, *w))) for k, _, _, w in CASES],
 )
 def test_a_field_missing_or_of_a_wrong_type_is_named_with_its_file(
     tmp_path: Path, kind: str, name: str, row: int, way: tuple[Any, ...]
 ) -> None:
     faults = []
-    changes: list[tuple[Any, ...]] = [(), (7,), (None,), ([[]],), ({"x": [1]},), ("\x00",), (True,)]
+    changes: list[tuple[Any, ...]] = [
+        (),
+        (7,),
+        (None,),
+        ([[]],),
+        ({"x": [1]},),
+        ("\x00",),
+        (True,),
+    ]
     for number, value in enumerate(changes):
-        folder = write_files(tmp_path / str(number), changed(kind, name, row, way, *value))
+        folder = write_files(
+            tmp_path / str(number), changed(kind, name, row, way, *value)
+        )
         try:
             opened(kind, folder)
         except DatasetError as error:
             faults.append(str(error))
-    assert [one for one in faults if str(tmp_path) not in one and "ltm-data-" not in one] == []
+    assert [
+        one for one in faults if str(tmp_path) not in one and "ltm-data-" not in one
+    ] == []
 
 
 @pytest.mark.parametrize("folder", ["halumem"], indirect=True)
@@ -265,8 +403,12 @@ def test_what_does_not_fit_names_line_place_and_cure(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08", b"<html>", b'[{"turns": [', b"\xff\xfe{"])
-def test_what_is_no_json_is_said_with_the_way_out(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f\x8b\x08", b"<html>", b'[{"turns": [', b"\xff\xfe{"]
+)
+def test_what_is_no_json_is_said_with_the_way_out(
+    tmp_path: Path, content: bytes
+) -> None:
     folder = write_files(tmp_path, FILES["beam"])
     (folder / "100K/1/chat.json").write_bytes(content)
     with pytest.raises(DatasetError, match=r"chat\.json"):
@@ -277,11 +419,16 @@ def test_a_line_or_item_of_a_gigabyte_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_ltm._storage.rows.AT_ONCE", 50)
-    with pytest.raises(DatasetError, match=r"chat\.json: item 1: has \d+ bytes, and at most 50 are read at once"):
+    with pytest.raises(
+        DatasetError,
+        match=r"chat\.json: item 1: has \d+ bytes, and at most 50 are read at once",
+    ):
         opened("beam", write_files(tmp_path, FILES["beam"]))
 
 
-def test_a_missing_path_and_a_folder_without_files_say_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_path_and_a_folder_without_files_say_what_to_do(
+    tmp_path: Path,
+) -> None:
     for kind, dataset in KINDS.items():
         with pytest.raises(DatasetError, match=f"{kind} is not shipped: download it"):
             dataset.open(None, {}, seed=0)
@@ -292,11 +439,19 @@ def test_a_missing_path_and_a_folder_without_files_say_what_to_do(tmp_path: Path
 
 
 @pytest.mark.parametrize("folder", ["beam"], indirect=True)
-def test_a_conversion_is_kept_until_the_files_change(folder: Path, tmp_path: Path) -> None:
-    suites = [KINDS["beam"].open(folder, {}, seed=0, cache=tmp_path / "cache") for _ in range(2)]
+def test_a_conversion_is_kept_until_the_files_change(
+    folder: Path, tmp_path: Path
+) -> None:
+    suites = [
+        KINDS["beam"].open(folder, {}, seed=0, cache=tmp_path / "cache")
+        for _ in range(2)
+    ]
     assert len({suite.suite.path for suite in suites}) == 1
     (folder / "100K/1/chat.json").write_text(lines([*BEAM_CHAT, *BEAM_CHAT]))
-    assert KINDS["beam"].open(folder, {}, seed=0, cache=tmp_path / "cache").suite.path != suites[0].suite.path
+    assert (
+        KINDS["beam"].open(folder, {}, seed=0, cache=tmp_path / "cache").suite.path
+        != suites[0].suite.path
+    )
 
 
 @pytest.mark.parametrize("folder", ["personamem"], indirect=True)
@@ -307,7 +462,9 @@ def test_the_command_writes_a_file_and_a_table_of_what_was_cut(
     assert main(["data", "convert", "personamem", str(folder), "-o", str(out)]) == 0
     shown = capsys.readouterr().err
     assert f"{out}: 2 sessions, 5 turns, 1 question\n" in shown
-    assert "        3  cut: the words User: and Assistant: before what they say\n" in shown
+    assert (
+        "        3  cut: the words User: and Assistant: before what they say\n" in shown
+    )
     assert json.loads(out.read_text().splitlines()[0])["source"] == "PersonaMem"
     assert main(["data", "convert", "personamem", str(folder), "-o", str(out)]) == 2
     assert "is not overwritten" in capsys.readouterr().err
@@ -316,53 +473,115 @@ def test_the_command_writes_a_file_and_a_table_of_what_was_cut(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "questions"),
-    [("beam", 3), ("halumem", 1), ("memoryagentbench", 2), ("personamem", 1), ("longmemeval-v2", 4)],
+    [
+        ("beam", 3),
+        ("halumem", 1),
+        ("memoryagentbench", 2),
+        ("personamem", 1),
+        ("longmemeval-v2", 4),
+    ],
     indirect=["folder"],
 )
 def test_each_kind_is_played_and_the_oracle_is_never_wrong(
-    folder: Path, questions: int, pytester: pytest.Pytester, request: pytest.FixtureRequest
+    folder: Path,
+    questions: int,
+    pytester: pytest.Pytester,
+    request: pytest.FixtureRequest,
 ) -> None:
     kind = request.node.callspec.params["folder"]
-    run = pytester.runpytest_subprocess(f"--ltm-suite={kind}", f"--ltm-data={folder}", "--ltm-agent=oracle", "-q")
+    run = pytester.runpytest_subprocess(
+        f"--ltm-suite={kind}", f"--ltm-data={folder}", "--ltm-agent=oracle", "-q"
+    )
     outcomes = run.parseoutcomes()
-    assert outcomes.get("passed", 0) + outcomes.get("skipped", 0) == questions, run.stdout.str()
+    assert outcomes.get("passed", 0) + outcomes.get("skipped", 0) == questions, (
+        run.stdout.str()
+    )
     assert run.ret == 0
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the described formats are not beside the project")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the described formats are not beside the project"
+)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_described_sample_of_each_kind_is_played(kind: str, pytester: pytest.Pytester) -> None:
+def test_the_described_sample_of_each_kind_is_played(
+    kind: str, pytester: pytest.Pytester
+) -> None:
     suite = KINDS[kind].open(SHARED / kind, {}, seed=0, cache=pytester.path / "cache")
-    asked = [place for entry in suite.suite.entries for place in suite.places(entry.name)]
-    run = pytester.runpytest_subprocess(f"--ltm-suite={kind}", f"--ltm-data={SHARED / kind}", "--ltm-agent=full", "-q")
+    asked = [
+        place for entry in suite.suite.entries for place in suite.places(entry.name)
+    ]
+    run = pytester.runpytest_subprocess(
+        f"--ltm-suite={kind}", f"--ltm-data={SHARED / kind}", "--ltm-agent=full", "-q"
+    )
     outcomes = run.parseoutcomes()
     assert outcomes.keys() <= {"passed", "failed", "skipped"}, run.stdout.str()
     assert sum(outcomes.values()) == len(asked) > 0
 
 
 LOCOMO = {
-    "sample_id": "c1", "conversation": {
-        "speaker_a": "Ann", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [
-            {"speaker": "Ann", "dia_id": "D1:1", "text": "I moved to Turku.", "blip_caption": "a harbour"},
-            {"speaker": "Ben", "dia_id": "D1:2", "text": "Lovely."}]},
-    "qa": [{"question": "Where is Ann?", "answer": "Turku", "evidence": ["D1:1"], "category": 4},
-           {"question": "Where is Ben?", "adversarial_answer": "Turku", "evidence": ["D1:1"], "category": 5}],
-}  # fmt: skip
+    "sample_id": "c1",
+    "conversation": {
+        "speaker_a": "Ann",
+        "speaker_b": "Ben",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {
+                "speaker": "Ann",
+                "dia_id": "D1:1",
+                "text": "I moved to Turku.",
+                "blip_caption": "a harbour",
+            },
+            {"speaker": "Ben", "dia_id": "D1:2", "text": "Lovely."},
+        ],
+    },
+    "qa": [
+        {
+            "question": "Where is Ann?",
+            "answer": "Turku",
+            "evidence": ["D1:1"],
+            "category": 4,
+        },
+        {
+            "question": "Where is Ben?",
+            "adversarial_answer": "Turku",
+            "evidence": ["D1:1"],
+            "category": 5,
+        },
+    ],
+}
 RECORD = {
-    "question_id": "r1", "question_type": "single-session-user", "question": "Where do I live?", "answer": "Turku",
-    "question_date": "2023/05/30 (Tue) 23:40", "haystack_dates": ["2023/05/20 (Sat) 02:21"] * 2,
-    "haystack_session_ids": ["s", "s"], "answer_session_ids": ["s"], "haystack_sessions": [[
-        {"role": "user", "content": "I live in Turku.", "has_answer": True}, {"role": "assistant", "content": ""},
-    ]] * 2,
-}  # fmt: skip
+    "question_id": "r1",
+    "question_type": "single-session-user",
+    "question": "Where do I live?",
+    "answer": "Turku",
+    "question_date": "2023/05/30 (Tue) 23:40",
+    "haystack_dates": ["2023/05/20 (Sat) 02:21"] * 2,
+    "haystack_session_ids": ["s", "s"],
+    "answer_session_ids": ["s"],
+    "haystack_sessions": [
+        [
+            {"role": "user", "content": "I live in Turku.", "has_answer": True},
+            {"role": "assistant", "content": ""},
+        ]
+    ]
+    * 2,
+}
 
 
 @pytest.mark.parametrize(
     ("kind", "rows", "asked"),
     [
-        ("locomo", [LOCOMO], [("single_hop", "Turku", ["D1_1"], False), ("adversarial", None, [], True)]),
-        ("longmemeval", [RECORD], [("single_session_user", "Turku", ["s_1", "s~2_1"], False)]),
+        (
+            "locomo",
+            [LOCOMO],
+            [("single_hop", "Turku", ["D1_1"], False), ("adversarial", None, [], True)],
+        ),
+        (
+            "longmemeval",
+            [RECORD],
+            [("single_session_user", "Turku", ["s_1", "s~2_1"], False)],
+        ),
     ],
 )
 def test_data_sets_with_suites_of_their_own_are_converted_as_well(
@@ -371,8 +590,18 @@ def test_data_sets_with_suites_of_their_own_are_converted_as_well(
     file, out = tmp_path / "data.json", tmp_path / "logs.jsonl"
     file.write_text(json.dumps(rows), encoding="utf-8")
     assert main(["data", "convert", kind, str(file), "-o", str(out)]) == 0
-    questions = [row for line in out.read_text().splitlines() if "question" in (row := json.loads(line))]
+    questions = [
+        row
+        for line in out.read_text().splitlines()
+        if "question" in (row := json.loads(line))
+    ]
     assert [
-        (one["kind"], one.get("gold"), one.get("evidence", []), one.get("never_told", False)) for one in questions
+        (
+            one["kind"],
+            one.get("gold"),
+            one.get("evidence", []),
+            one.get("never_told", False),
+        )
+        for one in questions
     ] == asked
     assert LOGS.open(out, {}, seed=0).told("c1" if kind == "locomo" else "r1").history

@@ -20,10 +20,20 @@ from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import LARGEST, load_yaml
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders here")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="no pipes in folders here"
+)
 OF_A_RUN = ("run.json", "summary.json", "amended.json", "canaries.json")
 OF_A_CONVERSATION = ("results.json", "plan.json", "journal.jsonl", "timings.jsonl")
-READERS = ("show", "report -o page.html", "export -o out.csv", "doctor", "compare", "runs", "merge -o other")
+READERS = (
+    "show",
+    "report -o page.html",
+    "export -o out.csv",
+    "doctor",
+    "compare",
+    "runs",
+    "merge -o other",
+)
 
 
 @pytest.fixture
@@ -35,14 +45,30 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("name", [*OF_A_RUN, *OF_A_CONVERSATION])
-def test_no_command_waits_for_a_pipe_in_a_run_folder(run: Path, reader: str, name: str) -> None:
-    folder = run if name in OF_A_RUN else next(path for path in run.iterdir() if path.is_dir())
+def test_no_command_waits_for_a_pipe_in_a_run_folder(
+    run: Path, reader: str, name: str
+) -> None:
+    folder = (
+        run
+        if name in OF_A_RUN
+        else next(path for path in run.iterdir() if path.is_dir())
+    )
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
     command, *words = reader.split()
 
     try:
-        status = main([command, *([] if command == "runs" else [str(run)] * (1 + (command == "compare"))), *words])
+        status = main(
+            [
+                command,
+                *(
+                    []
+                    if command == "runs"
+                    else [str(run)] * (1 + (command == "compare"))
+                ),
+                *words,
+            ]
+        )
     except SystemExit as ended:
         status = int(str(ended.code))
 
@@ -52,16 +78,34 @@ def test_no_command_waits_for_a_pipe_in_a_run_folder(run: Path, reader: str, nam
 def test_one_row_of_absurd_figures_stops_no_report(run: Path) -> None:
     results = next(run.glob("*/results.json"))
     whole = json.loads(results.read_bytes())
-    numbers = {name: value for name, value in whole.items() if type(value) in {int, float}}
-    absurd = {name: 10**400 if type(value) is int else 1e308 for name, value in numbers.items()}
-    results.write_text(json.dumps(whole | absurd | {"input_tokens": 10**4_000, "output_tokens": 10**400}))
+    numbers = {
+        name: value for name, value in whole.items() if type(value) in {int, float}
+    }
+    absurd = {
+        name: 10**400 if type(value) is int else 1e308
+        for name, value in numbers.items()
+    }
+    results.write_text(
+        json.dumps(
+            whole | absurd | {"input_tokens": 10**4_000, "output_tokens": 10**400}
+        )
+    )
 
-    for words in ("show run", "report run -o page.html", "merge run -o other", "runs", "trend", "badge run"):
+    for words in (
+        "show run",
+        "report run -o page.html",
+        "merge run -o other",
+        "runs",
+        "trend",
+        "badge run",
+    ):
         assert main(words.split()) in {0, 1}
 
 
 def test_what_an_agent_reported_before_there_were_limits_can_be_read() -> None:
-    line = events.encode_event(reply(usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.5))
+    line = events.encode_event(
+        reply(usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.5)
+    )
     absurd = line.replace(":3,", f":{10**400},").replace("0.5", "1e308")
 
     read_back = events.decode_event(absurd, "line 1")

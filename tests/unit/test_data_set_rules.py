@@ -15,14 +15,25 @@ from pytest_ltm._lab.verdict_mutants import answer_mutants, invented_answers
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
-LABELLED = [Path(__file__).parents[1] / "labelled" / f"answers.{half}.jsonl" for half in ("first", "second")]
-ROWS = [json.loads(line) for file in LABELLED for line in file.read_text(encoding="utf-8").splitlines()]
+LABELLED = [
+    Path(__file__).parents[1] / "labelled" / f"answers.{half}.jsonl"
+    for half in ("first", "second")
+]
+ROWS = [
+    json.loads(line)
+    for file in LABELLED
+    for line in file.read_text(encoding="utf-8").splitlines()
+]
 GOLDS = list({(row["set"], row["question"]): row for row in ROWS}.values())
 
 
 def said(row: dict[str, Any], answer: str) -> str:
     if row["set"] == "locomo":
-        given = {"category": int(row["type"]), "question": row["question"], "answer": row["answer"]}
+        given = {
+            "category": int(row["type"]),
+            "question": row["question"],
+            "answer": row["answer"],
+        }
         return strict_verdict(**given, prediction=answer).verdict
     abstains, _, kind = row["type"].rpartition(":")
     return rule_on_hypothesis(
@@ -34,12 +45,20 @@ def said(row: dict[str, Any], answer: str) -> str:
     ).verdict
 
 
-def wrong_answers(row: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def wrong_answers(
+    row: dict[str, Any], rows: list[dict[str, Any]]
+) -> Iterator[tuple[str, str]]:
     if row["type"] == "5" or row["type"].startswith("abstention"):
         yield from invented_answers("Turku")
     elif row["type"] != "single-session-preference":
-        others = [one["answer"] for one in rows if one["type"] == row["type"] and one["answer"] != row["answer"]]
-        yield from answer_mutants(row["question"], row["answer"], others[0] if others else "a green kettle")
+        others = [
+            one["answer"]
+            for one in rows
+            if one["type"] == row["type"] and one["answer"] != row["answer"]
+        ]
+        yield from answer_mutants(
+            row["question"], row["answer"], others[0] if others else "a green kettle"
+        )
 
 
 def passing(rows: list[dict[str, Any]]) -> tuple[Counter[str], list[str]]:
@@ -72,18 +91,37 @@ def test_no_wrong_answer_made_from_a_right_one_passes() -> None:
     assert passed == []
     assert tried.total() > 900
     assert set(tried) >= {
-        "denied", "either-or", "swapped", "quoted in a refusal", "another subject", "changed amount", "changed unit",
-        "changed month", "answered what was never said",
-    }  # fmt: skip
+        "denied",
+        "either-or",
+        "swapped",
+        "quoted in a refusal",
+        "another subject",
+        "changed amount",
+        "changed unit",
+        "changed month",
+        "answered what was never said",
+    }
 
 
 def published() -> Iterable[dict[str, Any]]:
     for one in lines_of(LONGMEMEVAL / "questions_500.jsonl"):
-        kind = "abstention:" * one["question_id"].endswith("_abs") + one["question_type"]
-        yield {"set": "longmemeval", "type": kind, "question": one["question"], "answer": str(one["answer"])}
+        kind = (
+            "abstention:" * one["question_id"].endswith("_abs") + one["question_type"]
+        )
+        yield {
+            "set": "longmemeval",
+            "type": kind,
+            "question": one["question"],
+            "answer": str(one["answer"]),
+        }
     for one in lines_of(LOCOMO / "questions.jsonl"):
         gold = str(one.get("answer") or "")
-        yield {"set": "locomo", "type": str(one["category"]), "question": one["question"], "answer": gold}
+        yield {
+            "set": "locomo",
+            "type": str(one["category"]),
+            "question": one["question"],
+            "answer": gold,
+        }
 
 
 @pytest.mark.slow

@@ -16,7 +16,9 @@ Capture = pytest.CaptureFixture[str]
 
 def written(path: Path, *rows: dict[str, Any]) -> str:
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    path.write_bytes(
+        gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode()
+    )
     return str(path)
 
 
@@ -25,11 +27,17 @@ def printed(capsys: Capture, *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_longmemeval_rows_come_back_in_order_with_their_verdict(tmp_path: Path, capsys: Capture) -> None:
+def test_longmemeval_rows_come_back_in_order_with_their_verdict(
+    tmp_path: Path, capsys: Capture
+) -> None:
     def row(name: str, kind: str, answer: object, said: str) -> dict[str, Any]:
         return {
-            "question_id": name, "question_type": kind, "question": "Where?", "answer": answer, "hypothesis": said,
-        }  # fmt: skip
+            "question_id": name,
+            "question_type": kind,
+            "question": "Where?",
+            "answer": answer,
+            "hypothesis": said,
+        }
 
     file = written(
         tmp_path / "rows.jsonl",
@@ -41,16 +49,30 @@ def test_longmemeval_rows_come_back_in_order_with_their_verdict(tmp_path: Path, 
     found = printed(capsys, "data", "longmemeval-score", file, "--json")
 
     assert [(one["question_id"], one["verdict"]) for one in found["rows"]] == [
-        ("a", "yes"), ("b_abs", "yes"), ("c", "unscored"), ("d", "no"),
-    ]  # fmt: skip
+        ("a", "yes"),
+        ("b_abs", "yes"),
+        ("c", "unscored"),
+        ("d", "no"),
+    ]
     assert found["task_averaged"] == 0.5
-    assert found["overall"] == {"accuracy": 2 / 3, "right": 2, "judged": 3, "unscored": 1}
+    assert found["overall"] == {
+        "accuracy": 2 / 3,
+        "right": 2,
+        "judged": 3,
+        "unscored": 1,
+    }
     assert found["abstention"]["accuracy"] == 1.0
 
 
-def test_rankings_come_back_with_metrics_at_every_published_depth(tmp_path: Path, capsys: Capture) -> None:
+def test_rankings_come_back_with_metrics_at_every_published_depth(
+    tmp_path: Path, capsys: Capture
+) -> None:
     file = tmp_path / "rankings.json"
-    file.write_text(json.dumps([{"corpus_ids": ["f", "g"], "correct_docs": ["g"], "rankings": [0, 1]}]))
+    file.write_text(
+        json.dumps(
+            [{"corpus_ids": ["f", "g"], "correct_docs": ["g"], "rankings": [0, 1]}]
+        )
+    )
     (row,) = printed(capsys, "data", "longmemeval-retrieval", str(file))["rows"]
 
     assert list(row["metrics"]) == ["1", "3", "5", "10", "30", "50"]

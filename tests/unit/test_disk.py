@@ -38,12 +38,20 @@ file.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
-def test_a_line_is_added_whole_or_not_at_all_and_a_file_stays_as_it_was(tmp_path: Path) -> None:
+def test_a_line_is_added_whole_or_not_at_all_and_a_file_stays_as_it_was(
+    tmp_path: Path,
+) -> None:
     write_whole(tmp_path / "whole", b"old")
     told = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(tmp_path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", LIMITED, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
-    assert [line.partition(":")[0].split("/")[-1] for line in told.splitlines()] == ["lines", "whole"]
+    assert [line.partition(":")[0].split("/")[-1] for line in told.splitlines()] == [
+        "lines",
+        "whole",
+    ]
     assert told.count("File too large. Nothing more is sent") == 2
     assert (tmp_path / "lines").read_bytes() == b"01234567890123"
     assert (tmp_path / "whole").read_bytes() == b"old"
@@ -63,7 +71,9 @@ def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
     assert target.read_bytes() == b"precious"
 
 
-def test_a_full_disk_is_a_disk_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_disk_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -101,7 +111,10 @@ def test_two_states_are_kept_and_found_again(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path / "checkpoints")
     for number in (3, 4, 10):
         kept.keep_state(number, f"state {number}".encode())
-    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["10.bin", "4.bin"]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
+        "10.bin",
+        "4.bin",
+    ]
     (tmp_path / "checkpoints" / "notes.txt").touch()
     again = Checkpoints(tmp_path / "checkpoints")
     assert [again.has_state(number) for number in (3, 4, 10)] == [False, True, True]
@@ -127,7 +140,10 @@ def test_a_folder_has_one_writer_who_is_named_to_others(tmp_path: Path) -> None:
     second.release()
 
 
-@pytest.mark.parametrize("owner", ["[]", "{}", '{"pid": "x", "host": 1, "since": 2}', "[" * 100_000, "\udc80"])
+@pytest.mark.parametrize(
+    "owner",
+    ["[]", "{}", '{"pid": "x", "host": 1, "since": 2}', "[" * 100_000, "\udc80"],
+)
 def test_whoever_cannot_be_named_is_another_process(tmp_path: Path, owner: str) -> None:
     first = FolderLock(tmp_path)
     first.acquire()
@@ -147,7 +163,9 @@ def test_the_owner_says_who_and_since_when(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")
 @pytest.mark.parametrize("read", [False, True])
-def test_a_fifo_in_the_place_of_a_journal_is_refused_without_waiting(tmp_path: Path, read: bool) -> None:
+def test_a_fifo_in_the_place_of_a_journal_is_refused_without_waiting(
+    tmp_path: Path, read: bool
+) -> None:
     path = tmp_path / "journal.jsonl"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if read else None
@@ -166,7 +184,12 @@ def test_a_device_in_the_place_of_a_journal_is_refused() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")
-def test_a_fifo_in_the_place_of_the_timings_is_told_without_waiting(tmp_path: Path) -> None:
+def test_a_fifo_in_the_place_of_the_timings_is_told_without_waiting(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "timings.jsonl"
     os.mkfifo(path)
-    assert timings.load_all_timings(path) == ([], f"{path}: cannot be read: it is not a regular file")
+    assert timings.load_all_timings(path) == (
+        [],
+        f"{path}: cannot be read: it is not a regular file",
+    )

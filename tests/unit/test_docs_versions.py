@@ -29,7 +29,9 @@ def site(tmp_path: Path) -> Path:
     return tmp_path / "site"
 
 
-def test_versions_stand_side_by_side_and_the_newest_is_shown(publish: Any, site: Path, tmp_path: Path) -> None:
+def test_versions_stand_side_by_side_and_the_newest_is_shown(
+    publish: Any, site: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "public"
     for name in ("1.0.0rc1", "1.9.0", "1.0.0", "1.10.0"):
         names = publish(site, folder, name)
@@ -39,7 +41,9 @@ def test_versions_stand_side_by_side_and_the_newest_is_shown(publish: Any, site:
     assert (folder / "1.0.0" / "index.html").read_text() == "now"
 
 
-def test_a_version_that_is_there_is_replaced_and_others_stay(publish: Any, site: Path, tmp_path: Path) -> None:
+def test_a_version_that_is_there_is_replaced_and_others_stay(
+    publish: Any, site: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "public"
     publish(site, folder, "1.0.0")
     publish(site, folder, "1.1.0")
@@ -50,6 +54,8 @@ def test_a_version_that_is_there_is_replaced_and_others_stay(publish: Any, site:
 
 
 @pytest.mark.parametrize("name", ["..", "", "latest", "1.0/../..", "v1.0"])
-def test_what_is_no_version_is_refused(publish: Any, site: Path, tmp_path: Path, name: str) -> None:
+def test_what_is_no_version_is_refused(
+    publish: Any, site: Path, tmp_path: Path, name: str
+) -> None:
     with pytest.raises(ValueError, match="is no version such as"):
         publish(site, tmp_path / "public", name)

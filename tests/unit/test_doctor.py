@@ -16,17 +16,28 @@ from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
 
 HEADER = header("AcceptsHistory", plan={"examples": [{}]})
-SAID: list[Event] = [begin("cat/0"), message(0, "cat/0", "ask", "Hi?", tokens=3), reply(0, "Yes.")]
+SAID: list[Event] = [
+    begin("cat/0"),
+    message(0, "cat/0", "ask", "Hi?", tokens=3),
+    reply(0, "Yes."),
+]
 DONE: list[Event] = [End(example="cat/0"), End(reason="complete")]
 
 
-def run_folder(root: Path, *said: Event | str, torn: str = "", name: str = "bot~2k~0") -> Path:
+def run_folder(
+    root: Path, *said: Event | str, torn: str = "", name: str = "bot~2k~0"
+) -> Path:
     run = root / ".ltm" / "runs" / "r1"
     folder = run / name
     folder.mkdir(parents=True)
     write(folder / "journal.jsonl", *said, torn=torn)
     started = RunFile(
-        run="r1", options={}, paths=(), folder=".", settings={"agents": {"bot": "bot"}}, versions={"pytest": "0.1"}
+        run="r1",
+        options={},
+        paths=(),
+        folder=".",
+        settings={"agents": {"bot": "bot"}},
+        versions={"pytest": "0.1"},
     )
     write_run_file(run, started)
     return run
@@ -40,17 +51,29 @@ def ways(found: Diagnosis) -> dict[str, str]:
     return {way.what: way.command or f"no: {way.why_not}" for way in found.ways}
 
 
-def test_a_complete_conversation_can_be_scored_again_and_replayed(tmp_path: Path) -> None:
+def test_a_complete_conversation_can_be_scored_again_and_replayed(
+    tmp_path: Path,
+) -> None:
     found = diagnosed(run_folder(tmp_path, HEADER, *SAID, *DONE))
     (one,) = found.conversations
-    assert (one.state, one.exchanges, one.tokens, one.ended, one.examples) == ("complete", 1, 5, 1, 1)
+    assert (one.state, one.exchanges, one.tokens, one.ended, one.examples) == (
+        "complete",
+        1,
+        5,
+        1,
+        1,
+    )
     assert ways(found)["score again"] == "pytest --ltm-rescore=r1"
     assert ways(found)["replay"] == "pytest --ltm-agent=replay:r1 ..."
     assert not found.problems
 
 
-def test_an_interrupted_one_says_how_far_it_came_and_what_is_torn(tmp_path: Path) -> None:
-    (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, torn='{"event": "mess')).conversations
+def test_an_interrupted_one_says_how_far_it_came_and_what_is_torn(
+    tmp_path: Path,
+) -> None:
+    (one,) = diagnosed(
+        run_folder(tmp_path, HEADER, *SAID, torn='{"event": "mess')
+    ).conversations
     assert (one.state, one.torn, one.resume) == ("interrupted", 15, "")
 
 
@@ -77,21 +100,41 @@ def test_what_can_be_gone_on_with_is_told_beside_what_cannot(tmp_path: Path) -> 
 def test_a_trial_that_was_not_begun_can_be_gone_on_with(tmp_path: Path) -> None:
     run = run_folder(tmp_path, header(), *SAID)
     settings = {"agents": {"bot": "bot"}, "spans": {"2k": 2000}, "trials": 2}
-    write_run_file(run, RunFile(run="r1", options={}, paths=(), folder=".", settings=settings, versions={}))
+    write_run_file(
+        run,
+        RunFile(
+            run="r1", options={}, paths=(), folder=".", settings=settings, versions={}
+        ),
+    )
     assert ways(diagnosed(run))["resume"] == "pytest --ltm-resume=r1"
 
 
 def test_an_agent_that_was_gone_is_told(tmp_path: Path) -> None:
-    (one,) = diagnosed(run_folder(tmp_path, HEADER, *SAID, fault(1, fatal=True), End(reason="boom"))).conversations
+    (one,) = diagnosed(
+        run_folder(tmp_path, HEADER, *SAID, fault(1, fatal=True), End(reason="boom"))
+    ).conversations
     assert one.state == "agent gone"
 
 
 @pytest.mark.parametrize(
-    "line", ["[]", "7", "{", '{"event": []}', "[" * 100_000, '{"event": "reply", "exchange": "x"}', "\udcff"]
+    "line",
+    [
+        "[]",
+        "7",
+        "{",
+        '{"event": []}',
+        "[" * 100_000,
+        '{"event": "reply", "exchange": "x"}',
+        "\udcff",
+    ],
 )
-def test_a_damaged_journal_is_told_and_nothing_breaks(tmp_path: Path, line: str) -> None:
+def test_a_damaged_journal_is_told_and_nothing_breaks(
+    tmp_path: Path, line: str
+) -> None:
     run = run_folder(tmp_path, HEADER, *SAID)
-    with (run / "bot~2k~0" / "journal.jsonl").open("a", errors="surrogateescape") as file:
+    with (run / "bot~2k~0" / "journal.jsonl").open(
+        "a", errors="surrogateescape"
+    ) as file:
         file.write(line + "\n")
     found = diagnosed(run)
     assert [one.state for one in found.conversations] == ["damaged"]
@@ -99,15 +142,24 @@ def test_a_damaged_journal_is_told_and_nothing_breaks(tmp_path: Path, line: str)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("content", ["", "null", "[1]", "{", '{"format": 1}', "\x00" * 100])
-@pytest.mark.parametrize("name", ["run.json", "amendments.json", "bot~2k~0/results.json", "bot~2k~0/.owner.json"])
-def test_any_file_of_a_run_may_be_damaged(tmp_path: Path, name: str, content: str) -> None:
+@pytest.mark.parametrize(
+    "content", ["", "null", "[1]", "{", '{"format": 1}', "\x00" * 100]
+)
+@pytest.mark.parametrize(
+    "name",
+    ["run.json", "amendments.json", "bot~2k~0/results.json", "bot~2k~0/.owner.json"],
+)
+def test_any_file_of_a_run_may_be_damaged(
+    tmp_path: Path, name: str, content: str
+) -> None:
     run = run_folder(tmp_path, HEADER, *SAID, *DONE)
     (run / name).write_text(content)
     assert diagnosed(run).run == "r1"
 
 
-def test_folders_in_the_place_of_files_and_links_in_circles_are_survived(tmp_path: Path) -> None:
+def test_folders_in_the_place_of_files_and_links_in_circles_are_survived(
+    tmp_path: Path,
+) -> None:
     run = run_folder(tmp_path, HEADER)
     (run / "a~b~c" / "journal.jsonl").mkdir(parents=True)
     (run / "x~y~z").symlink_to(run)
@@ -132,20 +184,27 @@ def test_a_lock_that_is_held_is_told_with_its_owner(tmp_path: Path) -> None:
 def test_what_a_dead_owner_left_is_no_lock(tmp_path: Path) -> None:
     run = run_folder(tmp_path, HEADER, *SAID)
     (run / "bot~2k~0" / ".lock").touch()
-    (run / "bot~2k~0" / ".owner.json").write_text('{"pid": 1, "host": "elsewhere", "since": "then"}')
+    (run / "bot~2k~0" / ".owner.json").write_text(
+        '{"pid": 1, "host": "elsewhere", "since": "then"}'
+    )
     assert "process 1 on 'elsewhere'" in diagnosed(run).conversations[0].lock
     assert diagnosed(run).conversations[0].lock.startswith("free")
 
 
 def test_versions_of_then_stand_beside_those_of_now(tmp_path: Path) -> None:
-    assert diagnosed(run_folder(tmp_path, HEADER, *SAID)).versions["pytest"] == ("0.1", pytest.__version__)
+    assert diagnosed(run_folder(tmp_path, HEADER, *SAID)).versions["pytest"] == (
+        "0.1",
+        pytest.__version__,
+    )
 
 
 def test_nothing_is_changed(tmp_path: Path) -> None:
     run = run_folder(tmp_path, HEADER, *SAID, torn="{")
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     diagnosed(run)
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in run.rglob("*") if path.is_file()
+    } == before
 
 
 def test_the_command_says_it_in_lines_of_the_terminals_width(
@@ -209,15 +268,35 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
     assert "cannot be written: Permission denied" in capsys.readouterr().out
 
 
-def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_package() -> None:
-    wanted = [re.split(r"\W*[<>=;]\W*", line, maxsplit=1) for line in requires("pytest-ltm") or ()]
-    wanted = [line for line in wanted if not line[0].startswith("pytest-ltm[")]  # the extra of other extras
-    needed = {name for name, rest in wanted if "extra ==" not in rest and "python_version" not in rest}
-    extras = {name for name, rest in wanted if "extra ==" in rest and "dev" not in rest and "docs" not in rest}
+def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_package() -> (
+    None
+):
+    wanted = [
+        re.split(r"\W*[<>=;]\W*", line, maxsplit=1)
+        for line in requires("pytest-ltm") or ()
+    ]
+    wanted = [
+        line for line in wanted if not line[0].startswith("pytest-ltm[")
+    ]  # the extra of other extras
+    needed = {
+        name
+        for name, rest in wanted
+        if "extra ==" not in rest and "python_version" not in rest
+    }
+    extras = {
+        name
+        for name, rest in wanted
+        if "extra ==" in rest and "dev" not in rest and "docs" not in rest
+    }
     assert needed == {*KNOWN["needed"]}
     assert extras == {*KNOWN["extras"]}
 
 
-def test_a_command_that_begins_like_the_one_typed_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_begins_like_the_one_typed_is_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["check", "bot:Bot"]) != 0
-    assert "there is no command 'check'. Did you mean 'check-agent'?" in capsys.readouterr().err
+    assert (
+        "there is no command 'check'. Did you mean 'check-agent'?"
+        in capsys.readouterr().err
+    )

@@ -14,11 +14,16 @@ def test_a_long_text_is_cut() -> None:
 
 
 def test_control_characters_cannot_drive_the_terminal() -> None:
-    assert describe_error(ValueError("\x1b[31mred\u202e")) == r"ValueError: \x1b[31mred\u202e"
+    assert (
+        describe_error(ValueError("\x1b[31mred\u202e"))
+        == r"ValueError: \x1b[31mred\u202e"
+    )
 
 
 @pytest.mark.parametrize("raised", [RuntimeError(), SystemExit(0), GeneratorExit()])
-def test_an_exception_that_cannot_be_shown_is_told_all_the_same(raised: BaseException) -> None:
+def test_an_exception_that_cannot_be_shown_is_told_all_the_same(
+    raised: BaseException,
+) -> None:
     class Rude(Exception):
         def __str__(self) -> str:
             raise raised

@@ -83,7 +83,11 @@ def test_short_words_are_hardly_misspelt() -> None:
 
 @pytest.mark.parametrize(
     ("text", "both"),
-    [("teal or ochre", [True, True]), ("either teal", [True]), ("teal and ochre", [False, False])],
+    [
+        ("teal or ochre", [True, True]),
+        ("either teal", [True]),
+        ("teal and ochre", [False, False]),
+    ],
 )
 def test_one_of_two_is_no_answer(text: str, both: list[bool]) -> None:
     assert [is_alternative(text, one) for one in COLOURS(text)] == both
@@ -99,20 +103,31 @@ def test_a_correction_counts_only_where_it_says_something() -> None:
         return bool(COLOURS(normalize_text(part)))
 
     assert last_word("Teal. Sorry, I meant ochre.", says).strip(" ,") == "ochre."
-    assert last_word("Teal. Sorry, I forget a lot.", says) == "Teal. Sorry, I forget a lot."
+    assert (
+        last_word("Teal. Sorry, I forget a lot.", says)
+        == "Teal. Sorry, I forget a lot."
+    )
 
 
 def test_what_is_listed_behind_a_denial_is_denied_as_well() -> None:
     text = normalize_text("not teal, ochre or dark teal")
     assert asserted_mentions(text, COLOURS) == []
-    assert [one.value for one in asserted_mentions(normalize_text("teal, not ochre"), COLOURS)] == ["teal"]
+    assert [
+        one.value
+        for one in asserted_mentions(normalize_text("teal, not ochre"), COLOURS)
+    ] == ["teal"]
 
 
 def test_what_was_so_is_claimed_only_where_that_is_asked_for() -> None:
     text = normalize_text("It was teal.")
     assert [one.value for one in asserted_mentions(text, COLOURS)] == []
-    assert [one.value for one in asserted_mentions(text, COLOURS, formerly=True)] == ["teal"]
+    assert [one.value for one in asserted_mentions(text, COLOURS, formerly=True)] == [
+        "teal"
+    ]
 
 
 def test_a_longer_name_hides_the_shorter_one_in_it() -> None:
-    assert [one.value for one in COLOURS("dark teal, and teal")] == ["dark teal", "teal"]
+    assert [one.value for one in COLOURS("dark teal, and teal")] == [
+        "dark teal",
+        "teal",
+    ]

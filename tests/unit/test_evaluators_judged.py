@@ -11,7 +11,13 @@ from test_evaluators_restaurant import ANSWERS, GOULASH, MENU, TAGINE, TROUT, WA
 from pytest_ltm._model.judge import FakeJudge, Inquiry, LtmJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import JudgeError
-from pytest_ltm.evaluators import PlaysGuest, QuoteAtReply, RecallsFacts, RecallsSteps, SaysAtEachTrigger
+from pytest_ltm.evaluators import (
+    PlaysGuest,
+    QuoteAtReply,
+    RecallsFacts,
+    RecallsSteps,
+    SaysAtEachTrigger,
+)
 
 
 @dataclass
@@ -38,12 +44,23 @@ def value(verdict: object) -> float:
 @pytest.mark.parametrize(
     ("n", "paraphrase"),
     [
-        (0, "The watchman of the beacon resigned, for seabirds had no respect for him."),
-        (1, "Late loans from the reading room organised themselves into a trade association."),
-        (3, "An instrument of your neighbour's fled, and he hides it behind his house."),
+        (
+            0,
+            "The watchman of the beacon resigned, for seabirds had no respect for him.",
+        ),
+        (
+            1,
+            "Late loans from the reading room organised themselves into a trade association.",
+        ),
+        (
+            3,
+            "An instrument of your neighbour's fled, and he hides it behind his house.",
+        ),
     ],
 )
-def test_a_paraphrase_that_shares_no_word_is_a_case_for_a_judge(n: int, paraphrase: str) -> None:
+def test_a_paraphrase_that_shares_no_word_is_a_case_for_a_judge(
+    n: int, paraphrase: str
+) -> None:
     judge = Waiting({"jokes": "yes"})
     assert value(joke(n)([paraphrase])) == 0
     verdict = joke(n, judge=judge)([paraphrase])
@@ -90,20 +107,35 @@ HARD = (
 
 def test_each_reply_that_rules_cannot_read_is_judged_by_itself() -> None:
     judge = Waiting(
-        {"restaurant-drink": "yes", "restaurant-dish": "3", "restaurant-mix-up": "yes", "restaurant-recall": "yes"}
+        {
+            "restaurant-drink": "yes",
+            "restaurant-dish": "3",
+            "restaurant-mix-up": "yes",
+            "restaurant-recall": "yes",
+        }
     )
     without = PlaysGuest(MENU, WAITER)(HARD)
     assert value(without) == 0
     verdict = PlaysGuest(MENU, WAITER, judge)(HARD)
     assert value(verdict) == 1
     assert judge.names == [
-        "restaurant-drink", "restaurant-dish", "restaurant-dish", "restaurant-mix-up", "restaurant-recall",
-    ]  # fmt: skip
+        "restaurant-drink",
+        "restaurant-dish",
+        "restaurant-dish",
+        "restaurant-mix-up",
+        "restaurant-recall",
+    ]
     for asked, reply in zip(judge.asked, HARD, strict=True):
         assert asked.parts["answer"] == reply
-        assert not any(other in asked.text for other in HARD if other not in (reply, asked.parts.get("order")))
+        assert not any(
+            other in asked.text
+            for other in HARD
+            if other not in (reply, asked.parts.get("order"))
+        )
     assert judge.asked[-1].parts["order"] == HARD[0]
-    assert judge.asked[3].parts["ordered"] == MENU.dishes[3]  # the trout is gone, so the third left is the goulash
+    assert (
+        judge.asked[3].parts["ordered"] == MENU.dishes[3]
+    )  # the trout is gone, so the third left is the goulash
 
 
 def test_a_dish_by_judgement_is_the_one_that_is_brought_later() -> None:
@@ -128,14 +160,19 @@ def test_what_is_gone_or_ordered_already_is_not_offered_again() -> None:
     assert judge.asked[-1].grades == ("1", "2", "3", "4", "none")
 
 
-@pytest.mark.parametrize("reply", ["", "As an AI language model I cannot drink.", "Ann: A beer.\nWaiter: Certainly!"])
+@pytest.mark.parametrize(
+    "reply",
+    ["", "As an AI language model I cannot drink.", "Ann: A beer.\nWaiter: Certainly!"],
+)
 def test_who_says_nothing_or_plays_no_guest_needs_no_judge(reply: str) -> None:
     judge = Waiting({"restaurant-drink": "yes", "restaurant-dish": "1"})
     assert PlaysGuest(MENU, WAITER, judge).stage(0, reply, []).ok is False
     assert judge.asked == []
 
 
-def test_a_judge_that_fails_at_a_stage_leaves_the_evening_unscored_as_its_fault() -> None:
+def test_a_judge_that_fails_at_a_stage_leaves_the_evening_unscored_as_its_fault() -> (
+    None
+):
     def ask(inquiry: Inquiry) -> str:
         if inquiry.prompt == "restaurant-drink":
             return "GRADE: yes"
@@ -143,8 +180,14 @@ def test_a_judge_that_fails_at_a_stage_leaves_the_evening_unscored_as_its_fault(
 
     verdict = PlaysGuest(MENU, WAITER, LtmJudge(ask))(HARD)
     assert isinstance(verdict, Unscored)
-    assert (verdict.reason, verdict.cause, verdict.evidence) == ("the judge failed: gone", "judge", HARD[1])
-    assert verdict.rule == "restaurant/2+judge/restaurant-drink/1+judge/restaurant-dish/1"
+    assert (verdict.reason, verdict.cause, verdict.evidence) == (
+        "the judge failed: gone",
+        "judge",
+        HARD[1],
+    )
+    assert (
+        verdict.rule == "restaurant/2+judge/restaurant-drink/1+judge/restaurant-dish/1"
+    )
 
 
 def test_without_a_judge_no_stage_remembers_more_than_before() -> None:
@@ -152,10 +195,16 @@ def test_without_a_judge_no_stage_remembers_more_than_before() -> None:
     assert (stage.said, stage.judged, stage.unscored) == ("", "", None)
 
 
-def test_a_quote_with_a_slip_is_a_case_for_a_judge_and_one_without_or_none_at_all_is_not() -> None:
+def test_a_quote_with_a_slip_is_a_case_for_a_judge_and_one_without_or_none_at_all_is_not() -> (
+    None
+):
     words = QUOTE.rstrip(".").split()
     slip = " ".join([*words[:-1], "well", words[-1]])
-    for reply, expected, asked in ((slip, 1.0, 1), (QUOTE, 1.0, 0), ("Nothing of the kind.", 0.0, 0)):
+    for reply, expected, asked in (
+        (slip, 1.0, 1),
+        (QUOTE, 1.0, 0),
+        ("Nothing of the kind.", 0.0, 0),
+    ):
         judge = Waiting({"prospective-memory": "yes"})
         verdict = QuoteAtReply(QUOTE, 2, judge=judge).verdict(["Fine.", reply])
         assert value(verdict) == expected, reply
@@ -176,16 +225,28 @@ def test_published_rules_ask_no_judge_about_a_quote() -> None:
 def test_a_judge_that_cannot_tell_about_a_quote_leaves_it_unscored() -> None:
     words = QUOTE.split()
     reply = " ".join([words[0], "well", *words[1:]])
-    verdict = QuoteAtReply(QUOTE, 2, judge=FakeJudge(otherwise="Hm.")).verdict(["Fine.", reply])
+    verdict = QuoteAtReply(QUOTE, 2, judge=FakeJudge(otherwise="Hm.")).verdict(
+        ["Fine.", reply]
+    )
     assert isinstance(verdict, Unscored)
     assert verdict.rule == "prospective-memory/1+judge/prospective-memory/1"
 
 
-FACTS = ("The weavers are paid in salt.", "The bridge is closed on market days.", "Nobody there eats plums.")
-QUESTIONS = ("What are the weavers paid in?", "When is the bridge closed?", "What does nobody there eat?")
+FACTS = (
+    "The weavers are paid in salt.",
+    "The bridge is closed on market days.",
+    "Nobody there eats plums.",
+)
+QUESTIONS = (
+    "What are the weavers paid in?",
+    "When is the bridge closed?",
+    "What does nobody there eat?",
+)
 
 
-def test_a_fact_in_other_words_is_a_case_for_a_judge_and_one_in_its_words_or_an_excuse_is_not() -> None:
+def test_a_fact_in_other_words_is_a_case_for_a_judge_and_one_in_its_words_or_an_excuse_is_not() -> (
+    None
+):
     judge = Waiting({"answer": "yes"})
     answers = ["Salt.", "Whenever stalls are put up.", "What does nobody eat there?"]
     assert value(RecallsFacts(FACTS, QUESTIONS)(answers)) == pytest.approx(1 / 3)
@@ -210,7 +271,11 @@ def test_a_step_in_other_words_is_a_case_for_a_judge_and_a_number_never() -> Non
 @pytest.mark.slow
 def test_a_sentence_with_a_slip_at_one_activation_is_a_case_for_a_judge() -> None:
     sentence = "The kettle is on, mind the steam"
-    answers = [sentence, "The kettle stands on the stove, so mind all the steam.", "Pardon?"]
+    answers = [
+        sentence,
+        "The kettle stands on the stove, so mind all the steam.",
+        "Pardon?",
+    ]
     assert value(SaysAtEachTrigger(sentence)(answers)) == pytest.approx(1 / 3)
     judge = Waiting({"trigger-response": "yes"})
     verdict = SaysAtEachTrigger(sentence, judge=judge)(answers)
@@ -220,17 +285,26 @@ def test_a_sentence_with_a_slip_at_one_activation_is_a_case_for_a_judge() -> Non
 
 
 def test_a_part_that_nobody_can_judge_leaves_the_whole_unscored() -> None:
-    verdict = RecallsFacts(FACTS, QUESTIONS, judge=FakeJudge(otherwise="Hm."))(["Salt.", "On Sundays.", "Plums."])
+    verdict = RecallsFacts(FACTS, QUESTIONS, judge=FakeJudge(otherwise="Hm."))(
+        ["Salt.", "On Sundays.", "Plums."]
+    )
     assert isinstance(verdict, Unscored)
-    assert (verdict.rule, verdict.evidence) == ("delayed-recall/1+judge/answer/1", "On Sundays.")
+    assert (verdict.rule, verdict.evidence) == (
+        "delayed-recall/1+judge/answer/1",
+        "On Sundays.",
+    )
 
 
 @pytest.mark.slow
 def test_where_published_rules_ask_a_model_the_judge_is_that_model() -> None:
     judge = Waiting({"answer": "yes", "trigger-response": "yes"})
     for verdict in (
-        RecallsFacts(FACTS[:1], QUESTIONS[:1], "v3.5", judge=judge)(["What keeps food from rotting."]),
-        SaysAtEachTrigger("The kettle is on", 1, "v3.5", judge)(["A kettle has been put on the fire again."]),
+        RecallsFacts(FACTS[:1], QUESTIONS[:1], "v3.5", judge=judge)(
+            ["What keeps food from rotting."]
+        ),
+        SaysAtEachTrigger("The kettle is on", 1, "v3.5", judge)(
+            ["A kettle has been put on the fire again."]
+        ),
     ):
         assert value(verdict) == 1
         assert "stands in" not in verdict.reason

@@ -32,7 +32,9 @@ def value(verdict: object) -> float:
 
 def test_importing_the_package_imports_no_family() -> None:
     code = "import sys, pytest_ltm.evaluators as e; print([m for m in sys.modules if m.startswith(e.__name__ + '.')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -54,11 +56,18 @@ def test_an_unknown_rule_set_is_refused_with_the_known_ones() -> None:
         ("We shared it.", 0, 1, 0),
         ("You said 'Red'.", 1, 1, 0),
         ("Red/orange", 0, 1, 0),
-        ("I do not have that information, but popular colours are red and blue.", 0, 1, 1),
+        (
+            "I do not have that information, but popular colours are red and blue.",
+            0,
+            1,
+            1,
+        ),
         ("", 0, 0, 0),
     ],
 )
-def test_a_colour_is_found_as_each_rule_says(answer: str, current: float, published: float, paper: float) -> None:
+def test_a_colour_is_found_as_each_rule_says(
+    answer: str, current: float, published: float, paper: float
+) -> None:
     assert value(NamesColour("Red")([answer])) == current
     assert value(NamesColour("Red", "v3.5")([answer])) == published
     assert value(NamesColour("Red", "paper")([answer])) == paper
@@ -119,7 +128,9 @@ def test_published_rules_want_a_json_list_of_names_and_count_every_entry() -> No
         assert value(rule(['{"names": ["Orla", "Tom"]}'])) == 0
         assert value(rule(["Orla and Tom"])) == 0
         assert value(rule(["['Orla', 'Tom']"])) == 0
-        assert value(rule(['x ["Orla", "Tom", "Tom", "Tom"] y'])) == pytest.approx(2 / 4)
+        assert value(rule(['x ["Orla", "Tom", "Tom", "Tom"] y'])) == pytest.approx(
+            2 / 4
+        )
 
 
 def items(*pairs: tuple[str, object]) -> str:
@@ -140,7 +151,11 @@ def items(*pairs: tuple[str, object]) -> str:
         (items(("oat milk", "some"), ("candle", 3)), 3 / 4),
         ("[]", 0),
         (items(("soap", 1)), 0),
-        ("I have no access to your list. For example:\n" + items(("oat milk", 2), ("candle", 3)), 0),
+        (
+            "I have no access to your list. For example:\n"
+            + items(("oat milk", 2), ("candle", 3)),
+            0,
+        ),
     ],
 )
 def test_a_shopping_list_is_read_in_many_forms(answer: str, expected: float) -> None:
@@ -148,9 +163,16 @@ def test_a_shopping_list_is_read_in_many_forms(answer: str, expected: float) -> 
 
 
 def test_messages_repeated_are_no_shopping_list() -> None:
-    told = ("Remind me to get two cartons of oat milk.", "The shopping list should have three candles.", "Drop one.")
+    told = (
+        "Remind me to get two cartons of oat milk.",
+        "The shopping list should have three candles.",
+        "Drop one.",
+    )
     assert value(ListsItems(ITEMS)(Replies(["\n".join(told)], told))) == 0
-    assert value(ListsItems(ITEMS)(Replies(["You need 2 oat milk and 3 candles."], told))) == 1
+    assert (
+        value(ListsItems(ITEMS)(Replies(["You need 2 oat milk and 3 candles."], told)))
+        == 1
+    )
 
 
 def test_an_empty_shopping_list_earns_a_third_as_published() -> None:
@@ -161,7 +183,9 @@ def test_an_empty_shopping_list_earns_a_third_as_published() -> None:
 def test_v35_matches_an_item_inside_a_name_and_the_paper_by_stems() -> None:
     answer = [items(("Fresh oat milk", 2), ("candles", 3))]
     assert value(ListsItems(ITEMS, "v3.5")(answer)) == 1
-    assert value(ListsItems(ITEMS, "paper")(answer)) == pytest.approx((1 / 2 + 1 / 2) / 3)
+    assert value(ListsItems(ITEMS, "paper")(answer)) == pytest.approx(
+        (1 / 2 + 1 / 2) / 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,27 +197,47 @@ def test_v35_matches_an_item_inside_a_name_and_the_paper_by_stems() -> None:
         ("{'answer': 'crate'}", 1),
         ("In the crate.", 1),
         ("In the crate or the box.", 0),
-        ("She saw nothing of it, so she will look for the boots in the crate, where they were before the move.", 1),
-        ("She will look for the boots in the box, though they were in the crate when she left the room.", 0),
+        (
+            "She saw nothing of it, so she will look for the boots in the crate, where they were before the move.",
+            1,
+        ),
+        (
+            "She will look for the boots in the box, though they were in the crate when she left the room.",
+            0,
+        ),
         ('{"answer": "box"} because the crate is empty', 0),
         ('{"answer": null}', 0),
         ("", 0),
     ],
 )
-def test_a_place_is_read_from_json_or_a_plain_answer(answer: str, expected: float) -> None:
+def test_a_place_is_read_from_json_or_a_plain_answer(
+    answer: str, expected: float
+) -> None:
     assert value(AnswersWord("crate", ("box",))([answer])) == expected
 
 
 def test_published_sally_anne_wants_json() -> None:
     assert value(AnswersWord("crate", scoring="v3.5")(["crate"])) == 0
-    assert value(AnswersWord("crate", scoring="v3.5")(['So: {"answer": "Crate"} ok'])) == 1
+    assert (
+        value(AnswersWord("crate", scoring="v3.5")(['So: {"answer": "Crate"} ok'])) == 1
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
-    [("3", 1), ("Option 3, for sure: 3", 1), ("three", 1), ("1 or 3", 0), ("13", 0), ("none", 0), ("3" * 5000, 0)],
+    [
+        ("3", 1),
+        ("Option 3, for sure: 3", 1),
+        ("three", 1),
+        ("1 or 3", 0),
+        ("13", 0),
+        ("none", 0),
+        ("3" * 5000, 0),
+    ],
 )
-def test_an_option_is_picked_only_if_it_is_the_only_number(answer: str, expected: float) -> None:
+def test_an_option_is_picked_only_if_it_is_the_only_number(
+    answer: str, expected: float
+) -> None:
     assert value(PicksOption(3)([answer])) == expected
 
 
@@ -201,7 +245,10 @@ def test_published_chapterbreak_reads_digits_alone() -> None:
     assert value(PicksOption(3, "v3.5")(["three"])) == 0
 
 
-SPY = DecodesMessages((("noon", "midday"), ("quarry",), ("ladder", "rope")), (("dusk",), ("wharf", "pier")))
+SPY = DecodesMessages(
+    (("noon", "midday"), ("quarry",), ("ladder", "rope")),
+    (("dusk",), ("wharf", "pier")),
+)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +260,9 @@ SPY = DecodesMessages((("noon", "midday"), ("quarry",), ("ladder", "rope")), (("
         ("afternoon", 0),
     ],
 )
-def test_decoded_messages_are_counted_and_a_strange_keyword_costs_one(answer: str, expected: float) -> None:
+def test_decoded_messages_are_counted_and_a_strange_keyword_costs_one(
+    answer: str, expected: float
+) -> None:
     assert value(SPY([answer])) == pytest.approx(expected)
 
 
@@ -222,12 +271,16 @@ def test_published_spy_meeting_minds_the_case() -> None:
     assert value(rule(["Midday, quarry, ladders"])) == pytest.approx(1 / 3)
 
 
-def test_published_json_prefers_the_last_fence_and_repairs_commas_and_comments() -> None:
+def test_published_json_prefers_the_last_fence_and_repairs_commas_and_comments() -> (
+    None
+):
     text = 'x\n```json\n[1]\n```\n```\n[{"a": 1,}, // one\n {"b": "c" "d": 2}, ...]\n```\n[9]'
     assert published_json(text) == [{"a": 1}, {"b": "c", "d": 2}]
 
 
-@pytest.mark.parametrize("text", ["", "no", "[", '{"a"}', "[" * 10_000, '{"a":' * 10_000])
+@pytest.mark.parametrize(
+    "text", ["", "no", "[", '{"a"}', "[" * 10_000, '{"a":' * 10_000]
+)
 def test_what_holds_no_json_is_refused(text: str) -> None:
     with pytest.raises(NoJSON):
         published_json(text)

@@ -31,7 +31,10 @@ TELLINGS = (
         "The one with the handless clock: you're always on time for nothing.",
         "About a clock that has no hands.",
     ),
-    (JOKES[3], "Your accordion sought asylum at the neighbor's place and lives in a shed now."),
+    (
+        JOKES[3],
+        "Your accordion sought asylum at the neighbor's place and lives in a shed now.",
+    ),
 )
 ALL_TOLD = (
     "\n".join(JOKES),
@@ -51,7 +54,11 @@ def scored(verdict: object) -> Score:
 
 
 def joke(n: int, **options: object) -> RecallsJoke:
-    return RecallsJoke(JOKES[n], tuple(other for i, other in enumerate(JOKES) if i != n), **options)  # type: ignore[arg-type]
+    return RecallsJoke(
+        JOKES[n],
+        tuple(other for i, other in enumerate(JOKES) if i != n),
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def value(verdict: object) -> float:
@@ -61,7 +68,12 @@ def value(verdict: object) -> float:
 
 @pytest.mark.parametrize("n", range(4))
 def test_a_joke_that_is_only_named_is_not_told(n: int) -> None:
-    hints = ("It was the lighthouse joke.", "Something about library books.", "The clock one.", "The accordion one")
+    hints = (
+        "It was the lighthouse joke.",
+        "Something about library books.",
+        "The clock one.",
+        "The accordion one",
+    )
     assert value(joke(n)([hints[n]])) == 0
 
 
@@ -93,16 +105,26 @@ def test_a_judge_is_asked_only_where_the_rule_is_unsure() -> None:
     assert value(joke(0, judge=judge)([TELLINGS[0][1]])) == 1
     assert judge.asked == []
     assert value(joke(0, judge=judge)(["It was the lighthouse joke."])) == 0
-    assert [(asked.prompt, asked.version) for asked in judge.asked] == [("jokes", PROMPTS["jokes"].version)]
+    assert [(asked.prompt, asked.version) for asked in judge.asked] == [
+        ("jokes", PROMPTS["jokes"].version)
+    ]
 
 
-def test_a_judge_that_fails_or_answers_off_the_menu_leaves_the_answer_unscored() -> None:
+def test_a_judge_that_fails_or_answers_off_the_menu_leaves_the_answer_unscored() -> (
+    None
+):
     class Broken:
         def assess(self, inquiry: Inquiry, /) -> str:  # noqa: ARG002
             raise OSError("gone")
 
-    for judge in (Broken(), FakeJudge(otherwise="GRADE: maybe"), FakeJudge(otherwise="yes")):
-        assert isinstance(joke(0, judge=judge)(["It was the lighthouse joke."]), Unscored)
+    for judge in (
+        Broken(),
+        FakeJudge(otherwise="GRADE: maybe"),
+        FakeJudge(otherwise="yes"),
+    ):
+        assert isinstance(
+            joke(0, judge=judge)(["It was the lighthouse joke."]), Unscored
+        )
 
 
 SENTENCE = "The kettle is on. Mind the steam"
@@ -120,7 +142,9 @@ SENTENCE = "The kettle is on. Mind the steam"
         ("", False),
     ],
 )
-def test_a_trigger_sentence_is_recognised_literally_or_nearly_so(answer: str, said: bool) -> None:
+def test_a_trigger_sentence_is_recognised_literally_or_nearly_so(
+    answer: str, said: bool
+) -> None:
     assert value(SaysAtEachTrigger(SENTENCE, 1)([answer])) == said
 
 
@@ -152,16 +176,24 @@ QUOTE = "A borrowed umbrella never learns its owner's name."
         ([], None),
     ],
 )
-def test_a_quote_belongs_in_one_reply_alone(replies: list[str], expected: float | None) -> None:
+def test_a_quote_belongs_in_one_reply_alone(
+    replies: list[str], expected: float | None
+) -> None:
     for scoring in ("current", "v3.5", "paper"):
         verdict = QuoteAtReply(QUOTE, 3, scoring).verdict(replies)
         assert (value(verdict) if verdict else None) == expected
 
 
 def test_a_reply_that_repeats_the_instruction_too_does_not_append_a_quote() -> None:
-    instruction = "Write the line from what I am writing below your 2nd reply, and nowhere else."
+    instruction = (
+        "Write the line from what I am writing below your 2nd reply, and nowhere else."
+    )
     dumped = f'I let Ada say: "{QUOTE}"\n{instruction}\nAnd then sleet.'
-    for reply, current in ((dumped, 0), (f"Sleet it is. {QUOTE}", 1), (f'{QUOTE} You asked: "{instruction}"', 1)):
+    for reply, current in (
+        (dumped, 0),
+        (f"Sleet it is. {QUOTE}", 1),
+        (f'{QUOTE} You asked: "{instruction}"', 1),
+    ):
         since = [exchange(instruction, "Gladly."), exchange("And then sleet.", reply)]
         assert value(QuoteAtReply(QUOTE, 2)(since)) == current
         assert value(QuoteAtReply(QUOTE, 2, "v3.5")(since)) == 1
@@ -169,8 +201,14 @@ def test_a_reply_that_repeats_the_instruction_too_does_not_append_a_quote() -> N
 
 def test_a_quote_amid_messages_of_the_user_is_not_appended() -> None:
     recited = f"{QUOTE} Just checking: how long is the Ald? Back to Pellovik, once more: who founded it? Okay."
-    for reply, current in ((recited, 0), (f"The Ald. {QUOTE} That was the line, wasn't it?", 1)):
-        since = [exchange("Write that line below your 2nd reply.", "Gladly."), exchange("Which river?", reply)]
+    for reply, current in (
+        (recited, 0),
+        (f"The Ald. {QUOTE} That was the line, wasn't it?", 1),
+    ):
+        since = [
+            exchange("Write that line below your 2nd reply.", "Gladly."),
+            exchange("Which river?", reply),
+        ]
         assert value(QuoteAtReply(QUOTE, 2)(since)) == current
 
 
@@ -178,7 +216,15 @@ def exchange(message: str, reply: str) -> Exchange:
     """Return an exchange of these words."""
     now = datetime(2024, 3, 4, tzinfo=timezone.utc)
     return Exchange(
-        number=0, by="", kind="ask", message=message, reply=reply, start=0, message_tokens=1, reply_tokens=1, now=now
+        number=0,
+        by="",
+        kind="ask",
+        message=message,
+        reply=reply,
+        start=0,
+        message_tokens=1,
+        reply_tokens=1,
+        now=now,
     )
 
 

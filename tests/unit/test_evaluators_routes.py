@@ -9,15 +9,31 @@ from pytest_ltm.evaluators import LeadsTo
 from pytest_ltm.evaluators._locations import read_legs, walk_legs
 
 Route = Sequence[tuple[int, str, str]]
-PLACES = ("Harbour", "Library", "Town Hall", "Old Mill", "Bakery", "Bus Station", "School", "Fountain of Peace")
+PLACES = (
+    "Harbour",
+    "Library",
+    "Town Hall",
+    "Old Mill",
+    "Bakery",
+    "Bus Station",
+    "School",
+    "Fountain of Peace",
+)
 WAYS = ("north", "south", "east", "west")
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 L = LeadsTo(
-    "Harbour", ((2, "north", "Library"), (3, "west", "Town Hall"), (1, "north", "Old Mill"), (4, "east", "Bakery"))
+    "Harbour",
+    (
+        (2, "north", "Library"),
+        (3, "west", "Town Hall"),
+        (1, "north", "Old Mill"),
+        (4, "east", "Bakery"),
+    ),
 )
 
 
-# How one leg is told: {n} number, {k} kilometres, {word} in words, {w} direction, {o} from, {p} to.
+# How one leg is told: {n} number, {k} kilometres, {word} in words, {w} direction, {o}
+# from, {p} to.
 LEGS = {
     "steps": ("{n}. Head {w} for {k} km to the {p}.", "\n"),
     "one sentence": ("go {word} kilometers {w} to the {p}", ", then "),
@@ -32,13 +48,20 @@ LEGS = {
     "as described": ("The {p} is {k} km {w} of the {o}.", " "),
     "brackets": ("{n}. Travel {k} kilometers ({w}) from the {o} to the {p}.", "\n"),
     "nested list": ("{o} to {p}:\n   * Direction: {w}\n   * Distance: {k} km", "\n\n"),
-    "reminder": ("{n}. Head {w} to the {p}. The {p} is located {k} kilometers {w} of the {o}.", "\n"),
-    "connected": ("Next, from there go {w} for {k} km, where you will find the {p}.", " "),
+    "reminder": (
+        "{n}. Head {w} to the {p}. The {p} is located {k} kilometers {w} of the {o}.",
+        "\n",
+    ),
+    "connected": (
+        "Next, from there go {w} for {k} km, where you will find the {p}.",
+        " ",
+    ),
     "table": ("| {o} | {p} | {w} | {k} km |", "\n"),
     "colon": ("Step {n}: {o} -> {p}: {k} km {w}", "\n"),
     "arrival": ("Proceed {w} {k} km to arrive at the {p}.", " "),
 }
-# How the whole is told: {legs} as above, {arrows} and {described} once more, {s} start, {g} goal.
+# How the whole is told: {legs} as above, {arrows} and {described} once more, {s} start,
+# {g} goal.
 FRAMES = {
     "bare": "{legs}",
     "introduced": "To get from {s} to {g}: {legs}",
@@ -48,7 +71,10 @@ FRAMES = {
 # A telling that names no places cannot be told from its repetition.
 NAMELESS = {"letters", "no places"}
 TELLINGS = [
-    (leg, frame) for leg in LEGS for frame in FRAMES if not (leg in NAMELESS and frame not in ("bare", "introduced"))
+    (leg, frame)
+    for leg in LEGS
+    for frame in FRAMES
+    if not (leg in NAMELESS and frame not in ("bare", "introduced"))
 ]
 
 
@@ -56,8 +82,12 @@ def legs(route: Route, start: str, form: str) -> str:
     pattern, between = LEGS[form]
     starts = [start, *(place for _, _, place in route)]
     told = (
-        pattern.format(n=n, k=k, word=NUMBERS[k], w=way, letter=way[0].upper(), o=origin, p=place)
-        for n, (origin, (k, way, place)) in enumerate(zip(starts, route, strict=False), start=1)
+        pattern.format(
+            n=n, k=k, word=NUMBERS[k], w=way, letter=way[0].upper(), o=origin, p=place
+        )
+        for n, (origin, (k, way, place)) in enumerate(
+            zip(starts, route, strict=False), start=1
+        )
     )
     return between.join(told)
 
@@ -142,23 +172,48 @@ def test_what_tells_no_walkable_or_another_route_earns_nothing(answer: str) -> N
     ("answer", "legs"),
     [
         ("Another way to the same end: 3 km north, then 1 km east.", 0),
-        ("2 km north to the Library, 4 km west to the Old Mill, 4 km east to the Bakery", 1),
+        (
+            "2 km north to the Library, 4 km west to the Old Mill, 4 km east to the Bakery",
+            1,
+        ),
         ("2 km north, 3 km west, 4 km east, 1 km north", 2),
-        ("2 km north, 3 km west, 1 km north, 4 km east to the Bakery, then 2 km south to the quay", 3),
-        ("Library (2 km north), Town Hall (3 km east - sorry, I meant 3 km west), Old Mill (1 km north)", 3),
+        (
+            "2 km north, 3 km west, 1 km north, 4 km east to the Bakery, then 2 km south to the quay",
+            3,
+        ),
+        (
+            "Library (2 km north), Town Hall (3 km east - sorry, I meant 3 km west), Old Mill (1 km north)",
+            3,
+        ),
         ("The Bakery is 1 km east and 3 km north of the Harbour.", 0),
-        ('[{"to": "Library", "metres": 2000, "direction": "N"}, {"distance": "3 km", "direction": "west"}]', 2),
-        ("S 2 km, W 3 km, N 1 km, E 4 km, which adds up to 1 km east and 3 km north", 3),
-        ("I don't know whether it is 2 km north, 3 km west, 1 km north and 4 km east.", 0),
+        (
+            '[{"to": "Library", "metres": 2000, "direction": "N"}, {"distance": "3 km", "direction": "west"}]',
+            2,
+        ),
+        (
+            "S 2 km, W 3 km, N 1 km, E 4 km, which adds up to 1 km east and 3 km north",
+            3,
+        ),
+        (
+            "I don't know whether it is 2 km north, 3 km west, 1 km north and 4 km east.",
+            0,
+        ),
         ("You asked for kilometres: north 2, west 3, north 1, east 4", 4),
     ],
 )
-def test_each_leg_counts_in_its_place_and_one_too_many_costs_one(answer: str, legs: int) -> None:
+def test_each_leg_counts_in_its_place_and_one_too_many_costs_one(
+    answer: str, legs: int
+) -> None:
     assert L([answer]).value == legs / 4
 
 
 def test_the_published_rules_ask_only_where_the_way_ends() -> None:
-    assert LeadsTo(L.start, L.route, "v3.5")(["Another way to the same end: 3 km north, then 1 km east."]).value == 1
+    assert (
+        LeadsTo(L.start, L.route, "v3.5")(
+            ["Another way to the same end: 3 km north, then 1 km east."]
+        ).value
+        == 1
+    )
 
 
 def test_a_round_trip_must_be_told_to_count() -> None:
@@ -176,7 +231,9 @@ def test_the_verdict_tells_the_legs_that_were_read() -> None:
 
 
 def test_half_kilometres_and_decimal_commas_are_read() -> None:
-    assert walk_legs(read_legs("1,5 km north, two and a half km east, half a km south", ())) == (2.5, 1.0)
+    assert walk_legs(
+        read_legs("1,5 km north, two and a half km east, half a km south", ())
+    ) == (2.5, 1.0)
 
 
 def test_under_published_rules_the_current_rule_stands_in() -> None:

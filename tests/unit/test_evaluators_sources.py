@@ -34,30 +34,52 @@ WHO = {
     ],
 }
 SURE = {
-    "certain": ["It stands as certain, since nobody withdrew it.", "There was no doubt at all."],
-    "guess": ["It's a mere guess, neither certain nor taken back.", "Not sure at all, just a hunch."],
+    "certain": [
+        "It stands as certain, since nobody withdrew it.",
+        "There was no doubt at all.",
+    ],
+    "guess": [
+        "It's a mere guess, neither certain nor taken back.",
+        "Not sure at all, just a hunch.",
+    ],
     "taken back": [
         "It was withdrawn. Originally your barber was quite certain.",
         "The tip has been retracted; it's not certain any more.",
         "I'm quite sure it was taken back.",
     ],
-    "": ["I'm not certain. I don't remember how sure it was.", "certain, a mere guess, or taken back", "Not sure."],
+    "": [
+        "I'm not certain. I don't remember how sure it was.",
+        "certain, a mere guess, or taken back",
+        "Not sure.",
+    ],
 }
 
 
-@pytest.mark.parametrize(("right", "answer"), [(right, answer) for right, said in WHO.items() for answer in said])
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [(right, answer) for right, said in WHO.items() for answer in said],
+)
 def test_an_answer_says_whose_words_they_were(right: str, answer: str) -> None:
     found = [
         one
         for one in ("user", "agent", "barber", "vicar")
-        if KnowsSources((one,), ("who",), (tuple({"barber", "vicar"} - {one}),))([answer]).value
+        if KnowsSources((one,), ("who",), (tuple({"barber", "vicar"} - {one}),))(
+            [answer]
+        ).value
     ]
     assert found == ([right] if right else [])
 
 
-@pytest.mark.parametrize(("right", "answer"), [(right, answer) for right, said in SURE.items() for answer in said])
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [(right, answer) for right, said in SURE.items() for answer in said],
+)
 def test_an_answer_says_how_sure_they_are(right: str, answer: str) -> None:
-    found = [one for one in ("certain", "guess", "taken back") if KnowsSources((one,), ("sure",))([answer]).value]
+    found = [
+        one
+        for one in ("certain", "guess", "taken back")
+        if KnowsSources((one,), ("sure",))([answer]).value
+    ]
     assert found == ([right] if right else [])
 
 
@@ -65,15 +87,27 @@ def test_an_answer_says_how_sure_they_are(right: str, answer: str) -> None:
     ("reply", "answer", "right"),
     [
         ("I chose Velabray over Oskemont.", "It was Velabray.", True),
-        ("Between Velabray and Oskemont, I'd go with Oskemont.", "I picked Velabray.", False),
-        ("Velabray.", "You gave me Velabray and Oskemont, and I picked Velabray.", True),
+        (
+            "Between Velabray and Oskemont, I'd go with Oskemont.",
+            "I picked Velabray.",
+            False,
+        ),
+        (
+            "Velabray.",
+            "You gave me Velabray and Oskemont, and I picked Velabray.",
+            True,
+        ),
         ("Velabray.", "You said Velabray.", False),
         ("Both have good chances.", "I picked Velabray.", False),
         ("Velabray or Oskemont.", "I picked Velabray.", False),
     ],
 )
-def test_an_own_pick_is_read_from_the_reply(reply: str, answer: str, right: bool) -> None:
-    rule = KnowsSources(("", ""), ("pick", "own"), (("Velabray", "Oskemont"), ()), (-1, 0))
+def test_an_own_pick_is_read_from_the_reply(
+    reply: str, answer: str, right: bool
+) -> None:
+    rule = KnowsSources(
+        ("", ""), ("pick", "own"), (("Velabray", "Oskemont"), ()), (-1, 0)
+    )
     assert rule([reply, answer]).value == right
 
 

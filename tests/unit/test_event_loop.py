@@ -16,7 +16,12 @@ from typing import Any
 import pytest
 
 from pytest_ltm._calls import event_loop
-from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, outside_any_loop, share_in_thread
+from pytest_ltm._calls.event_loop import (
+    blocked_seconds,
+    close_loops,
+    outside_any_loop,
+    share_in_thread,
+)
 from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
@@ -33,7 +38,13 @@ def _in_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     close_loops()
 
 
-def at_once(make: Callable[[], Any], number: int, *, timeout: float | None = None, messages: int = 3) -> list[str]:
+def at_once(
+    make: Callable[[], Any],
+    number: int,
+    *,
+    timeout: float | None = None,
+    messages: int = 3,
+) -> list[str]:
     """Hold so many conversations at once; return the last reply of each, or its error, in the order of their begin."""
     hub, ends, agents = Hub(), [""] * number, agent_source(make, spec="x:y")
 
@@ -81,7 +92,9 @@ class Shares:
         self.rows.close()
 
 
-def test_what_is_shared_by_all_conversations_belongs_to_one_loop_and_what_is_not_stays_apart() -> None:
+def test_what_is_shared_by_all_conversations_belongs_to_one_loop_and_what_is_not_stays_apart() -> (
+    None
+):
     Shares.gate, Shares.most = asyncio.Semaphore(1), 0
     assert at_once(Shares, 8) == [f"{place}.2 1" for place in range(8)]
     assert Shares.most > 1
@@ -94,7 +107,9 @@ def test_an_async_agent_of_a_factory_is_made_where_it_is_awaited() -> None:
 
 def test_the_calling_thread_uses_the_same_loop() -> None:
     Shares.gate = asyncio.Semaphore(1)
-    with closing(AgentCaller(agent_source(Shares, spec="x:y").make(), timeout=None)) as one:
+    with closing(
+        AgentCaller(agent_source(Shares, spec="x:y").make(), timeout=None)
+    ) as one:
         assert one.ask("here").text == "here 1"
     assert at_once(Shares, 2) == ["0.2 1", "1.2 1"]
 
@@ -184,7 +199,9 @@ def test_a_loop_that_is_blocked_for_good_is_given_up_and_says_by_whom() -> None:
 def test_a_sync_agent_with_a_loop_inside_is_told_which_method_to_await() -> None:
     class Shared:
         async def run(self, message: str) -> str:
-            raise RuntimeError(f"{message}: <asyncio.locks.Lock object> is bound to a different event loop")
+            raise RuntimeError(
+                f"{message}: <asyncio.locks.Lock object> is bound to a different event loop"
+            )
 
         def run_sync(self, message: str) -> str:
             return asyncio.run(self.run(message))
@@ -197,8 +214,12 @@ def test_a_sync_agent_with_a_loop_inside_is_told_which_method_to_await() -> None
     assert "Make reply async, and await run() instead of run_sync()" in end
 
 
-def test_while_another_thread_imports_asyncio_no_loop_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:  # the loops are closed before the fixture is undone
+def test_while_another_thread_imports_asyncio_no_loop_is_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with (
+        monkeypatch.context() as patch
+    ):  # the loops are closed before the fixture is undone
         patch.setitem(sys.modules, "asyncio", ModuleType("asyncio"))
         with outside_any_loop():
             assert not hasattr(sys.modules["asyncio"], "_get_running_loop")

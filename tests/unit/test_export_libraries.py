@@ -34,12 +34,36 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for agent, trial in (("full", "0"), ("my_bot", "0"), ("my_bot", "1")):
         rows = [
             played(
-                "colours", score, example=str(n), first=1 + 4 * n, agent=agent, trial=trial, reason=f"it is {SECRET}"
+                "colours",
+                score,
+                example=str(n),
+                first=1 + 4 * n,
+                agent=agent,
+                trial=trial,
+                reason=f"it is {SECRET}",
             )
             for n, score in enumerate(SCORES)
         ]
-        rows.append(played("broken", None, first=20, outcome="error", cause="agent", agent=agent, trial=trial))
-        talks.append(held(rows, input_tokens=900, output_tokens=50, cached_tokens=100, cost_usd=0.5))
+        rows.append(
+            played(
+                "broken",
+                None,
+                first=20,
+                outcome="error",
+                cause="agent",
+                agent=agent,
+                trial=trial,
+            )
+        )
+        talks.append(
+            held(
+                rows,
+                input_tokens=900,
+                output_tokens=50,
+                cached_tokens=100,
+                cost_usd=0.5,
+            )
+        )
     folder = write_run(tmp_path / "run-7", *talks, notices=[SECRET])
     timings = Timings.at(folder / "timings.jsonl")
     timings.write(Began(after=0.1))
@@ -52,15 +76,24 @@ def figures() -> dict[str, dict[str, float]]:
 
 
 def written(folder: str) -> bytes:
-    return b"".join(path.read_bytes() for path in Path(folder).rglob("*") if path.is_file())
+    return b"".join(
+        path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()
+    )
 
 
 @pytest.mark.usefixtures("run")
 def test_a_part_is_an_agent_at_a_span_with_the_figures_of_the_tables() -> None:
     found = figures()
     assert list(found) == ["full at 2k", "my_bot at 2k"]
-    assert found["full at 2k"]["accuracy"] == found["full at 2k"]["scenario/colours"] == 0.625
-    assert (found["my_bot at 2k"]["examples"], found["my_bot at 2k"]["unscored"]) == (8, 4)
+    assert (
+        found["full at 2k"]["accuracy"]
+        == found["full at 2k"]["scenario/colours"]
+        == 0.625
+    )
+    assert (found["my_bot at 2k"]["examples"], found["my_bot at 2k"]["unscored"]) == (
+        8,
+        4,
+    )
     first, second = run_slices(pytest_ltm.load("run-7"))
     assert first.id != second.id
     assert first.id == next(run_slices(pytest_ltm.load("run-7"))).id
@@ -68,17 +101,26 @@ def test_a_part_is_an_agent_at_a_span_with_the_figures_of_the_tables() -> None:
     assert all(map(math.isfinite, found["full at 2k"].values()))
 
 
-@pytest.mark.parametrize(("kind", "module"), [("inspect", "inspect_ai.log"), ("mlflow", "mlflow"), ("wandb", "wandb")])
+@pytest.mark.parametrize(
+    ("kind", "module"),
+    [("inspect", "inspect_ai.log"), ("mlflow", "mlflow"), ("wandb", "wandb")],
+)
 @pytest.mark.usefixtures("run")
 def test_an_absent_library_is_one_clear_error(
-    kind: str, module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    module: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     keep_environment(monkeypatch)
     package = module.partition(".")[0]
     for name in {package, module}:
         monkeypatch.setitem(sys.modules, name, None)
     assert main(["export", "run-7", f"--to={kind}"]) == 2
-    assert f"--to {kind} needs {package}: pip install 'pytest-ltm[{kind}]'" in capsys.readouterr().err
+    assert (
+        f"--to {kind} needs {package}: pip install 'pytest-ltm[{kind}]'"
+        in capsys.readouterr().err
+    )
     assert [path.name for path in Path().iterdir()] == ["run-7"]
 
 
@@ -88,48 +130,82 @@ def test_an_absent_library_is_one_clear_error(
 @pytest.fixture(scope="module")
 def inspect_log() -> Any:
     """Return the library; what it draws by chance when it is imported is drawn before any test."""
-    return pytest.importorskip("inspect_ai.log", reason="pip install 'pytest-ltm[inspect]'")
+    return pytest.importorskip(
+        "inspect_ai.log", reason="pip install 'pytest-ltm[inspect]'"
+    )
 
 
 @pytest.fixture
 def logs(run: Path, inspect_log: Any) -> list[Any]:
     """Return the logs, read by Inspect."""
     assert main(["export", str(run), "--to=inspect"]) == 0
-    return [inspect_log.read_eval_log(each) for each in sorted(Path("ltm-inspect").iterdir())]
+    return [
+        inspect_log.read_eval_log(each)
+        for each in sorted(Path("ltm-inspect").iterdir())
+    ]
 
 
 def test_inspect_reads_a_log_for_each_agent_and_span(logs: list[Any]) -> None:
     assert [(log.status, log.eval.task, log.eval.model) for log in logs] == [
-        ("success", "full at 2k", "pytest-ltm/full"), ("success", "my_bot at 2k", "pytest-ltm/my_bot"),
-    ]  # fmt: skip
+        ("success", "full at 2k", "pytest-ltm/full"),
+        ("success", "my_bot at 2k", "pytest-ltm/my_bot"),
+    ]
     for log in logs:
         (score,) = log.results.scores
         expected = figures()[log.eval.task]
-        assert {name: each.value for name, each in score.metrics.items()}.items() <= expected.items()
+        assert {
+            name: each.value for name, each in score.metrics.items()
+        }.items() <= expected.items()
         assert score.metrics["accuracy"].value == expected["accuracy"]
         values = [sample.scores["ltm"].as_float() for sample in log.samples]
-        rows = [row.score for row in pytest_ltm.load("run-7").examples if f"{row.agent} at 2k" == log.eval.task]
-        assert sorted(value for value in values if not math.isnan(value)) == sorted(filter(None, rows))
-        assert (score.scored_samples, score.unscored_samples) == (len(rows) - rows.count(None), rows.count(None))
-    assert [(sample.id, sample.epoch) for sample in logs[1].samples][:2] == [("broken/0", 1), ("colours/0", 1)]
+        rows = [
+            row.score
+            for row in pytest_ltm.load("run-7").examples
+            if f"{row.agent} at 2k" == log.eval.task
+        ]
+        assert sorted(value for value in values if not math.isnan(value)) == sorted(
+            filter(None, rows)
+        )
+        assert (score.scored_samples, score.unscored_samples) == (
+            len(rows) - rows.count(None),
+            rows.count(None),
+        )
+    assert [(sample.id, sample.epoch) for sample in logs[1].samples][:2] == [
+        ("broken/0", 1),
+        ("colours/0", 1),
+    ]
     assert logs[1].eval.config.epochs == 2
     assert logs[0].stats.model_usage["pytest-ltm/full"].total_tokens == 950
 
 
-def test_an_inspect_sample_has_the_talk_the_expected_answer_and_the_verdict(logs: list[Any]) -> None:
+def test_an_inspect_sample_has_the_talk_the_expected_answer_and_the_verdict(
+    logs: list[Any],
+) -> None:
     samples = {sample.id: sample for sample in logs[0].samples}
     sample, broken = samples["colours/0"], samples["broken/0"]
     said = [(message.role, message.text) for message in sample.messages]
     assert said == [
-        ("user", "I like ochre best, says colours."), ("assistant", "Noted."),
-        ("user", "Which colour do I like?"), ("assistant", "Teal, I think."),
-    ]  # fmt: skip
+        ("user", "I like ochre best, says colours."),
+        ("assistant", "Noted."),
+        ("user", "Which colour do I like?"),
+        ("assistant", "Teal, I think."),
+    ]
     assert sample.messages[2].metadata["after"] == "405 tokens and 1:00:00"
-    assert (sample.input, sample.target) == ("Which colour do I like?", '{"colour": "ochre"}')
+    assert (sample.input, sample.target) == (
+        "Which colour do I like?",
+        '{"colour": "ochre"}',
+    )
     score = sample.scores["ltm"]
-    assert (score.value, score.answer, score.explanation) == (1.0, "Teal, I think.", "it is [redacted $SOME_API_KEY]")
+    assert (score.value, score.answer, score.explanation) == (
+        1.0,
+        "Teal, I think.",
+        "it is [redacted $SOME_API_KEY]",
+    )
     assert score.metadata["rule"] == "colours/1"
-    assert (broken.error.message, broken.metadata["cause"]) == ("names 'ochre'", "agent")
+    assert (broken.error.message, broken.metadata["cause"]) == (
+        "names 'ochre'",
+        "agent",
+    )
 
 
 def test_inspects_own_command_dumps_a_log_that_has_no_secret(logs: list[Any]) -> None:
@@ -141,19 +217,37 @@ def test_inspects_own_command_dumps_a_log_that_has_no_secret(logs: list[Any]) ->
     assert "[redacted $SOME_API_KEY]" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["control", "bidi", "half a surrogate", "json", "out of the folder"])
-def test_inspect_reads_logs_with_hostile_texts(tmp_path: Path, name: str, inspect_log: Any) -> None:
-    folder = hostile_run(tmp_path / "run", {**HOSTILE, "out of the folder": "../../away"}[name])
-    assert main(["export", str(folder), "--to=inspect", "-o", str(tmp_path / "out")]) == 0
-    assert sum(len(inspect_log.read_eval_log(each).samples) for each in (tmp_path / "out").iterdir()) == 3
+@pytest.mark.parametrize(
+    "name", ["control", "bidi", "half a surrogate", "json", "out of the folder"]
+)
+def test_inspect_reads_logs_with_hostile_texts(
+    tmp_path: Path, name: str, inspect_log: Any
+) -> None:
+    folder = hostile_run(
+        tmp_path / "run", {**HOSTILE, "out of the folder": "../../away"}[name]
+    )
+    assert (
+        main(["export", str(folder), "--to=inspect", "-o", str(tmp_path / "out")]) == 0
+    )
+    assert (
+        sum(
+            len(inspect_log.read_eval_log(each).samples)
+            for each in (tmp_path / "out").iterdir()
+        )
+        == 3
+    )
 
 
-# --- MLflow and W&B: in processes of their own, for they start services and leave threads behind
+# --- MLflow and W&B: in processes of their own, for they start services and leave
+# threads behind
 
 
 def keep_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what an export sets in the environment, for its process, taken back."""
-    for name in ("MLFLOW_DISABLE_TELEMETRY", *(f"WANDB_{each}" for each in ("ERROR_REPORTING", *_WANDB_DIRS))):
+    for name in (
+        "MLFLOW_DISABLE_TELEMETRY",
+        *(f"WANDB_{each}" for each in ("ERROR_REPORTING", *_WANDB_DIRS)),
+    ):
         monkeypatch.setenv(name, "")
 
 
@@ -173,10 +267,20 @@ def in_a_process(*words: str) -> str:
     """Run Python without network in this folder; return what it prints."""
     Path("guard").mkdir(exist_ok=True)
     Path("guard/sitecustomize.py").write_text(OFFLINE)
-    paths = os.pathsep.join([str(Path("guard").resolve()), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    paths = os.pathsep.join(
+        [str(Path("guard").resolve()), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    )
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST_", "COV_"))
+    }
     done = subprocess.run(
-        [sys.executable, *words], env={**kept, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
+        [sys.executable, *words],
+        env={**kept, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert not Path("network.txt").exists(), Path("network.txt").read_text()
@@ -225,8 +329,15 @@ def test_mlflow_reads_a_run_for_each_agent_and_span(run: Path) -> None:
     found = json.loads(in_a_process("-c", READ_MLFLOW).partition("found: ")[2])
     assert {name: metrics for name, _, metrics, _, _ in found} == figures()
     for name, status, _, parameters, outcomes in found:
-        assert (status, f"{parameters['agent']} at {parameters['span_label']}") == ("FINISHED", name)
-        examples = [row.outcome for row in pytest_ltm.load("run-7").examples if f"{row.agent} at 2k" == name]
+        assert (status, f"{parameters['agent']} at {parameters['span_label']}") == (
+            "FINISHED",
+            name,
+        )
+        examples = [
+            row.outcome
+            for row in pytest_ltm.load("run-7").examples
+            if f"{row.agent} at 2k" == name
+        ]
         assert outcomes == examples
     assert SECRET.encode() not in written("ltm-mlflow")
     assert b"[redacted $SOME_API_KEY]" in written("ltm-mlflow")
@@ -241,7 +352,11 @@ def test_wandb_reads_an_offline_run_for_each_agent_and_span(run: Path) -> None:
     folders = sorted(Path("ltm-wandb/wandb").glob("offline-run-*"))
     assert len(folders) == 2
     for folder in folders:
-        said = json.loads(in_a_process("-m", "wandb", "leet", "inspect", "--summary", "--json", str(folder)))
+        said = json.loads(
+            in_a_process(
+                "-m", "wandb", "leet", "inspect", "--summary", "--json", str(folder)
+            )
+        )
         expected = figures()[said["name"]]
         assert {name: said["summary"][name] for name in expected} == expected
         assert (said["project"], said["config"]["run"]) == ("pytest-ltm", "run-7")

@@ -21,12 +21,19 @@ from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm.testing import Played, run_conversation
 
-interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
+interruptible = pytest.mark.skipif(
+    not can_interrupt(), reason="no interval timer on this system"
+)
 
 Outcome = Literal["again", "error", "gone", "reply"]
 """Asked again until it replies; the scenario ends as an error; so does the conversation; a reply like any other."""
 
-PLACES = {"first": "victim: first", "middle": "victim: second", "watcher": "other: second", "last": "victim: question"}
+PLACES = {
+    "first": "victim: first",
+    "middle": "victim: second",
+    "watcher": "other: second",
+    "last": "victim: question",
+}
 """Which message meets the fault. While a watcher waits it is one of another scenario."""
 
 
@@ -82,7 +89,10 @@ SIMPLE: dict[str, tuple[Outcome, Callable[[], Any]]] = {
     "10 MB": ("error", lambda: "a" * 10_000_000),
     "unauthorized": ("error", raising(Provider(401))),
     "said by the adapter": ("error", raising(AgentFault("not today"))),
-    "said by the adapter for good": ("gone", raising(AgentFault("the process has ended", fatal=True))),
+    "said by the adapter for good": (
+        "gone",
+        raising(AgentFault("the process has ended", fatal=True)),
+    ),
     "lone surrogate": ("reply", lambda: "half \ud83d"),
     "NUL and control characters": ("reply", lambda: "\0\x1b[2J\x07\u202e"),
     "empty": ("reply", lambda: ""),
@@ -141,7 +151,11 @@ def counts_replies(since: Sequence[Exchange], /) -> Score | None:
     return Score(1.0, f"after {len(since)}") if len(since) >= 6 else None
 
 
-SCENARIOS = {"other": tells("other"), "victim": tells("victim"), "watched": watching(counts_replies, 6)}
+SCENARIOS = {
+    "other": tells("other"),
+    "victim": tells("victim"),
+    "watched": watching(counts_replies, 6),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -154,7 +168,13 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def play(agent: object, **options: Any) -> tuple[Played, list[Any]]:
     file = io.StringIO()
-    options = {"retries": 2, "tokenizer": "builtins:len", "filler": Dots(), "span": 300, **options}
+    options = {
+        "retries": 2,
+        "tokenizer": "builtins:len",
+        "filler": Dots(),
+        "span": 300,
+        **options,
+    }
     played = run_conversation(SCENARIOS, agent, journal=Journal(file), **options)
     return played, [json.loads(line) for line in file.getvalue().splitlines()]
 
@@ -162,20 +182,33 @@ def play(agent: object, **options: Any) -> tuple[Played, list[Any]]:
 def outcomes(played: Played) -> dict[str, str]:
     found = {}
     for key, ending in played.endings.items():
-        kinds = {"score": ending.verdict, "error": ending.error, "unreached": ending.unreached}
-        [found[key.removesuffix("/0")]] = [kind for kind, value in kinds.items() if value is not None]
+        kinds = {
+            "score": ending.verdict,
+            "error": ending.error,
+            "unreached": ending.unreached,
+        }
+        [found[key.removesuffix("/0")]] = [
+            kind for kind, value in kinds.items() if value is not None
+        ]
     return found
 
 
-def check(outcome: Outcome, place: str, agent: Faulty, played: Played, journal: list[Any]) -> None:
+def check(
+    outcome: Outcome, place: str, agent: Faulty, played: Played, journal: list[Any]
+) -> None:
     """The documented outcome, and nothing else."""
     hurt = PLACES[place].partition(":")[0]
-    found, faults = outcomes(played), [event for event in journal if event["event"] == "fault"]
+    found, faults = (
+        outcomes(played),
+        [event for event in journal if event["event"] == "fault"],
+    )
     assert set(found) == set(SCENARIOS), "each is reported once"
     if outcome in {"again", "reply"}:
         assert set(found.values()) == {"score"}
         assert faults == []
-        assert [e.message for e in played.transcript].count(agent.at) == 1, "a message that was repeated counts once"
+        assert [e.message for e in played.transcript].count(agent.at) == 1, (
+            "a message that was repeated counts once"
+        )
         assert agent.heard.count(agent.at) == (2 if outcome == "again" else 1)
         return
     assert agent.heard.count(agent.at) == 1
@@ -231,15 +264,21 @@ class FaultySaved(Faulty):
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", [*UNSURE, "refused", "429"])
-def test_who_can_be_put_back_is_asked_again_and_remembers_the_message_once(name: str, place: str) -> None:
-    agent = FaultySaved(PLACES[place], UNSURE[name] if name in UNSURE else SIMPLE[name][1])
+def test_who_can_be_put_back_is_asked_again_and_remembers_the_message_once(
+    name: str, place: str
+) -> None:
+    agent = FaultySaved(
+        PLACES[place], UNSURE[name] if name in UNSURE else SIMPLE[name][1]
+    )
     played, journal = play(agent)
     check("again", place, agent, played, journal)
     assert agent.memory == [exchange.message for exchange in played.transcript]
 
 
 @pytest.mark.parametrize("place", ["first", "middle", "watcher"])
-def test_a_message_whose_fault_stayed_is_forgotten_by_who_can_be_put_back(place: str) -> None:
+def test_a_message_whose_fault_stayed_is_forgotten_by_who_can_be_put_back(
+    place: str,
+) -> None:
     agent = FaultySaved(PLACES[place], SIMPLE["exception"][1])
     played, journal = play(agent)
     check("error", place, agent, played, journal)
@@ -249,7 +288,15 @@ def test_a_message_whose_fault_stayed_is_forgotten_by_who_can_be_put_back(place:
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
-    "name", ["exception", "sys.exit", "None", "refused", "429 with retry-after", "foreign base exception"]
+    "name",
+    [
+        "exception",
+        "sys.exit",
+        "None",
+        "refused",
+        "429 with retry-after",
+        "foreign base exception",
+    ],
 )
 def test_an_async_agents_fault_has_the_same_outcome(name: str, place: str) -> None:
     outcome, fault = SIMPLE[name]
@@ -274,7 +321,12 @@ def test_who_does_not_come_back_in_time_is_gone_unless_it_remembers_nothing(
 
     hang = in_c if name == "waits in C" else lambda: threading.Event().wait(30)
     agent = (Async if name == "never awakes" else kind)(PLACES[place], hang)
-    check("error" if kind is FaultyStateless else "gone", place, agent, *play(agent, reply_timeout=0.05))
+    check(
+        "error" if kind is FaultyStateless else "gone",
+        place,
+        agent,
+        *play(agent, reply_timeout=0.05),
+    )
 
 
 EARLIER, LATER = "Wed, 01 Jan 2020 00:00:00 GMT", "Wed, 01 Jan 2020 00:00:09 GMT"
@@ -299,9 +351,14 @@ def server() -> Iterator[loopback.Server]:
         ("500 three times", [(500, {})] * 3, "error"),
         ("401", [(401, {})], "error"),
     ],
-)  # fmt: skip
+)
 def test_over_real_http(
-    name: str, answers: list[Any], outcome: str, place: str, server: loopback.Server, waits: list[float]
+    name: str,
+    answers: list[Any],
+    outcome: str,
+    place: str,
+    server: loopback.Server,
+    waits: list[float],
 ) -> None:
     class Http(FaultyStateless):
         def reply(self, message: str) -> str:
@@ -367,14 +424,18 @@ def test_control_characters_stay_in_the_record_as_they_are() -> None:
     assert "\0\x1b[2J\x07\u202e" in [event.get("text") for event in journal]
 
 
-def test_a_fault_of_some_length_is_told_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_some_length_is_told_on_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     agent = Faulty(PLACES["first"], raising(ValueError("\x1b[2J\n" + "x" * 1_000_000)))
     [fault] = [event for event in play(agent)[1] if event["event"] == "fault"]
     assert len(fault["text"]) < 500
     assert fault["text"].isprintable()
 
 
-def test_what_the_agent_says_is_scored_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_agent_says_is_scored_as_it_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PLANTED_SECRET", "ochre-ochre-ochre")
     heard: list[str] = []
 

@@ -29,7 +29,9 @@ def new(seed: int = 0, counts: TokenCounter = CL100K) -> Filler:
     return filler_from_spec("mixed", Random(seed), counts)
 
 
-def filled(tokens: int, seed: int = 0, counts: TokenCounter = CL100K) -> Iterator[FillerExchange]:
+def filled(
+    tokens: int, seed: int = 0, counts: TokenCounter = CL100K
+) -> Iterator[FillerExchange]:
     """Yield what a conversation would say for a gap."""
     filler = new(seed, counts)
     while tokens > 0:
@@ -45,7 +47,11 @@ def size(made: FillerExchange) -> int:
 def body(message: str) -> str:
     """Return a remark without its frame; a question as it is."""
     for frame in FRAMES:
-        if message.startswith(frame.head) and message.endswith(frame.tail) and (frame.tail or message[-1] == "."):
+        if (
+            message.startswith(frame.head)
+            and message.endswith(frame.tail)
+            and (frame.tail or message[-1] == ".")
+        ):
             return message[len(frame.head) : len(message) - len(frame.tail)]
     return message
 
@@ -84,17 +90,25 @@ def test_a_gap_is_just_reached(tokens: int) -> None:
     assert max(over) <= 15
 
 
-def test_the_limit_of_messages_is_kept_and_one_that_no_question_keeps_is_an_error() -> None:
+def test_the_limit_of_messages_is_kept_and_one_that_no_question_keeps_is_an_error() -> (
+    None
+):
     filler = new()
     lengths = [CL100K.count(filler.make(10**6, 60).message) for _ in range(300)]
     assert max(lengths) <= 60
     assert sum(length > 40 for length in lengths) > 10
-    with pytest.raises(FillerError, match="mixed filler does not fit into messages of 3 tokens"):
+    with pytest.raises(
+        FillerError, match="mixed filler does not fit into messages of 3 tokens"
+    ):
         filler.make(500, 3)
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"), [("mixd", "Did you mean 'mixed'"), ("mixed:quiz.json", "takes no more. Write 'mixed'")]
+    ("spec", "told"),
+    [
+        ("mixd", "Did you mean 'mixed'"),
+        ("mixed:quiz.json", "takes no more. Write 'mixed'"),
+    ],
 )
 def test_a_spec_that_is_nearly_right_is_told(spec: str, told: str) -> None:
     with pytest.raises(FillerError, match=told):
@@ -118,13 +132,19 @@ def test_what_is_said_is_true_and_no_question_comes_twice() -> None:
             sums[made.message] = made.expected_reply
         else:
             assert made.expected_reply in REPLIES
-            sums.update(re.findall(r"^(.*\?) (.*)\.$", body(made.message), re.MULTILINE))
+            sums.update(
+                re.findall(r"^(.*\?) (.*)\.$", body(made.message), re.MULTILINE)
+            )
     assert questions.most_common(1)[0][1] == 1
     assert sums.keys() == questions.keys()
     known = sums.keys() & ANSWERS.keys()
     assert len(known) > 2500
-    assert {question: sums[question] for question in known} == {question: ANSWERS[question] for question in known}
-    assert all(re.search(r"\d", question) for question in sums.keys() - known)  # arithmetic
+    assert {question: sums[question] for question in known} == {
+        question: ANSWERS[question] for question in known
+    }
+    assert all(
+        re.search(r"\d", question) for question in sums.keys() - known
+    )  # arithmetic
 
 
 @pytest.mark.slow
@@ -132,7 +152,10 @@ def test_arithmetic_goes_on_where_no_fact_is_left() -> None:
     filler = new()
     for _ in range(13_000):
         last = filler.make(10**6, LIMIT)
-    some = {re.sub(r"\d+", "#", fact.question) for fact, _ in islice(arithmetic_facts(Random(0), CL100K), 50)}
+    some = {
+        re.sub(r"\d+", "#", fact.question)
+        for fact, _ in islice(arithmetic_facts(Random(0), CL100K), 50)
+    }
     assert {re.sub(r"\d+", "#", question) for question in asked(last.message)} <= some
 
 
@@ -149,16 +172,33 @@ def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
     replies = Counter[str]()
     for place, made in enumerate(filled(20_000), start=1):
         turn = IncomingTurn(
-            text=made.message, position=place, now=None, told=told, reply=made.expected_reply if told else ""
+            text=made.message,
+            position=place,
+            now=None,
+            told=told,
+            reply=made.expected_reply if told else "",
         )
-        replies[next(r for ability in ABILITIES if (r := ability.respond(turn, notes)) is not None)] += 1
+        replies[
+            next(
+                r
+                for ability in ABILITIES
+                if (r := ability.respond(turn, notes)) is not None
+            )
+        ] += 1
     assert notes.lines() == []
     assert replies.keys() == ({"Noted.", ""} if told else {"Noted.", "I do not know."})
 
 
 def test_a_remark_on_a_quiz_is_no_place_to_hide_a_needle_from_the_reader() -> None:
     notes = ReaderNotebook(lambda _: True)
-    for text in ("I won the quiz: my prize is a kettle.", "Our quiz team has a name: it is Owls. Do you like it?"):
+    for text in (
+        "I won the quiz: my prize is a kettle.",
+        "Our quiz team has a name: it is Owls. Do you like it?",
+    ):
         turn = IncomingTurn(text=text, position=1, now=None)
-        next(r for ability in ABILITIES if (r := ability.respond(turn, notes)) is not None)
+        next(
+            r
+            for ability in ABILITIES
+            if (r := ability.respond(turn, notes)) is not None
+        )
     assert len(notes.lines()) == 1

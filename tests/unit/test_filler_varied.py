@@ -93,7 +93,9 @@ def test_no_short_message_comes_often() -> None:
     assert len(set(told)) > 380
 
 
-def test_the_limit_of_messages_is_kept_and_one_that_no_sentence_keeps_is_an_error() -> None:
+def test_the_limit_of_messages_is_kept_and_one_that_no_sentence_keeps_is_an_error() -> (
+    None
+):
     filler = new()
     assert max(CL100K.count(filler.make(3000, 90).message) for _ in range(50)) <= 90
     with pytest.raises(FillerError, match="does not fit into messages of 2 tokens"):
@@ -107,16 +109,33 @@ def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
     for place, made in enumerate(filled(), start=1):
         assert is_small_talk(made.message)
         turn = IncomingTurn(
-            text=made.message, position=place, now=None, told=told, reply=made.expected_reply if told else ""
+            text=made.message,
+            position=place,
+            now=None,
+            told=told,
+            reply=made.expected_reply if told else "",
         )
-        assert next(r for ability in ABILITIES if (r := ability.respond(turn, notes)) is not None) == "Noted."
+        assert (
+            next(
+                r
+                for ability in ABILITIES
+                if (r := ability.respond(turn, notes)) is not None
+            )
+            == "Noted."
+        )
     assert notes.lines() == []
 
 
 @pytest.mark.slow
-def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_five_messages() -> None:
+def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_five_messages() -> (
+    None
+):
     def samples(seed: int) -> list[FormSample]:
-        messages = [message for suite in ("standard", "extended") for _, message, *_ in said(suite, seed)]
+        messages = [
+            message
+            for suite in ("standard", "extended")
+            for _, message, *_ in said(suite, seed)
+        ]
         talk = islice((made.message for made in filled(seed, GAPS * 4)), len(messages))
         return [FormSample(text, is_filler=False) for text in messages] + [
             FormSample(text, is_filler=True) for text in talk
@@ -129,9 +148,22 @@ def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(set(built_in_names()) - {"paper"}))
 def test_no_answer_that_a_scenario_wants_stands_in_it(suite: str) -> None:
-    answers = {reply.strip(" .").lower() for seed in (1, 2) for kind, _, reply, _ in said(suite, seed) if kind == "ask"}
-    talk = re.sub(r"[][|\s]+", " ", json.dumps([read_templates()["slots"], read_templates()["sentences"]])).lower()
-    found = {answer for answer in answers if len(answer) > 3 and re.search(rf"\b{re.escape(answer)}\b", talk)}
+    answers = {
+        reply.strip(" .").lower()
+        for seed in (1, 2)
+        for kind, _, reply, _ in said(suite, seed)
+        if kind == "ask"
+    }
+    talk = re.sub(
+        r"[][|\s]+",
+        " ",
+        json.dumps([read_templates()["slots"], read_templates()["sentences"]]),
+    ).lower()
+    found = {
+        answer
+        for answer in answers
+        if len(answer) > 3 and re.search(rf"\b{re.escape(answer)}\b", talk)
+    }
     assert not found
 
 

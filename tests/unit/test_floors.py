@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._lab.commands.cheats import MARGIN, FloorSearch, kind_of_question, options_in
+from pytest_ltm._lab.commands.cheats import (
+    MARGIN,
+    FloorSearch,
+    kind_of_question,
+    options_in,
+)
 from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names
 
 ENTRIES: dict[str, SuiteEntry] = {
-    entry.name: entry for suite in built_in_names() if suite != "paper" for entry in built_in(suite).entries
+    entry.name: entry
+    for suite in built_in_names()
+    if suite != "paper"
+    for entry in built_in(suite).entries
 }
 
 
-@pytest.mark.nightly("a search over 80 examples of each scenario, half a minute for each", every=8)
+@pytest.mark.nightly(
+    "a search over 80 examples of each scenario, half a minute for each", every=8
+)
 @pytest.mark.parametrize("name", sorted(ENTRIES))
 def test_no_reply_to_the_question_alone_earns_more_than_the_floor(name: str) -> None:
     search = FloorSearch(ENTRIES[name])
@@ -22,7 +32,11 @@ def test_no_reply_to_the_question_alone_earns_more_than_the_floor(name: str) -> 
 
 @pytest.mark.slow
 def test_guessing_one_of_two_is_found() -> None:
-    maxims = next(entry for entry in built_in("extended").entries if entry.name == "how_to_think_maxim")
+    maxims = next(
+        entry
+        for entry in built_in("extended").entries
+        if entry.name == "how_to_think_maxim"
+    )
     search = FloorSearch(maxims)
     points, _ = search.best()
     assert search.declared == 0.5
@@ -53,5 +67,7 @@ def test_questions_have_a_kind(message: str, kind: str) -> None:
         ("I like teal.", []),
     ],
 )
-def test_options_are_lines_or_what_stands_around_or(message: str, options: list[str]) -> None:
+def test_options_are_lines_or_what_stands_around_or(
+    message: str, options: list[str]
+) -> None:
     assert options_in(message) == options

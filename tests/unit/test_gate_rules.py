@@ -21,17 +21,28 @@ from pytest_ltm._storage.errors import ConfigurationError
         ("pass_rate:90%", "the pass rate is at least 0.90"),
         ("pass^3:0.5", "the chance that all of 3 trials pass is at least 0.50"),
         ("pass@3:0.5", "the chance that one of 3 trials passes is at least 0.50"),
-        ("recall@10:0.8", "the share of needles among the first 10 retrieved texts is at least 0.80"),
+        (
+            "recall@10:0.8",
+            "the share of needles among the first 10 retrieved texts is at least 0.80",
+        ),
         ("cost:2.5", "the cost is at most 2.50 USD"),
         ("tokens:200k", "the number of tokens is at most 200,000"),
         ("span:32k", "the memory span that was kept, in tokens, is at least 32,000"),
         ("unscored:5%", "the share of examples without a score is at most 0.05"),
-        ("scenario:colours.mean:0.5", "the mean score of scenario 'colours' is at least 0.50"),
-        ("scenario:tests.mem.test_x.mean:.5", "the mean score of scenario 'tests.mem.test_x' is at least 0.50"),
+        (
+            "scenario:colours.mean:0.5",
+            "the mean score of scenario 'colours' is at least 0.50",
+        ),
+        (
+            "scenario:tests.mem.test_x.mean:.5",
+            "the mean score of scenario 'tests.mem.test_x' is at least 0.50",
+        ),
         ("skill:R.mean:0.123", "the mean score of skill 'R' is at least 0.123"),
     ],
 )
-def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: str) -> None:
+def test_a_rule_about_where_a_metric_lies_explains_itself(
+    text: str, sentence: str
+) -> None:
     assert parse_limit_rule(text).sentence == sentence
 
 
@@ -45,9 +56,18 @@ def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: s
         ("cost:10%", "the cost rises by at most 10% of the baseline's"),
         ("tokens:0", "the number of tokens does not rise at all"),
         ("unscored:5%", "the share of examples without a score rises by at most 0.05"),
-        ("p:0.05", "the scores do not drop by more than chance explains (p at most 0.05)"),
-        ("holm:0.01", "no scenario drops by more than chance explains (p at most 0.01)"),
-        ("skill:R.p:0.05", "the scores of skill 'R' do not drop by more than chance explains (p at most 0.05)"),
+        (
+            "p:0.05",
+            "the scores do not drop by more than chance explains (p at most 0.05)",
+        ),
+        (
+            "holm:0.01",
+            "no scenario drops by more than chance explains (p at most 0.01)",
+        ),
+        (
+            "skill:R.p:0.05",
+            "the scores of skill 'R' do not drop by more than chance explains (p at most 0.05)",
+        ),
     ],
 )
 def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> None:
@@ -68,7 +88,10 @@ def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> No
         ("total:5%", "percent of what"),
         ("cost:5k", "k and m are for numbers of tokens"),
         ("scenari:x.mean:1", "not a 'scenari'. Did you mean 'scenario'?"),
-        ("scenario:recall:1", "which metric of scenario 'recall'? Write it as 'scenario:recall.mean:LIMIT'"),
+        (
+            "scenario:recall:1",
+            "which metric of scenario 'recall'? Write it as 'scenario:recall.mean:LIMIT'",
+        ),
         ("skill:R.span:5", "'span' is about all scenarios together"),
         ("p:0.05", "'p' is for rules about what moved (compare-fail) only"),
         ("-0.5", "names no metric, or no limit. Write 'mean:0.8' or '0.8'"),
@@ -76,12 +99,17 @@ def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> No
         (":0.5", "names no metric, or no limit"),
         ("MEAN:0.5", "Did you mean 'mean'?"),
         ("scenario.recall.mean:0.5", "Did you mean 'scenario:recall.mean'?"),
-        ("scenario:.mean:0.5", "names no scenario. Write it as 'scenario:NAME.mean:LIMIT'"),
+        (
+            "scenario:.mean:0.5",
+            "names no scenario. Write it as 'scenario:NAME.mean:LIMIT'",
+        ),
         ("tokens:5%", "percent of what? Write a number of tokens, as in 20k"),
         ("pass^0:1", "there is no metric 'pass^0'"),
     ],
 )
-def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(text: str, told: str) -> None:
+def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(
+    text: str, told: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_limit_rule(text)
     assert told in str(caught.value)
@@ -94,11 +122,16 @@ def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(text: str, told: str
         ("p:5", "a probability lies between 0 and 1"),
         ("p:0", "a probability lies between 0 and 1"),
         ("mean:120%", "can be broken"),
-        ("worst:0.1", "'worst' is for rules about where a metric lies (fail-under) only"),
+        (
+            "worst:0.1",
+            "'worst' is for rules about where a metric lies (fail-under) only",
+        ),
         ("-5%", "names no metric, or no limit. Write 'mean:0.05' or 'mean:5%'"),
     ],
 )
-def test_a_rule_against_a_baseline_that_cannot_be_is_refused(text: str, told: str) -> None:
+def test_a_rule_against_a_baseline_that_cannot_be_is_refused(
+    text: str, told: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_change_rule(text)
     assert told in str(caught.value)
@@ -130,13 +163,25 @@ def test_values_are_shown_with_as_many_digits_as_tell_them_apart() -> None:
 def test_of_three_trials_two_passed() -> None:
     rows = [
         ScenarioResult(
-            scenario="a", example="0", agent="a", span_label="2k", span=2000, trial=str(trial), nodeid="n",
-            outcome="passed" if trial else "failed", score=float(trial > 0), reason="r",
+            scenario="a",
+            example="0",
+            agent="a",
+            span_label="2k",
+            span=2000,
+            trial=str(trial),
+            nodeid="n",
+            outcome="passed" if trial else "failed",
+            score=float(trial > 0),
+            reason="r",
         )
         for trial in range(3)
-    ]  # fmt: skip
+    ]
 
     assert pass_k(rows, 2, every=True) == pytest.approx(1 / 3)  # one pair of three
     assert pass_k(rows, 2, every=False) == 1
-    assert pass_k(rows, 1, every=True) == pass_k(rows, 1, every=False) == pytest.approx(2 / 3)
+    assert (
+        pass_k(rows, 1, every=True)
+        == pass_k(rows, 1, every=False)
+        == pytest.approx(2 / 3)
+    )
     assert pass_k(rows, 4, every=True) is None

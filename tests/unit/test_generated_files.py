@@ -23,7 +23,9 @@ def made(tmp_path: Path, *words: str) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", ["--turns=40", "--turns=300", "--tokens=4000"])
-def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str) -> None:
+def test_a_generated_conversation_is_sound(
+    tmp_path: Path, seed: int, size: str
+) -> None:
     (sample,) = made(tmp_path, "data", "locomo-generate", f"--seed={seed}", size)
 
     assert sample["qa"]
@@ -33,8 +35,13 @@ def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str)
 @pytest.mark.nightly("ten seeds of three sizes: each has its turn within days", every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=30k"], ["--count=7", "--sessions=9"]])
-def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str]) -> None:
+@pytest.mark.parametrize(
+    "size",
+    [["--count=60"], ["--count=7", "--tokens=30k"], ["--count=7", "--sessions=9"]],
+)
+def test_generated_questions_are_sound(
+    tmp_path: Path, seed: int, size: list[str]
+) -> None:
     records = made(tmp_path, "data", "longmemeval-generate", f"--seed={seed}", *size)
 
     assert [found for one in records for found in longmemeval_faults(one)] == []
@@ -45,7 +52,9 @@ def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str
 def test_compiled_histories_are_sound(tmp_path: Path, size: list[str]) -> None:
     made(tmp_path, "data", "longmemeval-generate", "--count=14", "--seed=5")
     (tmp_path / "made.json").rename(tmp_path / "oracle.json")
-    records = made(tmp_path, "data", "longmemeval-compile", str(tmp_path / "oracle.json"), *size)
+    records = made(
+        tmp_path, "data", "longmemeval-compile", str(tmp_path / "oracle.json"), *size
+    )
 
     assert [found for one in records for found in longmemeval_faults(one)] == []
 
@@ -68,7 +77,12 @@ def test_a_fault_of_the_language_is_seen(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["A one-way ticket, an hour long.", "I use a unicycle. Do you?", "I am going to Oslo."]
+    "text",
+    [
+        "A one-way ticket, an hour long.",
+        "I use a unicycle. Do you?",
+        "I am going to Oslo.",
+    ],
 )
 def test_good_language_has_no_fault(text: str) -> None:
     assert faults(text) == []

@@ -96,7 +96,9 @@ class Outcome(BaseException):
     """What pytest's skip() raises is no Exception either."""
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("x"), Outcome("skipped"), SystemExit(2)])
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("x"), Outcome("skipped"), SystemExit(2)]
+)
 def test_whatever_a_body_raises_ends_it(error: BaseException) -> None:
     def run(body: Body) -> None:
         body.send(Say("one"))
@@ -195,7 +197,9 @@ def test_a_body_that_speaks_while_it_is_unwound_is_unwound_to_the_end() -> None:
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), Outcome(), AssertionError()])
-def test_what_is_raised_while_a_body_is_unwound_is_lost_with_it(error: BaseException) -> None:
+def test_what_is_raised_while_a_body_is_unwound_is_lost_with_it(
+    error: BaseException,
+) -> None:
     def run(body: Body) -> None:
         try:
             body.send(Say("one"))

@@ -36,7 +36,13 @@ class Recorder:
 def handle(send: Any = None, **options: Any) -> Ltm:
     return Ltm(
         send or Recorder(),
-        **{"now": lambda: START, "example": 0, "span": 2000, "rng": lambda: random.Random(0), **options},
+        **{
+            "now": lambda: START,
+            "example": 0,
+            "span": 2000,
+            "rng": lambda: random.Random(0),
+            **options,
+        },
     )
 
 
@@ -45,20 +51,36 @@ def handle(send: Any = None, **options: Any) -> Ltm:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("tell", "say"), ("sleep", "wait"), ("question", "ask"), ("asks", "ask"), ("chek", "check"), ("rng", "random")],
+    [
+        ("tell", "say"),
+        ("sleep", "wait"),
+        ("question", "ask"),
+        ("asks", "ask"),
+        ("chek", "check"),
+        ("rng", "random"),
+    ],
 )
 def test_a_name_that_there_is_not_says_which_is_meant(name: str, meant: str) -> None:
-    with pytest.raises(AttributeError, match=rf"ltm has no '{name}'\. Did you mean '{meant}'\? It has ask, .*example"):
+    with pytest.raises(
+        AttributeError,
+        match=rf"ltm has no '{name}'\. Did you mean '{meant}'\? It has ask, .*example",
+    ):
         getattr(handle(), name)
 
 
 def test_all_names_that_others_use_mean_something_that_there_is() -> None:
-    assert all(hasattr(handle(definition=Definition(steps=())), name) for name in METHOD_ALIASES.values())
+    assert all(
+        hasattr(handle(definition=Definition(steps=())), name)
+        for name in METHOD_ALIASES.values()
+    )
     assert not any(hasattr(Ltm, name) for name in METHOD_ALIASES)
 
 
 def test_a_wait_says_what_it_counts() -> None:
-    with pytest.raises(ScenarioError, match=r"ltm\.wait\(1\) does not say what it counts\. Write ltm\.wait\(tokens="):
+    with pytest.raises(
+        ScenarioError,
+        match=r"ltm\.wait\(1\) does not say what it counts\. Write ltm\.wait\(tokens=",
+    ):
         handle().wait(1)  # type: ignore[arg-type]
 
 
@@ -87,7 +109,12 @@ def test_a_wait_takes_any_way_to_write_a_duration() -> None:
 
 def test_a_wait_backwards_is_refused_before_anybody_hears_of_it() -> None:
     send = Recorder()
-    for conditions in ({"tokens": -1}, {"span": -0.5}, {"time": -1}, {"time": timedelta(-1)}):
+    for conditions in (
+        {"tokens": -1},
+        {"span": -0.5},
+        {"time": -1},
+        {"time": timedelta(-1)},
+    ):
         with pytest.raises(ScenarioError, match="cannot wait backwards"):
             handle(send).wait(**conditions)
     assert send.requests == []
@@ -124,11 +151,17 @@ def test_the_handle_tells_where_and_when_it_is() -> None:
 
 
 def test_the_handle_has_a_generator_of_its_own() -> None:
-    assert handle(rng=lambda: random.Random(7)).random.random() == random.Random(7).random()
+    assert (
+        handle(rng=lambda: random.Random(7)).random.random()
+        == random.Random(7).random()
+    )
 
 
 def test_a_missing_definition_says_how_to_give_one() -> None:
-    with pytest.raises(ScenarioError, match=r"no definition\. Give it one: @pytest\.mark\.ltm\(generate=f\)"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"no definition\. Give it one: @pytest\.mark\.ltm\(generate=f\)",
+    ):
         _ = handle().definition
     definition = Definition(steps=(Ask("x"),))
     assert handle(definition=definition).definition is definition
@@ -147,26 +180,44 @@ def test_a_check_returns_whether_it_holds_and_is_noted() -> None:
 @pytest.mark.parametrize("answer", ["I do not know.", "", 1, [1], (), 0.5])
 def test_a_check_refuses_what_would_be_true_of_any_answer(answer: Any) -> None:
     ltm = handle()
-    with pytest.raises(ScenarioError, match=rf"needs True or False, not {type(answer).__name__}\. Write a comparison"):
+    with pytest.raises(
+        ScenarioError,
+        match=rf"needs True or False, not {type(answer).__name__}\. Write a comparison",
+    ):
         ltm.check("knows the cat", answer)
     assert ltm.sheet.checks == []
 
 
 def test_a_check_refuses_its_arguments_in_the_wrong_order() -> None:
     swapped: Any = "knows the cat"
-    with pytest.raises(ScenarioError, match=r"ltm\.check\(False, \.\.\.\): the label comes first, as in"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"ltm\.check\(False, \.\.\.\): the label comes first, as in",
+    ):
         handle().check(swapped == "Kelvin", swapped)
 
 
 @pytest.mark.slow
-def test_a_type_checker_refuses_a_misspelt_name_and_sees_what_follows(tmp_path: Path) -> None:
+def test_a_type_checker_refuses_a_misspelt_name_and_sees_what_follows(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "test_cat.py").write_text(
         "from pytest_ltm import Ltm\ndef test_cat(ltm: Ltm) -> None:\n    ltm.chek('x', True)\n    ltm.say(3)\n"
     )
-    words = ["-m", "mypy", str(tmp_path), "--cache-dir", str(tmp_path / "cache"), "--follow-imports=silent"]
-    # In a process of its own: mypy raises Python's recursion limit for good, and other tests rely on that.
-    printed = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False).stdout
+    words = [
+        "-m",
+        "mypy",
+        str(tmp_path),
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        "--follow-imports=silent",
+    ]
+    # In a process of its own: mypy raises Python's recursion limit for good, and other
+    # tests rely on that.
+    printed = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False
+    ).stdout
     assert '"Ltm" has no attribute "chek"; maybe "check"?' in printed
     assert 'Argument 1 to "say" of "Ltm" has incompatible type "int"' in printed
 
@@ -178,7 +229,9 @@ def test_a_score_is_a_number_from_zero_to_one(value: float) -> None:
     assert ltm.sheet.said == Score(float(value), "for a reason")
 
 
-@pytest.mark.parametrize("verdict", [Score(0.5, "half", rule="x/1"), Unscored("nobody could tell")])
+@pytest.mark.parametrize(
+    "verdict", [Score(0.5, "half", rule="x/1"), Unscored("nobody could tell")]
+)
 def test_a_verdict_is_taken_as_it_is(verdict: Score | Unscored) -> None:
     ltm = handle()
     ltm.score(verdict)
@@ -195,14 +248,19 @@ def test_what_is_no_score_is_refused(value: Any) -> None:
 def test_nobody_scores_twice() -> None:
     ltm = handle()
     ltm.score(0.5, "half")
-    with pytest.raises(ScenarioError, match=r"scored twice: Score\(value=0.5, .* then 0.7\. Use check\(\) for parts"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"scored twice: Score\(value=0.5, .* then 0.7\. Use check\(\) for parts",
+    ):
         ltm.score(0.7)
 
 
 # --- the sheet
 
 
-def verdict(sheet: Sheet, *watched: Score | Unscored, threshold: float = 1.0) -> Score | Unscored:
+def verdict(
+    sheet: Sheet, *watched: Score | Unscored, threshold: float = 1.0
+) -> Score | Unscored:
     return sheet.verdict(watched, threshold=threshold)
 
 
@@ -219,18 +277,24 @@ def test_the_score_is_the_share_of_the_checks_passed() -> None:
 def test_a_failed_assertion_is_one_more_failed_check() -> None:
     sheet = Sheet([PASSED])
     sheet.note_failed_assertion("assert 1 == 2")
-    assert verdict(sheet) == Score(0.5, "assert 1 == 2", checks=(PASSED, Check("assert 1 == 2", ok=False)))
+    assert verdict(sheet) == Score(
+        0.5, "assert 1 == 2", checks=(PASSED, Check("assert 1 == 2", ok=False))
+    )
 
 
 def test_what_was_said_replaces_the_checks() -> None:
-    assert verdict(Sheet([FAILED, FAILED], said=Score(0.9, "nearly"))) == Score(0.9, "nearly")
+    assert verdict(Sheet([FAILED, FAILED], said=Score(0.9, "nearly"))) == Score(
+        0.9, "nearly"
+    )
 
 
 def test_no_score_excuses_an_assertion_that_failed_after_it() -> None:
     sheet = Sheet([PASSED], said=Score(1.0, "all right"))
     sheet.note_failed_assertion("assert 1 == 2")
     assert verdict(sheet) == Score(
-        0.5, "assert 1 == 2", checks=(Check("assert 1 == 2", ok=False), Check("all right", ok=True))
+        0.5,
+        "assert 1 == 2",
+        checks=(Check("assert 1 == 2", ok=False), Check("all right", ok=True)),
     )
 
 
@@ -247,7 +311,11 @@ def test_a_watchers_verdict_counts_as_one_check() -> None:
 
 def test_two_watchers_count_as_two_checks() -> None:
     both = verdict(Sheet(), Score(1.0, "in time"), Score(0.0, "too early"))
-    assert both == Score(0.5, "too early", checks=(Check("in time", ok=True), Check("too early", ok=False)))
+    assert both == Score(
+        0.5,
+        "too early",
+        checks=(Check("in time", ok=True), Check("too early", ok=False)),
+    )
 
 
 def test_a_watchers_partial_credit_is_kept() -> None:

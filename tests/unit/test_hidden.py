@@ -12,7 +12,10 @@ from pytest_ltm.agents._hidden import can_hide_folders
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not can_hide_folders(), reason="the kernel cannot hide folders (Landlock, Linux 5.19)"),
+    pytest.mark.skipif(
+        not can_hide_folders(),
+        reason="the kernel cannot hide folders (Landlock, Linux 5.19)",
+    ),
 ]
 
 START = """
@@ -34,8 +37,12 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", START + code], cwd=folder, capture_output=True, text=True, check=False
-    )  # fmt: skip
+        [sys.executable, "-c", START + code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,10 @@ def test_nothing_in_a_hidden_folder_can_be_read(folder: Path, code: str) -> None
 
     assert done.returncode
     assert "of runs" not in done.stdout
-    assert any(why in done.stderr for why in ("Permission denied", "Invalid cross-device link", "No such file"))
+    assert any(
+        why in done.stderr
+        for why in ("Permission denied", "Invalid cross-device link", "No such file")
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +85,9 @@ def test_all_else_can_be_read_written_and_moved(folder: Path, code: str) -> None
     assert done.stdout.strip() == "of data", done.stderr
 
 
-def test_what_is_made_later_right_beside_a_hidden_folder_cannot_be_read(folder: Path) -> None:
+def test_what_is_made_later_right_beside_a_hidden_folder_cannot_be_read(
+    folder: Path,
+) -> None:
     done = run(folder, "open('new', 'w').write('x'); open('new').read()")
 
     assert "PermissionError: [Errno 13] Permission denied: 'new'" in done.stderr

@@ -23,7 +23,13 @@ from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 
 MONDAY = datetime(2022, 5, 2, 10, 0, tzinfo=timezone.utc)
 PAST = [
-    PastExchange(f"D{day}", MONDAY + timedelta(days=day), f"Day {day}: I bought {thing}.", "Noted.", f"[{day}] {thing}")
+    PastExchange(
+        f"D{day}",
+        MONDAY + timedelta(days=day),
+        f"Day {day}: I bought {thing}.",
+        "Noted.",
+        f"[{day}] {thing}",
+    )
     for day, thing in enumerate(["a kite", "a drum", "a boat"], start=1)
 ]
 
@@ -47,16 +53,27 @@ def question(ltm: Ltm) -> None:
     ltm.score(Score(float(ltm.play(ltm.definition) == ["an answer"]), "said"))
 
 
-def asked(*waits: Wait, text: str = "What did I buy?", about: tuple[str, ...] = ()) -> Definition:
+def asked(
+    *waits: Wait, text: str = "What did I buy?", about: tuple[str, ...] = ()
+) -> Definition:
     return Definition(steps=(*waits, Ask(text, about)))
 
 
 def played(agent: object, *definitions: Definition, **options: Any) -> Played:
     examples = [
-        PlannedExample(scenario="question", example=str(number), definition=one, together=True)
+        PlannedExample(
+            scenario="question", example=str(number), definition=one, together=True
+        )
         for number, one in enumerate(definitions)
     ]
-    return run_conversation({"question": question}, agent, examples=examples, history=PAST, span=10**9, **options)
+    return run_conversation(
+        {"question": question},
+        agent,
+        examples=examples,
+        history=PAST,
+        span=10**9,
+        **options,
+    )
 
 
 def test_an_agent_that_accepts_history_is_told_both_sides_at_their_dates() -> None:
@@ -72,16 +89,26 @@ def test_any_other_agent_is_sent_the_history_as_messages() -> None:
     result = played(agent, asked(Wait(history=3)))
 
     assert agent.heard == ["[1] a kite", "[2] a drum", "[3] a boat", "What did I buy?"]
-    assert [exchange.kind for exchange in result.transcript] == ["history"] * 3 + ["ask"]
+    assert [exchange.kind for exchange in result.transcript] == ["history"] * 3 + [
+        "ask"
+    ]
 
 
 def test_each_question_comes_as_soon_as_what_it_waits_for_has_been_told() -> None:
     agent = Listener()
-    result = played(agent, asked(Wait(history=1), text="First?"), asked(Wait(history=3), text="Last?"))
+    result = played(
+        agent,
+        asked(Wait(history=1), text="First?"),
+        asked(Wait(history=3), text="Last?"),
+    )
 
     assert [exchange.message for exchange in result.transcript] == [
-        PAST[0].message, "First?", PAST[1].message, PAST[2].message, "Last?",
-    ]  # fmt: skip
+        PAST[0].message,
+        "First?",
+        PAST[1].message,
+        PAST[2].message,
+        "Last?",
+    ]
 
 
 def test_a_distance_after_the_evidence_is_filled_with_history_first() -> None:
@@ -129,7 +156,10 @@ def test_the_journal_names_what_was_told_of_the_history() -> None:
     played(Listener(), asked(Wait(history=2)), journal=Journal(text))
     events = [json.loads(line) for line in text.getvalue().splitlines()]
 
-    assert [event["history"] for event in events if event["event"] == "filler"] == ["D1", "D2"]
+    assert [event["history"] for event in events if event["event"] == "filler"] == [
+        "D1",
+        "D2",
+    ]
     assert [event["history"] for event in events if event["event"] == "wait"] == [2]
 
 
@@ -171,7 +201,16 @@ def test_a_long_text_that_nobody_told_is_cut() -> None:
 
 def test_an_exchange_of_several_turns_is_retrieved_as_its_turns() -> None:
     texts = ToldTexts()
-    texts.add(PastExchange("S1", MONDAY, "a kite and a drum", "Noted.", "a kite and a drum", ("S1_1", "S1_2")))
+    texts.add(
+        PastExchange(
+            "S1",
+            MONDAY,
+            "a kite and a drum",
+            "Noted.",
+            "a kite and a drum",
+            ("S1_1", "S1_2"),
+        )
+    )
 
     assert texts.replace_known_texts(["a kite and a drum "]) == ("S1_1", "S1_2")
 
@@ -183,12 +222,26 @@ class Narrow(ScriptedAgent):
 
 
 def test_a_history_is_sent_in_parts_that_the_agent_takes() -> None:
-    past = [PastExchange("D1", MONDAY, "", "", "I bought a kite. It is red.\nIt has a very long tail of silk.")]
+    past = [
+        PastExchange(
+            "D1",
+            MONDAY,
+            "",
+            "",
+            "I bought a kite. It is red.\nIt has a very long tail of silk.",
+        )
+    ]
     agent = Narrow(*["yes"] * 9)
     result = run_conversation(
         {"question": question},
         agent,
-        examples=[PlannedExample(scenario="question", example="0", definition=asked(Wait(history=1), about=("D1",)))],
+        examples=[
+            PlannedExample(
+                scenario="question",
+                example="0",
+                definition=asked(Wait(history=1), about=("D1",)),
+            )
+        ],
         history=past,
         span=10**9,
     )

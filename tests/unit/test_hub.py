@@ -79,7 +79,9 @@ class Remembers:
 
     def reply(self, message: str) -> str:
         self.heard.append(message)
-        return f"{self.name} {len(self.heard)} {sum(map(len, self.heard))} {message[-10:]}"
+        return (
+            f"{self.name} {len(self.heard)} {sum(map(len, self.heard))} {message[-10:]}"
+        )
 
 
 def talks(name: str) -> Callable[[Ltm], object]:
@@ -93,8 +95,14 @@ def talks(name: str) -> Callable[[Ltm], object]:
 
 def journal_of(name: str, into: dict[str, str]) -> None:
     file = io.StringIO()
-    speaker = AgentCaller(Remembers(name), timeout=None, retries=Retries(most=2, rng=random.Random(0)))
-    played_out(conversation_of({one: talks(one) for one in "xy"}, speaker, journal=Journal(file))[0])
+    speaker = AgentCaller(
+        Remembers(name), timeout=None, retries=Retries(most=2, rng=random.Random(0))
+    )
+    played_out(
+        conversation_of(
+            {one: talks(one) for one in "xy"}, speaker, journal=Journal(file)
+        )[0]
+    )
     into[name] = file.getvalue()
 
 
@@ -136,7 +144,11 @@ def test_an_agent_that_blocks_delays_no_other_conversation() -> None:
             said.append(AgentCaller(Remembers("quick"), timeout=None).ask("Hello").text)
         agent.go.set()
 
-    raised = played(Hub(), lambda: said.append(AgentCaller(agent, timeout=None).ask("late").text), quick)
+    raised = played(
+        Hub(),
+        lambda: said.append(AgentCaller(agent, timeout=None).ask("late").text),
+        quick,
+    )
     assert raised == [None, None]
     assert said[-1] == "late"
     assert len(said) == 21
@@ -195,11 +207,17 @@ def test_a_reply_that_takes_too_long_is_a_fault_of_its_own_conversation(
 
     def talk() -> None:
         speaker = AgentCaller(Hangs(), timeout=0.05)
-        with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0\.05 s"):
+        with pytest.raises(
+            AgentFault, match=r"did not return from reply\(\) within 0\.05 s"
+        ):
             speaker.ask("hang")
         replies.append(speaker.ask("and again").text)
 
-    assert played(Hub(), talk, lambda: replies.append(AgentCaller(Remembers("B"), timeout=5).ask("b").text)) == [
+    assert played(
+        Hub(),
+        talk,
+        lambda: replies.append(AgentCaller(Remembers("B"), timeout=5).ask("b").text),
+    ) == [
         None,
         None,
     ]
@@ -230,7 +248,11 @@ def test_waits_between_attempts_let_others_go_on() -> None:
         order.append(f"{seconds}")
 
     played(Hub(), *(partial(waits, seconds) for seconds in (0.9, 0.5, 0.1)))
-    assert order == ["0.1", "0.5", "0.9"]  # one after the other they would end in their own order
+    assert order == [
+        "0.1",
+        "0.5",
+        "0.9",
+    ]  # one after the other they would end in their own order
 
 
 @pytest.mark.slow

@@ -34,7 +34,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def message(number: int = 1, text: str = "Hello?", **more: object) -> HumanPrompt:
-    return HumanPrompt(id=message_id(number, text), number=number, text=text, now=None, **more)  # type: ignore[arg-type]
+    return HumanPrompt(
+        id=message_id(number, text),
+        number=number,
+        text=text,
+        now=None,
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def asked(person: WebPerson, text: str, answer: str) -> HumanPrompt:
@@ -58,20 +64,34 @@ def asked(person: WebPerson, text: str, answer: str) -> HumanPrompt:
 
 
 @pytest.mark.parametrize(
-    "answer", ["Ochre.", "", "x" * 1_000_000, "a\x00b\x1b[31mc\u202e\n", "<script>alert(1)</script>"]
+    "answer",
+    [
+        "Ochre.",
+        "",
+        "x" * 1_000_000,
+        "a\x00b\x1b[31mc\u202e\n",
+        "<script>alert(1)</script>",
+    ],
 )
-def test_what_the_person_types_is_the_reply_whatever_it_is(folder: Path, answer: str) -> None:
+def test_what_the_person_types_is_the_reply_whatever_it_is(
+    folder: Path, answer: str
+) -> None:
     asked(WebPerson(folder, HumanTestTerms()), "Which?", answer)
 
 
 def test_filler_is_shortened_and_counted_or_shown_in_full(folder: Path) -> None:
-    for choices, told, more in ((HumanTestTerms(), 3, 2), (HumanTestTerms(filler="full"), 5, 0)):
+    for choices, told, more in (
+        (HumanTestTerms(), 3, 2),
+        (HumanTestTerms(filler="full"), 5, 0),
+    ):
         person = WebPerson(folder.parent / f"{choices.filler}~2k~0", choices)
         for number in range(5):
             person.accept(f"Question {number} " + "long " * 200, "Answer.")
         shown = asked(person, "Which?", "Ochre.")
         assert (len(shown.told), shown.more, shown.number) == (told, more, 6)
-        assert len(shown.told[0].message) <= (300 if choices.filler == "shortened" else 2_000)
+        assert len(shown.told[0].message) <= (
+            300 if choices.filler == "shortened" else 2_000
+        )
         assert not asked(person, "And now?", "Teal.").told
     assert "filler" in str(person.configuration())
 
@@ -111,7 +131,10 @@ def test_of_two_tabs_the_first_answers(folder: Path) -> None:
 
 
 def test_two_tabs_read_each_exchange_once(folder: Path) -> None:
-    box, asks = Box(folder / "person"), message(told=(NoReplyMessage("a", "b"), NoReplyMessage("c", "d")))
+    box, asks = (
+        Box(folder / "person"),
+        message(told=(NoReplyMessage("a", "b"), NoReplyMessage("c", "d"))),
+    )
     box.ask(asks)
     box.read_on(asks, 0)
     box.read_on(asks, 0)
@@ -143,7 +166,9 @@ def test_the_time_to_answer_is_without_breaks(folder: Path, clock: list[float]) 
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the seconds that have passed on the wall."""
     start, passed = wall_time(), [0.0]
-    monkeypatch.setattr(_mailbox, "wall_time", lambda: start + timedelta(seconds=passed[0]))
+    monkeypatch.setattr(
+        _mailbox, "wall_time", lambda: start + timedelta(seconds=passed[0])
+    )
     return passed
 
 
@@ -190,10 +215,20 @@ def test_earlier_messages_are_there_where_notes_are_allowed_only(folder: Path) -
         box = Box(folder / notes)
         box.ask(message(notes=notes))
         box.reply(message(notes=notes), "Hi.")
-        assert [(one.text, answer.text) for one, answer in box.earlier_exchanges()] == expected
+        assert [
+            (one.text, answer.text) for one, answer in box.earlier_exchanges()
+        ] == expected
 
 
-@pytest.mark.parametrize("spec", ["human:web?notes=perhaps", "human:web?colour=red", "human:web?notes", "human:screen"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "human:web?notes=perhaps",
+        "human:web?colour=red",
+        "human:web?notes",
+        "human:screen",
+    ],
+)
 def test_terms_that_there_are_not_are_refused(spec: str) -> None:
     with pytest.raises(AgentError, match=r"human:web"):
         find_agent(spec)
@@ -202,7 +237,11 @@ def test_terms_that_there_are_not_are_refused(spec: str) -> None:
 def test_the_terms_are_part_of_what_is_recorded(folder: Path) -> None:
     source = find_agent("human:web?notes=allowed")
     agent = source.make(folder=folder)
-    assert source.configuration(agent) == {"human": "web", "filler": "shortened", "notes": "allowed"}
+    assert source.configuration(agent) == {
+        "human": "web",
+        "filler": "shortened",
+        "notes": "allowed",
+    }
 
 
 def test_a_person_has_one_conversation_at_a_time_and_other_people_theirs() -> None:

@@ -18,7 +18,13 @@ from pytest_ltm._lab.commands.import_published import (
     import_notices,
     imported_totals,
 )
-from pytest_ltm._lab.published_results import Benchmark, agent_labels, merge_branches, parse_benchmark, read_published
+from pytest_ltm._lab.published_results import (
+    Benchmark,
+    agent_labels,
+    merge_branches,
+    parse_benchmark,
+    read_published,
+)
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.run_loading import LoadedRun, read_run
@@ -32,9 +38,17 @@ BOT = "LLMChatSession - bot-1 - 8000"
 def result(**changes: Any) -> dict[str, Any]:
     """Return one published result, scores only."""
     values: dict[str, Any] = {
-        "ref": "main", "benchmark": "Benchmark 3 - 32k", "agent": BOT, "dataset": "Colours", "example_id": "0",
-        "repetition": 0, "score": 1, "max_score": 1, "tokens": 30_000, "manual": False,
-    }  # fmt: skip
+        "ref": "main",
+        "benchmark": "Benchmark 3 - 32k",
+        "agent": BOT,
+        "dataset": "Colours",
+        "example_id": "0",
+        "repetition": 0,
+        "score": 1,
+        "max_score": 1,
+        "tokens": 30_000,
+        "manual": False,
+    }
     return {**values, **changes}
 
 
@@ -46,18 +60,26 @@ def told(**changes: Any) -> dict[str, Any]:
         "Test (2024-05-01 12:00:00.000001): Which colour do I like best?",
         "Agent (2024-05-01 12:00:02.000001): Ochre: I noted it.",
     ]
-    values = {"task_log": log, "responses": ["Ochre: I noted it."], "reasoning": ["ochre is named"]}
+    values = {
+        "task_log": log,
+        "responses": ["Ochre: I noted it."],
+        "reasoning": ["ochre is named"],
+    }
     return result(**{**values, **changes})
 
 
 def lines(path: Path, *records: dict[str, Any]) -> Path:
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8"
+    )
     return path
 
 
 def run_of(tmp_path: Path, *records: dict[str, Any]) -> LoadedRun:
     file = lines(tmp_path / "results.jsonl", *records)
-    assert main(["data", "import-published", str(file), "-o", str(tmp_path / "run")]) == 0
+    assert (
+        main(["data", "import-published", str(file), "-o", str(tmp_path / "run")]) == 0
+    )
     return read_run(tmp_path / "run")
 
 
@@ -72,14 +94,31 @@ def only(run: LoadedRun) -> ScenarioResult:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("Benchmark 3 - 32k", Benchmark(version=3, span_label="32k", span=32_000, trial="0")),
-        ("Benchmark 3 - 1k", Benchmark(version=3, span_label="2k", span=1_000, trial="0")),
-        ("Benchmark 3 - 500k #2", Benchmark(version=3, span_label="500k", span=500_000, trial="1")),
-        ("Benchmark 3 - 32k #2 (isolated)", Benchmark(version=3, span_label="isolated", span=None, trial="1")),
-        ("Benchmark 1 - 10k Filler", Benchmark(version=1, span_label="v1.10k", span=10_000, trial="0")),
+        (
+            "Benchmark 3 - 32k",
+            Benchmark(version=3, span_label="32k", span=32_000, trial="0"),
+        ),
+        (
+            "Benchmark 3 - 1k",
+            Benchmark(version=3, span_label="2k", span=1_000, trial="0"),
+        ),
+        (
+            "Benchmark 3 - 500k #2",
+            Benchmark(version=3, span_label="500k", span=500_000, trial="1"),
+        ),
+        (
+            "Benchmark 3 - 32k #2 (isolated)",
+            Benchmark(version=3, span_label="isolated", span=None, trial="1"),
+        ),
+        (
+            "Benchmark 1 - 10k Filler",
+            Benchmark(version=1, span_label="v1.10k", span=10_000, trial="0"),
+        ),
     ],
 )
-def test_a_benchmark_is_labelled_as_the_paper_does(name: str, expected: Benchmark) -> None:
+def test_a_benchmark_is_labelled_as_the_paper_does(
+    name: str, expected: Benchmark
+) -> None:
     assert parse_benchmark(name) == expected
 
 
@@ -87,8 +126,14 @@ def test_a_benchmark_is_labelled_as_the_paper_does(name: str, expected: Benchmar
     ("name", "label"),
     [
         ("LLMChatSession - gpt-4-turbo-2024-04-09 - 128000", "gpt_4_turbo.128k"),
-        ("LLMChatSession - together_ai-mistralai-Mixtral-8x7B-Instruct-v0.1 - 32768", "Mixtral_8x7B_Instruct_v0.1.32k"),
-        ("LTMAgentWrapper - claude-3-opus-20240229 - 16384 - SEMANTIC_ONLY", "LTM2.claude_3_opus.16k"),
+        (
+            "LLMChatSession - together_ai-mistralai-Mixtral-8x7B-Instruct-v0.1 - 32768",
+            "Mixtral_8x7B_Instruct_v0.1.32k",
+        ),
+        (
+            "LTMAgentWrapper - claude-3-opus-20240229 - 16384 - SEMANTIC_ONLY",
+            "LTM2.claude_3_opus.16k",
+        ),
         ("GeminiProInterface", "GeminiPro"),
         ("Bär & Söhne", "B_r_S_hne"),
     ],
@@ -97,8 +142,13 @@ def test_an_agent_is_labelled_by_its_model_and_context(name: str, label: str) ->
     assert agent_labels([("b", name)]) == {name: label}
 
 
-def test_agents_whose_labels_would_meet_in_one_benchmark_keep_their_whole_names() -> None:
-    names = ["LLMChatSession - m-2024-01-01 - 8000", "LLMChatSession - m-2024-02-02 - 8000"]
+def test_agents_whose_labels_would_meet_in_one_benchmark_keep_their_whole_names() -> (
+    None
+):
+    names = [
+        "LLMChatSession - m-2024-01-01 - 8000",
+        "LLMChatSession - m-2024-02-02 - 8000",
+    ]
     assert set(agent_labels([("b", name) for name in names]).values()) == {
         "LLMChatSession_m_2024_01_01_8000",
         "LLMChatSession_m_2024_02_02_8000",
@@ -110,9 +160,18 @@ def test_agents_whose_labels_would_meet_in_one_benchmark_keep_their_whole_names(
 
 
 def test_a_result_becomes_an_example_of_a_run(tmp_path: Path) -> None:
-    row = only(run_of(tmp_path, result(dataset="NameList", score=3, max_score=5, example_id="2")))
+    row = only(
+        run_of(
+            tmp_path, result(dataset="NameList", score=3, max_score=5, example_id="2")
+        )
+    )
     assert row.nodeid == "ltm/name_list.py::test_name_list[bot_1.8k-32k-0-2]"
-    assert (row.score, row.outcome, row.measured_span, row.overrun) == (0.6, "failed", 30_000, False)
+    assert (row.score, row.outcome, row.measured_span, row.overrun) == (
+        0.6,
+        "failed",
+        30_000,
+        False,
+    )
 
 
 def test_a_test_that_took_longer_than_its_memory_span_overran(tmp_path: Path) -> None:
@@ -120,44 +179,100 @@ def test_a_test_that_took_longer_than_its_memory_span_overran(tmp_path: Path) ->
 
 
 def test_older_versions_have_no_memory_span_to_overrun(tmp_path: Path) -> None:
-    assert not only(run_of(tmp_path, result(benchmark="Benchmark 1 - 10k Filler", tokens=90_000))).overrun
+    assert not only(
+        run_of(tmp_path, result(benchmark="Benchmark 1 - 10k Filler", tokens=90_000))
+    ).overrun
 
 
 def test_a_published_name_is_kept_whole_as_the_agents_spec(tmp_path: Path) -> None:
     run = run_of(tmp_path, result())
-    assert [each.agent_spec for each in run.result.conversations] == [f"published: {BOT}"]
+    assert [each.agent_spec for each in run.result.conversations] == [
+        f"published: {BOT}"
+    ]
 
 
-def test_plans_are_equal_for_agents_of_one_benchmark_and_no_others(tmp_path: Path) -> None:
+def test_plans_are_equal_for_agents_of_one_benchmark_and_no_others(
+    tmp_path: Path,
+) -> None:
     other = {"agent": "GeminiProInterface"}
-    run = run_of(tmp_path, result(), result(**other), result(benchmark="Benchmark 3 - 32k #2"))
-    prints = {(each.agent, each.trial): each.plan_fingerprint for each in run.result.conversations}
-    assert prints["bot_1.8k", "0"] == prints["GeminiPro", "0"] != prints["bot_1.8k", "1"]
+    run = run_of(
+        tmp_path, result(), result(**other), result(benchmark="Benchmark 3 - 32k #2")
+    )
+    prints = {
+        (each.agent, each.trial): each.plan_fingerprint
+        for each in run.result.conversations
+    }
+    assert (
+        prints["bot_1.8k", "0"] == prints["GeminiPro", "0"] != prints["bot_1.8k", "1"]
+    )
     for each in run.conversations:
         assert Plan.from_json(each.plan()).fingerprint == each.result.plan_fingerprint
 
 
-def test_a_second_run_is_another_trial_and_a_total_is_the_mean_of_both(tmp_path: Path) -> None:
-    run = run_of(tmp_path, result(), result(benchmark="Benchmark 3 - 32k #2", score=0)).result
+def test_a_second_run_is_another_trial_and_a_total_is_the_mean_of_both(
+    tmp_path: Path,
+) -> None:
+    run = run_of(
+        tmp_path, result(), result(benchmark="Benchmark 3 - 32k #2", score=0)
+    ).result
     assert [each.trial for each in run.conversations] == ["0", "1"]
     assert imported_totals(run) == {"bot_1.8k": {"32k": (0.5, 2)}}
 
 
-def test_a_run_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_exists_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run_of(tmp_path, result())
-    assert main(["data", "import-published", str(tmp_path / "results.jsonl"), "-o", str(tmp_path / "run")]) == 2
+    assert (
+        main(
+            [
+                "data",
+                "import-published",
+                str(tmp_path / "results.jsonl"),
+                "-o",
+                str(tmp_path / "run"),
+            ]
+        )
+        == 2
+    )
     assert "already exists" in capsys.readouterr().err
 
 
 def test_a_plain_name_is_a_run_below_the_ltm_folder(tmp_path: Path) -> None:
     file = lines(tmp_path / "r.jsonl", result())
-    assert main(["data", "import-published", str(file), "-o", "theirs", "--ltm-dir", str(tmp_path / "ltm")]) == 0
-    assert (tmp_path / "ltm" / "runs" / "theirs" / "bot_1.8k~32k~0" / "results.json").is_file()
+    assert (
+        main(
+            [
+                "data",
+                "import-published",
+                str(file),
+                "-o",
+                "theirs",
+                "--ltm-dir",
+                str(tmp_path / "ltm"),
+            ]
+        )
+        == 0
+    )
+    assert (
+        tmp_path / "ltm" / "runs" / "theirs" / "bot_1.8k~32k~0" / "results.json"
+    ).is_file()
 
 
 def test_an_imported_run_can_be_amended(tmp_path: Path) -> None:
     run_of(tmp_path, result(score=0))
-    assert main(["amend", str(tmp_path / "run"), "colours/0", "--score=1", "--reason=it is right"]) == 0
+    assert (
+        main(
+            [
+                "amend",
+                str(tmp_path / "run"),
+                "colours/0",
+                "--score=1",
+                "--reason=it is right",
+            ]
+        )
+        == 0
+    )
     assert only(read_run(tmp_path / "run")).score == 1
 
 
@@ -173,7 +288,9 @@ def test_a_branch_corrects_main_and_the_verdict_before_is_kept(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_scores_and_transcripts_of_two_files_meet_whatever_their_order(tmp_path: Path, order: tuple[int, int]) -> None:
+def test_scores_and_transcripts_of_two_files_meet_whatever_their_order(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
     files = [lines(tmp_path / "a.jsonl", result()), lines(tmp_path / "b.jsonl", told())]
     (row,) = merge_branches(read_published(files[at] for at in order))
     assert (row.score, len(row.log)) == (1, 4)
@@ -181,7 +298,9 @@ def test_scores_and_transcripts_of_two_files_meet_whatever_their_order(tmp_path:
 
 def test_a_published_correction_by_hand_counts_as_amended(tmp_path: Path) -> None:
     auto = {"auto_score": 0.4, "auto_reasoning": ["it stopped"]}
-    run = run_of(tmp_path, told(manual=True, auto=auto), result(example_id="1", manual=True))
+    run = run_of(
+        tmp_path, told(manual=True, auto=auto), result(example_id="1", manual=True)
+    )
     one, other = run.result.scenarios
     assert one.automatic
     assert (one.automatic.score, one.automatic.reason) == (0.4, "it stopped")
@@ -201,17 +320,32 @@ def test_a_transcript_becomes_a_journal(tmp_path: Path) -> None:
         ("colours/0", "I like ochre best.", "Noted."),
         ("colours/0", "Which colour do I like best?", "Ochre: I noted it."),
     ]
-    assert (record.transcript[1].now - record.transcript[0].now).total_seconds() == 7_200
-    assert [(question.number, question.answer) for question in only(run).questions] == [(1, "Ochre: I noted it.")]
+    assert (
+        record.transcript[1].now - record.transcript[0].now
+    ).total_seconds() == 7_200
+    assert [(question.number, question.answer) for question in only(run).questions] == [
+        (1, "Ochre: I noted it.")
+    ]
 
 
-def test_exchanges_of_several_examples_stand_in_the_order_of_their_times(tmp_path: Path) -> None:
-    between = ["Test (2024-05-01 11:00:00.000001): My name is Ada.", "Agent (2024-05-01 11:00:01.000001): Hello."]
+def test_exchanges_of_several_examples_stand_in_the_order_of_their_times(
+    tmp_path: Path,
+) -> None:
+    between = [
+        "Test (2024-05-01 11:00:00.000001): My name is Ada.",
+        "Agent (2024-05-01 11:00:01.000001): Hello.",
+    ]
     names = told(dataset="NameList", task_log=between, responses=[])
     record = run_of(tmp_path, names, told()).conversations[0].record()
     assert record
-    assert [each.by for each in record.transcript] == ["colours/0", "name_list/0", "colours/0"]
-    assert [each.start for each in record.transcript[1:]] == [each.end for each in record.transcript[:-1]]
+    assert [each.by for each in record.transcript] == [
+        "colours/0",
+        "name_list/0",
+        "colours/0",
+    ]
+    assert [each.start for each in record.transcript[1:]] == [
+        each.end for each in record.transcript[:-1]
+    ]
 
 
 def test_an_exchange_in_two_logs_is_of_whom_it_belongs_to(tmp_path: Path) -> None:
@@ -223,12 +357,20 @@ def test_an_exchange_in_two_logs_is_of_whom_it_belongs_to(tmp_path: Path) -> Non
         "System (2024-05-01 11:30:00.000001): Something else.",
         "Agent (2024-05-01 11:30:01.000001): Fine.",
     ]
-    quote = told(dataset="Prospective Memory", script=[order[0][35:]], task_log=order, responses=["I will."])
+    quote = told(
+        dataset="Prospective Memory",
+        script=[order[0][35:]],
+        task_log=order,
+        responses=["I will."],
+    )
     record = run_of(tmp_path, quote, colours).conversations[0].record()
     assert record
     assert [(each.by, each.kind) for each in record.transcript] == [
-        ("prospective_memory/0", "say"), ("colours/0", "say"), ("", "filler"), ("colours/0", "say"),
-    ]  # fmt: skip
+        ("prospective_memory/0", "say"),
+        ("colours/0", "say"),
+        ("", "filler"),
+        ("colours/0", "say"),
+    ]
 
 
 def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
@@ -238,16 +380,26 @@ def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
     assert missing.reason.endswith("its transcript is missing")
     assert "the transcripts of 1 of 2 examples are missing" in run.result.notices
     record = run.conversations[0].record()
-    assert [example_details(row, record, "")["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
+    assert [
+        example_details(row, record, "")["missing"] for row in (there, missing)
+    ] == ["", NO_EXCHANGES]
 
 
-def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(tmp_path: Path) -> None:
+def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(
+    tmp_path: Path,
+) -> None:
     log = [f"Test (2024-05-01 10:0{n}:00.000001): @script[{n}]" for n in range(2)]
     record = told(task_log=log, responses=[], definition="d/0.def.json")
     lines(tmp_path / "results.jsonl", record)
-    lines(tmp_path / "definitions.jsonl", {"path": "d/0.def.json", "script": ["Chapter one."]})
+    lines(
+        tmp_path / "definitions.jsonl",
+        {"path": "d/0.def.json", "script": ["Chapter one."]},
+    )
     (row,) = read_published([tmp_path])
-    assert [line.partition("): ")[2] for line in row.log] == ["Chapter one.", "(message 2 of its script is missing)"]
+    assert [line.partition("): ")[2] for line in row.log] == [
+        "Chapter one.",
+        "(message 2 of its script is missing)",
+    ]
 
 
 # --- files
@@ -256,14 +408,24 @@ def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(t
 def test_a_folder_of_result_files_is_read_by_its_paths(tmp_path: Path) -> None:
     folder = tmp_path / "Benchmark 3 - 1k" / "results" / BOT / "Spy Meeting"
     folder.mkdir(parents=True)
-    values = {"score": 1 / 3, "max_score": 1, "tokens": 900, "actual_responses": ["By boat."], "task_log": []}
+    values = {
+        "score": 1 / 3,
+        "max_score": 1,
+        "tokens": 900,
+        "actual_responses": ["By boat."],
+        "task_log": [],
+    }
     (folder / "2_0.json").write_text(json.dumps(values))
     (folder.parent / "runstats.json").write_text("{}")
     (folder.parent / "master_log.jsonl").write_text('{"type": 0}\n')
     (row,) = read_published([tmp_path])
     assert (row.benchmark, row.agent, row.dataset, row.example, row.responses) == (
-        "Benchmark 3 - 1k", BOT, "Spy Meeting", "2", ("By boat.",),
-    )  # fmt: skip
+        "Benchmark 3 - 1k",
+        BOT,
+        "Spy Meeting",
+        "2",
+        ("By boat.",),
+    )
 
 
 def test_packed_files_are_read_as_well(tmp_path: Path) -> None:
@@ -288,14 +450,20 @@ def test_a_broken_line_is_named(tmp_path: Path, text: str, message: str) -> None
         read_published([tmp_path / "r.jsonl"])
 
 
-def test_a_benchmark_without_a_memory_span_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_benchmark_without_a_memory_span_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = lines(tmp_path / "r.jsonl", result(benchmark="Somebody's"))
     assert main(["data", "import-published", str(file)]) == 2
     assert "names no memory span" in capsys.readouterr().err
 
 
 def test_hostile_names_make_plain_labels(tmp_path: Path) -> None:
-    row = only(run_of(tmp_path, result(agent="../../x\x1b[31m", dataset="<b>", example_id="../1")))
+    row = only(
+        run_of(
+            tmp_path, result(agent="../../x\x1b[31m", dataset="<b>", example_id="../1")
+        )
+    )
     assert (row.agent, row.scenario, row.example) == (".._.._x_31m", "b", ".._1")
 
 
@@ -305,11 +473,20 @@ def test_hostile_names_make_plain_labels(tmp_path: Path) -> None:
 def test_benchmarks_can_be_chosen_by_the_beginning_of_their_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = lines(tmp_path / "r.jsonl", result(), result(benchmark="Benchmark 1 - 1k Filler"))
-    assert main(["data", "import-published", str(file), "--benchmark", "Benchmark 3"]) == 0
+    file = lines(
+        tmp_path / "r.jsonl", result(), result(benchmark="Benchmark 1 - 1k Filler")
+    )
+    assert (
+        main(["data", "import-published", str(file), "--benchmark", "Benchmark 3"]) == 0
+    )
     assert capsys.readouterr().out.split()[:3] == ["32k", "bot_1.8k", "1.00"]
-    assert main(["data", "import-published", str(file), "--benchmark", "Benchmark 9"]) == 2
-    assert "There are Benchmark 1 - 1k Filler, Benchmark 3 - 32k" in capsys.readouterr().err
+    assert (
+        main(["data", "import-published", str(file), "--benchmark", "Benchmark 9"]) == 2
+    )
+    assert (
+        "There are Benchmark 1 - 1k Filler, Benchmark 3 - 32k"
+        in capsys.readouterr().err
+    )
 
 
 def board(**changes: Any) -> dict[str, Any]:
@@ -328,21 +505,42 @@ def board(**changes: Any) -> dict[str, Any]:
     ("changes", "status", "told_"),
     [
         ({}, 0, "1 published run compared"),
-        ({"score": 0.9}, 1, f"main, Benchmark 3 - 32k, {BOT}: total is 1.0 here and 0.9 there"),
+        (
+            {"score": 0.9},
+            1,
+            f"main, Benchmark 3 - 32k, {BOT}: total is 1.0 here and 0.9 there",
+        ),
         ({"ltm": 29_999.0}, 1, "LTM score is 30000.0 here"),
         ({"by_dataset": {"Colours": 0.5}}, 1, "Colours is 1.0 here"),
     ],
 )
 def test_totals_are_checked_against_a_leaderboard(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], status: int, told_: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    status: int,
+    told_: str,
 ) -> None:
     (tmp_path / "board.json").write_text(json.dumps(board(**changes)))
     file = lines(tmp_path / "r.jsonl", result())
-    assert main(["data", "import-published", str(file), "--check", str(tmp_path / "board.json")]) == status
+    assert (
+        main(
+            [
+                "data",
+                "import-published",
+                str(file),
+                "--check",
+                str(tmp_path / "board.json"),
+            ]
+        )
+        == status
+    )
     assert told_ in capsys.readouterr().out
 
 
-def test_a_branch_alone_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_branch_alone_can_be_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = lines(tmp_path / "r.jsonl", result(), result(ref="paper", score=0))
     for ref, total in (("main", "1.00"), ("paper", "0.00")):
         assert main(["data", "import-published", str(file), "--ref", ref]) == 0
@@ -359,7 +557,13 @@ def test_every_published_total_is_reproduced() -> None:
     )
     assert differences == []
     leaderboard = json.loads((GOODAI / "leaderboard.json").read_bytes())
-    assert compared == sum(len(agents) for branch in leaderboard.values() for agents in branch.values()) > 150
+    assert (
+        compared
+        == sum(
+            len(agents) for branch in leaderboard.values() for agents in branch.values()
+        )
+        > 150
+    )
 
 
 @pytest.mark.slow
@@ -368,21 +572,38 @@ def test_the_papers_table_is_reproduced_from_both_branches() -> None:
     """A cell is the mean over runs of the published totals, after the correction of one verdict of Claude at 200k."""
     rows = merge_branches(read_published([GOODAI / "scores_all.jsonl.gz"]))
     found = imported_totals(
-        RunResult(run_id="", conversations=tuple(each.result for each in import_conversations(rows)))
+        RunResult(
+            run_id="",
+            conversations=tuple(each.result for each in import_conversations(rows)),
+        )
     )
     published = json.loads((GOODAI / "leaderboard.json").read_bytes())
-    at = {"isolated": "32k{} (isolated)", "2k": "1k{}", **{f"{n}k": f"{n}k{{}}" for n in (32, 120, 200, 500)}}
+    at = {
+        "isolated": "32k{} (isolated)",
+        "2k": "1k{}",
+        **{f"{n}k": f"{n}k{{}}" for n in (32, 120, 200, 500)},
+    }
     for agent, name in (
         ("gpt_4o_mini.128k", "LLMChatSession - gpt-4o-mini - 128000"),
-        ("LTM1.gpt_4o_mini.16k", "LTMAgentWrapper - gpt-4o-mini - 16384 - QG_JSON_USER_INFO"),
+        (
+            "LTM1.gpt_4o_mini.16k",
+            "LTMAgentWrapper - gpt-4o-mini - 16384 - QG_JSON_USER_INFO",
+        ),
         ("MemGPT.gpt_4o_mini.16k", "MemGPTInterface - gpt-4o-mini - 16384"),
     ):
         for span, folder in at.items():
-            runs = [published["paper"][f"Benchmark 3 - {folder.format(mark)}"][name]["score"] for mark in ("", " #2")]
+            runs = [
+                published["paper"][f"Benchmark 3 - {folder.format(mark)}"][name][
+                    "score"
+                ]
+                for mark in ("", " #2")
+            ]
             assert found[agent][span] == pytest.approx((sum(runs) / 2, 2), abs=1e-5)
     opus = "LLMChatSession - claude-3-opus - 200000"
     before = published["main"]["Benchmark 3 - 200k"][opus]["score"]
-    assert found["claude_3_opus.200k"]["200k"] == pytest.approx((before - 1 / 3, 1), abs=1e-5)
+    assert found["claude_3_opus.200k"]["200k"] == pytest.approx(
+        (before - 1 / 3, 1), abs=1e-5
+    )
     whole = [agent for agent, cells in found.items() if set(at) <= set(cells)]
     assert len(whole) == 15
 
@@ -390,11 +611,21 @@ def test_the_papers_table_is_reproduced_from_both_branches() -> None:
 @pytest.mark.slow
 @pytest.mark.published
 def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None:
-    files = [GOODAI / "scores_all.jsonl.gz", GOODAI / "results_dev.jsonl.gz", GOODAI / "definitions.jsonl.gz"]
-    rows = [row for row in merge_branches(read_published(files)) if "120k" in row.benchmark]
+    files = [
+        GOODAI / "scores_all.jsonl.gz",
+        GOODAI / "results_dev.jsonl.gz",
+        GOODAI / "definitions.jsonl.gz",
+    ]
+    rows = [
+        row for row in merge_branches(read_published(files)) if "120k" in row.benchmark
+    ]
     found = import_conversations(rows)
     examples = [row for each in found for row in each.result.scenarios]
-    owners = {(each.result.agent, each.result.trial, said.by) for each in found for said in each.talk.exchanges}
+    owners = {
+        (each.result.agent, each.result.trial, said.by)
+        for each in found
+        for said in each.talk.exchanges
+    }
     there = [row for row in examples if (row.agent, row.trial, row.id) in owners]
     assert 0 < len(there) == sum(bool(row.log) for row in rows) < len(rows)
     assert {"missing" in row.reason for row in examples if row not in there} == {True}
@@ -404,19 +635,41 @@ def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None
 @pytest.mark.slow
 @pytest.mark.published
 def test_the_terminal_shows_the_paper_in_200_columns(tmp_path: Path) -> None:
-    assert main(["data", "import-published", str(GOODAI / "scores_all.jsonl.gz"), "-o", str(tmp_path / "run")]) == 0
-    shown = summary_lines(read_run(tmp_path / "run").result, width=200, verbosity=0, color=False)
+    assert (
+        main(
+            [
+                "data",
+                "import-published",
+                str(GOODAI / "scores_all.jsonl.gz"),
+                "-o",
+                str(tmp_path / "run"),
+            ]
+        )
+        == 0
+    )
+    shown = summary_lines(
+        read_run(tmp_path / "run").result, width=200, verbosity=0, color=False
+    )
     assert max(map(len, shown)) <= 200
     heads = [line for line in shown if line.startswith("memory span ")]
     assert all("…" not in line for line in heads)
-    assert any(line.split()[2:] == ["2k", "32k", "120k", "200k", "500k", "isolated"] * 2 for line in heads)
+    assert any(
+        line.split()[2:] == ["2k", "32k", "120k", "200k", "500k", "isolated"] * 2
+        for line in heads
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_the_page_of_published_results_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_of_published_results_shows_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "published-results.md"
-    words = [str(GOODAI / "scores_all.jsonl.gz"), "--check", str(GOODAI / "leaderboard.json")]
+    words = [
+        str(GOODAI / "scores_all.jsonl.gz"),
+        "--check",
+        str(GOODAI / "leaderboard.json"),
+    ]
     assert main(["data", "import-published", *words]) == 0
     assert f"```text\n{capsys.readouterr().out}```" in page.read_text(encoding="utf-8")
 
@@ -424,7 +677,9 @@ def test_the_page_of_published_results_shows_what_the_command_prints(capsys: pyt
 # --- cost and time
 
 
-def stats_in(tmp_path: Path, text: str, place: str = "results/{agent}/runstats.json") -> Path:
+def stats_in(
+    tmp_path: Path, text: str, place: str = "results/{agent}/runstats.json"
+) -> Path:
     folder = tmp_path / "Benchmark 3 - 32k"
     example = folder / "results" / BOT / "Colours" / "0_0.json"
     example.parent.mkdir(parents=True)
@@ -434,8 +689,16 @@ def stats_in(tmp_path: Path, text: str, place: str = "results/{agent}/runstats.j
 
 
 def test_cost_and_time_are_those_of_the_published_statistics(tmp_path: Path) -> None:
-    folder = stats_in(tmp_path, json.dumps({"agent_costs_usd": 38.375, "duration": 885.9, "total_tokens": 121_376}))
-    assert main(["data", "import-published", str(folder), "-o", str(tmp_path / "run")]) == 0
+    folder = stats_in(
+        tmp_path,
+        json.dumps(
+            {"agent_costs_usd": 38.375, "duration": 885.9, "total_tokens": 121_376}
+        ),
+    )
+    assert (
+        main(["data", "import-published", str(folder), "-o", str(tmp_path / "run")])
+        == 0
+    )
     [column] = result_columns(read_run(tmp_path / "run").result)
     assert column.cost_usd == 38.375
     assert column.pace.asking is not None
@@ -447,7 +710,10 @@ def test_cost_and_time_are_those_of_the_published_statistics(tmp_path: Path) -> 
     [
         ("[1]", "expected an object, not '[1]'"),
         ('{"duration": 1}', "no number 'agent_costs_usd' (fields: duration)"),
-        ('{"agent_costs_usd": -1, "duration": 1}', "agent_costs_usd is -1.0 and duration 1.0; neither is negative"),
+        (
+            '{"agent_costs_usd": -1, "duration": 1}',
+            "agent_costs_usd is -1.0 and duration 1.0; neither is negative",
+        ),
         ('{"agent_costs_usd": 1, "duration": "long"}', "no number 'duration'"),
         ("{", "runstats.json"),
     ],
@@ -460,7 +726,11 @@ def test_statistics_that_cannot_be_used_are_an_error(
     assert sentence in capsys.readouterr().err
 
 
-def test_statistics_that_lie_elsewhere_name_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_statistics_that_lie_elsewhere_name_their_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = stats_in(tmp_path, "{}", "runstats.json")
     assert main(["data", "import-published", str(folder)]) != 0
-    assert "stand in <benchmark>/results/<agent>/runstats.json" in capsys.readouterr().err
+    assert (
+        "stand in <benchmark>/results/<agent>/runstats.json" in capsys.readouterr().err
+    )

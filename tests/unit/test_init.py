@@ -11,9 +11,16 @@ import yaml
 from pytest_ltm._cli import USAGE, main
 from pytest_ltm._cli.init import TEMPLATE_FILES
 
-pytestmark = pytest.mark.nightly("whole runs of what is written: each test has its turn within days", every=8)
+pytestmark = pytest.mark.nightly(
+    "whole runs of what is written: each test has its turn within days", every=8
+)
 
-WRITTEN = ["ltm_agent.py", "test_ltm_appointment.py", ".github/workflows/ltm.yml", ".gitignore"]
+WRITTEN = [
+    "ltm_agent.py",
+    "test_ltm_appointment.py",
+    ".github/workflows/ltm.yml",
+    ".gitignore",
+]
 
 
 @pytest.fixture
@@ -29,7 +36,9 @@ def init(*words: str) -> int:
 
 
 def workflow(root: Path) -> dict[str, Any]:
-    job: dict[str, Any] = yaml.safe_load((root / ".github/workflows/ltm.yml").read_text())["jobs"]["ltm"]
+    job: dict[str, Any] = yaml.safe_load(
+        (root / ".github/workflows/ltm.yml").read_text()
+    )["jobs"]["ltm"]
     return job
 
 
@@ -39,71 +48,132 @@ def commands(root: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["python", "command"])
-def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(folder: Path, library: str) -> None:
-    begun = subprocess.run([sys.executable, "-m", "pytest_ltm", "init", f"--from={library}"], check=False)
+def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
+    folder: Path, library: str
+) -> None:
+    begun = subprocess.run(
+        [sys.executable, "-m", "pytest_ltm", "init", f"--from={library}"], check=False
+    )
     assert begun.returncode == 0
     assert (folder / "ltm_baselines/main.json").is_file()
     ran = subprocess.run(
-        f"{sys.executable} -m {commands(folder)[-1]}", shell=True, check=False, capture_output=True, text=True
+        f"{sys.executable} -m {commands(folder)[-1]}",
+        shell=True,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 0
     assert "gate: passed" in ran.stdout
 
 
 @pytest.mark.slow
-def test_the_workflow_writes_the_summary_of_its_step_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_workflow_writes_the_summary_of_its_step_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["init"]) == 0
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
-    subprocess.run(f"{sys.executable} -m {commands(folder)[-1]}", shell=True, check=False, capture_output=True)
+    subprocess.run(
+        f"{sys.executable} -m {commands(folder)[-1]}",
+        shell=True,
+        check=False,
+        capture_output=True,
+    )
     assert (folder / "summary.md").read_text().count("## Long-term memory") == 1
 
 
 @pytest.mark.parametrize(
     ("path", "source", "agent", "seen"),
     [
-        ("bot.py", "class Bot:\n    def reply(self, message): ...", "bot:Bot", "a class with reply(message): bot:Bot"),
         (
-            "src/pkg/bot.py", "from langgraph.graph import StateGraph\ngraph = StateGraph(int).compile()", "ltm_agent",
+            "bot.py",
+            "class Bot:\n    def reply(self, message): ...",
+            "bot:Bot",
+            "a class with reply(message): bot:Bot",
+        ),
+        (
+            "src/pkg/bot.py",
+            "from langgraph.graph import StateGraph\ngraph = StateGraph(int).compile()",
+            "ltm_agent",
             "found a bot made with LangGraph: pkg.bot.graph",
         ),
-        ("a.py", "from pydantic_ai import Agent\nsupport = Agent('x')", "ltm_agent", "with Pydantic AI: a.support"),
-        ("a.py", "from agents import Agent\nbot = Agent('x')", "ltm_agent", "with the OpenAI Agents SDK: a.bot"),
+        (
+            "a.py",
+            "from pydantic_ai import Agent\nsupport = Agent('x')",
+            "ltm_agent",
+            "with Pydantic AI: a.support",
+        ),
+        (
+            "a.py",
+            "from agents import Agent\nbot = Agent('x')",
+            "ltm_agent",
+            "with the OpenAI Agents SDK: a.bot",
+        ),
         ("a.py", "import openai", "ltm_agent", "wrote a bot for the OpenAI library"),
-        ("a.py", "import langchain_core", "ltm_agent", "found no bot of LangChain that is made when"),
+        (
+            "a.py",
+            "import langchain_core",
+            "ltm_agent",
+            "found no bot of LangChain that is made when",
+        ),
         ("a.py", "import os", "ltm_agent", "found no agent and no library for bots"),
-        ("a.py", "".join(f"class {name}:\n    def reply(self, m): ...\n" for name in "AB"), "ltm_agent", "found no"),
+        (
+            "a.py",
+            "".join(f"class {name}:\n    def reply(self, m): ...\n" for name in "AB"),
+            "ltm_agent",
+            "found no",
+        ),
         ("a.py", "from openai import (", "ltm_agent", "found no agent"),
     ],
-)  # fmt: skip
+)
 def test_it_sees_what_the_project_is_made_with(
-    folder: Path, capsys: pytest.CaptureFixture[str], path: str, source: str, agent: str, seen: str
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    source: str,
+    agent: str,
+    seen: str,
 ) -> None:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_text(source)
     assert init() == 0
     assert seen in capsys.readouterr().out
-    trials = "" if "found no" in seen else " --ltm-trials=5"  # a stand-in always answers the same
-    assert commands(folder)[-1].startswith(f"pytest --ltm-agent={agent} --ltm-span=2k{trials} --ltm-compare=main")
-    assert f"--ltm-span=2k{trials}\n" in (folder / ".github/workflows/ltm.yml").read_text().partition("name:")[0]
+    trials = (
+        "" if "found no" in seen else " --ltm-trials=5"
+    )  # a stand-in always answers the same
+    assert commands(folder)[-1].startswith(
+        f"pytest --ltm-agent={agent} --ltm-span=2k{trials} --ltm-compare=main"
+    )
+    assert (
+        f"--ltm-span=2k{trials}\n"
+        in (folder / ".github/workflows/ltm.yml").read_text().partition("name:")[0]
+    )
 
 
 @pytest.mark.parametrize("environment", [".venv", "env"])
 def test_an_environment_in_the_project_does_not_hide_its_bot(
-    folder: Path, capsys: pytest.CaptureFixture[str], environment: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    environment: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pytest_ltm._cli.init._MOST_FILES", 3)
     package = folder / environment / "lib" / "package"
     package.mkdir(parents=True)
     (folder / environment / "pyvenv.cfg").touch()
     for number in range(4):
-        (package / f"m{number}.py").write_text("class Foreign:\n    def reply(self, message): ...\n")
+        (package / f"m{number}.py").write_text(
+            "class Foreign:\n    def reply(self, message): ...\n"
+        )
     (folder / "mybot.py").write_text("class Bot:\n    def reply(self, message): ...\n")
     assert init() == 0
     assert "a class with reply(message): mybot:Bot" in capsys.readouterr().out
 
 
 def test_the_adapter_imports_the_bot_that_was_found(folder: Path) -> None:
-    (folder / "bot.py").write_text("from langgraph.graph import StateGraph\napp = StateGraph(int).compile()\n")
+    (folder / "bot.py").write_text(
+        "from langgraph.graph import StateGraph\napp = StateGraph(int).compile()\n"
+    )
     assert init() == 0
     assert "from bot import app as graph\n" in (folder / "ltm_agent.py").read_text()
     assert not (folder / "ltm_bot.py").exists()
@@ -112,13 +182,17 @@ def test_the_adapter_imports_the_bot_that_was_found(folder: Path) -> None:
 def test_the_workflow_names_the_agent_there_is(folder: Path) -> None:
     assert init("--agent=cmd:python mybot.py") == 0
     assert not (folder / "ltm_agent.py").exists()
-    assert commands(folder)[-1].startswith("pytest --ltm-agent='cmd:python mybot.py' --ltm-span=")
+    assert commands(folder)[-1].startswith(
+        "pytest --ltm-agent='cmd:python mybot.py' --ltm-span="
+    )
 
 
 def test_the_workflow_belongs_to_the_root_of_the_repository(folder: Path) -> None:
     (folder.parent / ".git").mkdir()
     assert init() == 0
-    assert workflow(folder.parent)["defaults"] == {"run": {"working-directory": "project"}}
+    assert workflow(folder.parent)["defaults"] == {
+        "run": {"working-directory": "project"}
+    }
     assert workflow(folder.parent)["steps"][-1]["with"]["path"] == "project/ltm.html"
 
 
@@ -126,47 +200,81 @@ def test_the_workflow_installs_what_the_project_needs(folder: Path) -> None:
     (folder / "requirements.txt").touch()
     assert init("--from=openai") == 0
     assert commands(folder)[0] == "pip install pytest-ltm -r requirements.txt"
-    assert workflow(folder)["steps"][-2]["env"] == {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"}
+    assert workflow(folder)["steps"][-2]["env"] == {
+        "OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"
+    }
 
 
 def test_the_scenario_is_of_the_project(folder: Path) -> None:
     (folder / "pyproject.toml").write_text('[project]\nname = "trip-planner"\n')
     assert init() == 0
-    assert '"""A stand-in for a scenario of trip-planner: put in' in (folder / "test_ltm_trip.py").read_text()
+    assert (
+        '"""A stand-in for a scenario of trip-planner: put in'
+        in (folder / "test_ltm_trip.py").read_text()
+    )
 
 
 @pytest.mark.parametrize(
     ("readme", "subject", "seen"),
     [
-        ("# Desk\n\nHelps customers of a shop with orders.\n", "delivery", "customers, shop, orders: delivery\n"),
-        ("# Chef\n\nPlans meals.\n\n" + "More.\n" * 9 + "Shop, shop.\n", "dinner", "chef, meals: dinner\n"),
+        (
+            "# Desk\n\nHelps customers of a shop with orders.\n",
+            "delivery",
+            "customers, shop, orders: delivery\n",
+        ),
+        (
+            "# Chef\n\nPlans meals.\n\n" + "More.\n" * 9 + "Shop, shop.\n",
+            "dinner",
+            "chef, meals: dinner\n",
+        ),
         ("# Bot\n", "appointment", ""),
     ],
-)  # fmt: skip
+)
 def test_the_subject_of_the_scenario_is_one_that_the_readme_begins_with(
-    folder: Path, capsys: pytest.CaptureFixture[str], readme: str, subject: str, seen: str
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    readme: str,
+    subject: str,
+    seen: str,
 ) -> None:
     (folder / "README.md").write_text(readme)
     assert init() == 0
-    assert f"def test_{subject}(ltm):" in (folder / f"test_ltm_{subject}.py").read_text()
+    assert (
+        f"def test_{subject}(ltm):" in (folder / f"test_ltm_{subject}.py").read_text()
+    )
     shown = capsys.readouterr().out
     assert seen in shown if seen else "the scenario is about" not in shown
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", [each["name"] for each in TEMPLATE_FILES["subjects"]])
-def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothing(folder: Path, subject: str) -> None:
+@pytest.mark.parametrize(
+    "subject", [each["name"] for each in TEMPLATE_FILES["subjects"]]
+)
+def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothing(
+    folder: Path, subject: str
+) -> None:
     (folder / "README.md").write_text(f"# {subject}\n")
     assert init() == 0
     for agent, status in (("ltm_agent", 0), ("echo", 1)):
-        words = ["-m", "pytest", f"--ltm-agent={agent}", "--ltm-span=1k", f"test_ltm_{subject}.py", "-q"]
-        ran = subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
+        words = [
+            "-m",
+            "pytest",
+            f"--ltm-agent={agent}",
+            "--ltm-span=1k",
+            f"test_ltm_{subject}.py",
+            "-q",
+        ]
+        ran = subprocess.run(
+            [sys.executable, *words], check=False, capture_output=True, text=True
+        )
         assert ran.returncode == status, ran.stdout
         assert status == 0 or "total 0.00 of 1" in ran.stdout
 
 
 @pytest.mark.slow
-def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(folder: Path) -> None:
+def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(
+    folder: Path,
+) -> None:
     bot = (
         "import re\nclass Bot:\n    kept = 400\n    def __init__(self): self.heard = []\n"
         "    def reply(self, message):\n"
@@ -177,10 +285,17 @@ def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_ag
     )
     (folder / "bot.py").write_text(bot)
     assert main(["init"]) == 0
-    for kept, status, said in ((1, 1, "gate: regressed: bot_Bot at 2k"), (400, 0, "gate: passed")):
+    for kept, status, said in (
+        (1, 1, "gate: regressed: bot_Bot at 2k"),
+        (400, 0, "gate: passed"),
+    ):
         (folder / "bot.py").write_text(bot.replace("kept = 400", f"kept = {kept}"))
         ran = subprocess.run(
-            f"{sys.executable} -m {commands(folder)[-1]}", shell=True, check=False, capture_output=True, text=True
+            f"{sys.executable} -m {commands(folder)[-1]}",
+            shell=True,
+            check=False,
+            capture_output=True,
+            text=True,
         )
         assert ran.returncode == status, ran.stdout
         assert said in ran.stdout
@@ -199,7 +314,9 @@ def test_no_file_is_overwritten_and_nothing_written_beside_one(
 
 
 @pytest.mark.parametrize("before", ["", "*.pyc\n", "*.pyc", ".ltm/\n"])
-def test_gitignore_keeps_what_it_has_and_gets_each_line_once(folder: Path, before: str) -> None:
+def test_gitignore_keeps_what_it_has_and_gets_each_line_once(
+    folder: Path, before: str
+) -> None:
     (folder / ".gitignore").write_text(before)
     assert init() == 0
     after = (folder / ".gitignore").read_text()
@@ -207,7 +324,9 @@ def test_gitignore_keeps_what_it_has_and_gets_each_line_once(folder: Path, befor
     assert sorted(after.split()) == sorted({*before.split(), ".ltm/", "ltm.html"})
 
 
-def test_another_folder_is_made_and_entered_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_folder_is_made_and_entered_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert init("new folder") == 0
     assert "cd 'new folder'" in capsys.readouterr().out
     assert all((folder / "new folder" / path).is_file() for path in WRITTEN)

@@ -13,30 +13,80 @@ from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.scenario import Ask, Definition, Wait, from_json, to_json
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LOGS, History, Question, Session, ToolCall, Turn
-from pytest_ltm.datasets._interchange import FORMAT, SCHEMA, Header, history_lines, interchange_schema
+from pytest_ltm.datasets._interchange import (
+    FORMAT,
+    SCHEMA,
+    Header,
+    history_lines,
+    interchange_schema,
+)
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 PNG = b"\x89PNG\r\n\x1a\n"
 WHOLE: list[dict[str, Any]] = [
-    {"format": FORMAT, "version": 2, "source": "Rivers", "opening": "Listen.", "notes": ["cut: 3 lines"]},
     {
-        "session": "s1", "date": "2026-03-02 09:15+01:00", "room": "#crew", "user": "ann", "meta": {"x": 1},
+        "format": FORMAT,
+        "version": 2,
+        "source": "Rivers",
+        "opening": "Listen.",
+        "notes": ["cut: 3 lines"],
+    },
+    {
+        "session": "s1",
+        "date": "2026-03-02 09:15+01:00",
+        "room": "#crew",
+        "user": "ann",
+        "meta": {"x": 1},
         "turns": [
-            {"role": "user", "content": "The Otter is afloat.", "name": "Ilse", "date": "2026-03-02 09:20+01:00"},
-            {"role": "user", "content": "See.", "images": [{"file": "boat.png", "caption": "a green boat"}]},
-            {"role": "assistant", "state": "A page.", "action": "click(2)",
-             "calls": [{"name": "find", "arguments": {"n": 1}, "result": "two"}]},
+            {
+                "role": "user",
+                "content": "The Otter is afloat.",
+                "name": "Ilse",
+                "date": "2026-03-02 09:20+01:00",
+            },
+            {
+                "role": "user",
+                "content": "See.",
+                "images": [{"file": "boat.png", "caption": "a green boat"}],
+            },
+            {
+                "role": "assistant",
+                "state": "A page.",
+                "action": "click(2)",
+                "calls": [{"name": "find", "arguments": {"n": 1}, "result": "two"}],
+            },
             {"role": "tool", "content": "done"},
         ],
     },
     {
-        "question": "Which boat?", "id": "boat", "kind": "boats", "user": "ann", "gold": "Otter", "asks": "alone",
-        "choices": ["Otter", "Heron"], "evidence": ["s1_1"], "image": "boat.png", "after": "s1_2", "meta": None,
+        "question": "Which boat?",
+        "id": "boat",
+        "kind": "boats",
+        "user": "ann",
+        "gold": "Otter",
+        "asks": "alone",
+        "choices": ["Otter", "Heron"],
+        "evidence": ["s1_1"],
+        "image": "boat.png",
+        "after": "s1_2",
+        "meta": None,
     },
-    {"question": "How many?", "user": "ann", "gold": 12, "tolerance": 2, "date": "2026-03-03", "match": "answer"},
-    {"question": "Who sang?", "user": "ann", "never_told": True, "claims": ["says that nobody did"]},
-]  # fmt: skip
+    {
+        "question": "How many?",
+        "user": "ann",
+        "gold": 12,
+        "tolerance": 2,
+        "date": "2026-03-03",
+        "match": "answer",
+    },
+    {
+        "question": "Who sang?",
+        "user": "ann",
+        "never_told": True,
+        "claims": ["says that nobody did"],
+    },
+]
 
 
 @pytest.fixture
@@ -50,20 +100,32 @@ def written(path: Path, *rows: Any) -> Path:
     return path
 
 
-def definition_of(path: Path, question: dict[str, Any], *, judge: str = "rest") -> Definition:
+def definition_of(
+    path: Path, question: dict[str, Any], *, judge: str = "rest"
+) -> Definition:
     turns = [{"role": "user", "content": "The Otter is afloat."}]
-    suite = LOGS.open(written(path, {"session": "s1", "turns": turns}, question), {"judge": judge}, seed=0)
+    suite = LOGS.open(
+        written(path, {"session": "s1", "turns": turns}, question),
+        {"judge": judge},
+        seed=0,
+    )
     [(thread, example)] = suite.places("question")
     return suite.definition("question", thread, example)
 
 
-def verdict(path: Path, answer: str, judge: Any = None, **question: Any) -> Score | Unscored:
-    return LogsAnswer(definition_of(path, {"question": "What?", **question}), judge)([answer])
+def verdict(
+    path: Path, answer: str, judge: Any = None, **question: Any
+) -> Score | Unscored:
+    return LogsAnswer(definition_of(path, {"question": "What?", **question}), judge)(
+        [answer]
+    )
 
 
 def test_the_published_schema_is_that_of_the_classes() -> None:
     made = json.loads(json.dumps(interchange_schema()))
-    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == made, "python tests/golden/refresh.py schema"
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == made, (
+        "python tests/golden/refresh.py schema"
+    )
 
 
 def test_all_that_sessions_hold_is_told_in_words(path: Path) -> None:
@@ -90,22 +152,37 @@ def test_a_question_says_how_and_when_it_is_asked(path: Path) -> None:
     ask = definition.questions[0]
     assert ask.text == "Which boat?\n(A) Otter\n(B) Heron"
     assert (ask.alone, list(ask.images)) == (True, [str(path.parent / "boat.png")])
-    assert definition.steps[0] == Wait(), "the second turn is inside the only exchange, which goes on behind it"
+    assert definition.steps[0] == Wait(), (
+        "the second turn is inside the only exchange, which goes on behind it"
+    )
     assert definition.expected == ["A"]
     assert from_json(to_json(definition), where="x").questions[0].alone is True
 
 
 def test_without_dates_sessions_are_told_in_the_order_of_the_file(path: Path) -> None:
-    rows = [{"session": name, "turns": [{"role": "user", "content": name}]} for name in ("b", "a")]
-    suite = LOGS.open(written(path, *rows, {"question": "Who?", "gold": "b", "after": "b"}), {}, seed=0)
+    rows = [
+        {"session": name, "turns": [{"role": "user", "content": name}]}
+        for name in ("b", "a")
+    ]
+    suite = LOGS.open(
+        written(path, *rows, {"question": "Who?", "gold": "b", "after": "b"}),
+        {},
+        seed=0,
+    )
     assert [one.message for one in suite.told("all").history] == ["b", "a"]
     assert suite.definition("question", "all", "q3").steps[0] == Wait(history=1)
 
 
 def test_rows_made_of_the_public_classes_are_read_again(path: Path) -> None:
     turn = Turn(role="assistant", calls=(ToolCall(name="find", result=[1, 2]),))
-    history = History([Session(id="s1", turns=(turn,))], [Question(text="What?", gold=("a", 2))], user="ann")
-    path.write_bytes(b"".join(history_lines([history], Header(format="ltm-logs", version=2))))
+    history = History(
+        [Session(id="s1", turns=(turn,))],
+        [Question(text="What?", gold=("a", 2))],
+        user="ann",
+    )
+    path.write_bytes(
+        b"".join(history_lines([history], Header(format="ltm-logs", version=2)))
+    )
     file = LogsFile(path)
     assert file.faults == []
     assert file.users["ann"].questions["q3"].golds == ("a", "2")
@@ -115,15 +192,22 @@ def test_rows_made_of_the_public_classes_are_read_again(path: Path) -> None:
 FIELDS = [
     (number, (*place, name))
     for number, row in enumerate(WHOLE)
-    for place, part in [((), row), *((("turns", n), turn) for n, turn in enumerate(row.get("turns", ())))]
+    for place, part in [
+        ((), row),
+        *((("turns", n), turn) for n, turn in enumerate(row.get("turns", ()))),
+    ]
     for name in part
     if name != "meta"
 ]
 WRONG: list[Any] = [None, True, 7, -1.5, "", "\ud800", [], [[]], {}, {"x": {}}, "x" * 9]
 
 
-@pytest.mark.parametrize(("number", "place"), FIELDS, ids=[f"{n}-{'.'.join(map(str, p))}" for n, p in FIELDS])
-def test_a_field_of_a_wrong_type_is_right_or_named_with_its_line(path: Path, number: int, place: Any) -> None:
+@pytest.mark.parametrize(
+    ("number", "place"), FIELDS, ids=[f"{n}-{'.'.join(map(str, p))}" for n, p in FIELDS]
+)
+def test_a_field_of_a_wrong_type_is_right_or_named_with_its_line(
+    path: Path, number: int, place: Any
+) -> None:
     for value in WRONG:
         rows = copy.deepcopy(WHOLE)
         part: Any = rows[number]
@@ -135,14 +219,20 @@ def test_a_field_of_a_wrong_type_is_right_or_named_with_its_line(path: Path, num
             assert "Traceback" not in fault
 
 
-@pytest.mark.parametrize(("number", "place"), FIELDS, ids=[f"{n}-{'.'.join(map(str, p))}" for n, p in FIELDS])
-def test_a_field_that_is_missing_is_not_needed_or_named_with_its_line(path: Path, number: int, place: Any) -> None:
+@pytest.mark.parametrize(
+    ("number", "place"), FIELDS, ids=[f"{n}-{'.'.join(map(str, p))}" for n, p in FIELDS]
+)
+def test_a_field_that_is_missing_is_not_needed_or_named_with_its_line(
+    path: Path, number: int, place: Any
+) -> None:
     rows = copy.deepcopy(WHOLE)
     part: Any = rows[number]
     for step in place[:-1]:
         part = part[step]
     del part[place[-1]]
-    assert all(fault.startswith(f"{path}:") for fault in LogsFile(written(path, *rows)).faults)
+    assert all(
+        fault.startswith(f"{path}:") for fault in LogsFile(written(path, *rows)).faults
+    )
 
 
 # --- verdicts
@@ -154,17 +244,35 @@ def test_a_field_that_is_missing_is_not_needed_or_named_with_its_line(path: Path
         ({"gold": "B", "choices": ["Otter", "Heron"]}, "Heron", 1.0),
         ({"gold": "Heron", "choices": ["Otter", "Heron"]}, "(a)", 0.0),
         ({"gold": "Heron", "choices": ["Otter", "Heron"]}, "I do not know.", 0.0),
-        ({"gold": ["A", "B"], "choices": ["Otter", "Heron", "Tern"], "match": "set"}, "B and A", 1.0),
-        ({"gold": ["A", "B"], "choices": ["Otter", "Heron", "Tern"], "match": "set"}, "B", 0.0),
+        (
+            {"gold": ["A", "B"], "choices": ["Otter", "Heron", "Tern"], "match": "set"},
+            "B and A",
+            1.0,
+        ),
+        (
+            {"gold": ["A", "B"], "choices": ["Otter", "Heron", "Tern"], "match": "set"},
+            "B",
+            0.0,
+        ),
         ({"gold": "Otter", "match": "exact"}, "the otter", 1.0),
         ({"gold": "Otter", "match": "contains"}, "It is Otter.", 1.0),
         ({"gold": ["a1", "b2"], "match": "sequence"}, "b2; a1", 0.0),
-        ({"gold": ["Oslo", "Brno"], "match": "recall@2"}, "1. Brno\n2. Turku\n3. Oslo", 0.5),
+        (
+            {"gold": ["Oslo", "Brno"], "match": "recall@2"},
+            "1. Brno\n2. Turku\n3. Oslo",
+            0.5,
+        ),
         ({"gold": 100, "tolerance": 5}, "About 97.", 1.0),
-        ({"gold": ["The boat", "The race", "The rain"], "match": "order"}, "boat; rain; race", 2 / 3),
+        (
+            {"gold": ["The boat", "The race", "The rain"], "match": "order"},
+            "boat; rain; race",
+            2 / 3,
+        ),
     ],
 )
-def test_what_a_question_names_decides_by_rules_alone(path: Path, question: Any, answer: str, value: float) -> None:
+def test_what_a_question_names_decides_by_rules_alone(
+    path: Path, question: Any, answer: str, value: float
+) -> None:
     judge = FakeJudge()
     found = verdict(path, answer, judge, **question)
     assert isinstance(found, Score)
@@ -172,10 +280,15 @@ def test_what_a_question_names_decides_by_rules_alone(path: Path, question: Any,
     assert judge.asked == []
 
 
-CLAIMS = {"gold": "the Otter, in March", "claims": ["states the Otter", "names the month", "is glad about it"]}
+CLAIMS = {
+    "gold": "the Otter, in March",
+    "claims": ["states the Otter", "names the month", "is glad about it"],
+}
 
 
-def test_claims_are_open_until_a_judge_grades_them_and_both_sums_stand_side_by_side(path: Path) -> None:
+def test_claims_are_open_until_a_judge_grades_them_and_both_sums_stand_side_by_side(
+    path: Path,
+) -> None:
     definition = definition_of(path, {"question": "Which boat?", **CLAIMS})
     alone = LogsAnswer(definition)
     found = alone(["The Otter."])
@@ -189,8 +302,15 @@ def test_claims_are_open_until_a_judge_grades_them_and_both_sums_stand_side_by_s
     assert isinstance(found, Score)
     assert found.value == pytest.approx(2 / 3)
     figures = graded.metrics("The Otter.")
-    assert (figures["corrected"], figures["official"], figures["proven"]) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
-    assert [one.parts["claim"] for one in judge.asked] == ["names the month", "is glad about it"]
+    assert (
+        figures["corrected"],
+        figures["official"],
+        figures["proven"],
+    ) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
+    assert [one.parts["claim"] for one in judge.asked] == [
+        "names the month",
+        "is glad about it",
+    ]
     assert judge.asked[0].parts["question"] == "Which boat?"
 
 
@@ -200,8 +320,14 @@ def test_an_answer_that_tells_nothing_meets_no_claim(path: Path) -> None:
     assert (found.value, found.upper) == (0, 0)
 
 
-def test_an_order_in_other_words_is_open_until_a_judge_says_what_each_line_names(path: Path) -> None:
-    question = {"question": "In which order?", "gold": ["The seed catalogue", "The rain"], "match": "order"}
+def test_an_order_in_other_words_is_open_until_a_judge_says_what_each_line_names(
+    path: Path,
+) -> None:
+    question = {
+        "question": "In which order?",
+        "gold": ["The seed catalogue", "The rain"],
+        "match": "order",
+    }
     answer = "the list of plants\nthe rain"
     open_ = LogsAnswer(definition_of(path, question))([answer])
     assert isinstance(open_, Unscored)
@@ -214,11 +340,15 @@ def test_an_order_in_other_words_is_open_until_a_judge_says_what_each_line_names
 
 def test_full_marks_of_every_match_are_full_marks(path: Path) -> None:
     for question in (
-        {"gold": "B", "choices": ["Otter", "Heron"]}, {"gold": ["A", "B"], "choices": ["x1", "y2"], "match": "set"},
-        {"gold": ["Oslo", "Brno"], "match": "set"}, {"gold": ["Oslo", "Brno"], "match": "sequence"},
-        {"gold": ["The boat", "The race"], "match": "order"}, {"gold": ["Oslo", "Brno"], "match": "recall@5"},
-        {"gold": "Oslo", "match": "exact"}, {"gold": 4, "tolerance": 1},
-    ):  # fmt: skip
+        {"gold": "B", "choices": ["Otter", "Heron"]},
+        {"gold": ["A", "B"], "choices": ["x1", "y2"], "match": "set"},
+        {"gold": ["Oslo", "Brno"], "match": "set"},
+        {"gold": ["Oslo", "Brno"], "match": "sequence"},
+        {"gold": ["The boat", "The race"], "match": "order"},
+        {"gold": ["Oslo", "Brno"], "match": "recall@5"},
+        {"gold": "Oslo", "match": "exact"},
+        {"gold": 4, "tolerance": 1},
+    ):
         evaluator = LogsAnswer(definition_of(path, {"question": "What?", **question}))
         found = evaluator([evaluator.full_marks])
         assert isinstance(found, Score), question
@@ -226,6 +356,8 @@ def test_full_marks_of_every_match_are_full_marks(path: Path) -> None:
 
 
 def test_a_question_with_an_image_shows_it(path: Path) -> None:
-    definition = definition_of(path, {"question": "Which boat is this?", "gold": "Otter", "image": "boat.png"})
+    definition = definition_of(
+        path, {"question": "Which boat is this?", "gold": "Otter", "image": "boat.png"}
+    )
     assert isinstance(definition.steps[-1], Ask)
     assert definition.steps[-1].images == [str(path.parent / "boat.png")]

@@ -66,11 +66,21 @@ def test_a_file_that_was_given_stays_open() -> None:
 
 
 def test_an_event_is_one_line_of_readable_text() -> None:
-    assert '"text":"çà \\"and\\"\\nthere"' in events.encode_event(reply(text='çà "and"\nthere'))
+    assert '"text":"çà \\"and\\"\\nthere"' in events.encode_event(
+        reply(text='çà "and"\nthere')
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["half a pair: \ud83d", "\udfff", "\\ud83d", "\\\ud83d", "a whole one: 😀", "\x00\x85"]
+    "text",
+    [
+        "half a pair: \ud83d",
+        "\udfff",
+        "\\ud83d",
+        "\\\ud83d",
+        "a whole one: 😀",
+        "\x00\x85",
+    ],
 )
 def test_any_text_at_all_comes_back_as_it_was(tmp_path: Path, text: str) -> None:
     path = tmp_path / "journal.jsonl"
@@ -85,7 +95,9 @@ def test_any_text_at_all_comes_back_as_it_was(tmp_path: Path, text: str) -> None
 def test_what_is_written_is_told_once_it_is_kept() -> None:
     file, told = io.StringIO(), list[tuple[events.Event, int]]()
     journal = Journal(file)
-    journal.observers.append(lambda event: told.append((event, file.getvalue().count("\n"))))
+    journal.observers.append(
+        lambda event: told.append((event, file.getvalue().count("\n")))
+    )
     journal.write(message())
     journal.write(reply())
     assert told == [(message(), 1), (reply(), 2)]
@@ -95,7 +107,10 @@ def test_timings_know_the_time_on_the_wall_and_the_journal_does_not() -> None:
     journal, timed = io.StringIO(), io.StringIO()
     Journal(journal).write(fault())
     Timings(timed).write(ReplyTime(exchange=0, seconds=0.25))
-    assert strip_checksum(journal.getvalue().encode()) == b'{"event":"fault","exchange":0,"text":"boom"}\n'
+    assert (
+        strip_checksum(journal.getvalue().encode())
+        == b'{"event":"fault","exchange":0,"text":"boom"}\n'
+    )
     told = json.loads(strip_checksum(timed.getvalue().encode()))
     assert told.pop("at").endswith("Z")
     assert told == {"event": "reply", "exchange": 0, "seconds": 0.25}
@@ -111,13 +126,17 @@ def test_timings_are_begun_and_kept_as_a_journal_is(tmp_path: Path) -> None:
     assert [replace(one, at=None) for one in timings.iter_timings(path, ReplyTime)] == [
         ReplyTime(exchange=0, seconds=0.25)
     ]
-    assert [replace(one, at=None) for one in timings.iter_timings(path, timings.Retry)] == [retry]
+    assert [
+        replace(one, at=None) for one in timings.iter_timings(path, timings.Retry)
+    ] == [retry]
 
 
 def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
     path = tmp_path / "timings.jsonl"
     said: list[timings.Timing] = [
-        timings.JudgeTime(example="a/0", vote=1, remembered=True, seconds=0.0, cost_usd=0.5),
+        timings.JudgeTime(
+            example="a/0", vote=1, remembered=True, seconds=0.0, cost_usd=0.5
+        ),
         timings.JudgeRetry(attempt=1, wait=2.0, error="busy"),
         timings.Resumed(kept=20, cut=events.encode_event(message())),
     ]
@@ -126,7 +145,9 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
         found.write(one)
     found.close()
     lines = path.read_bytes().splitlines(keepends=True)
-    assert [replace(timings.decode_timing(line, "t"), at=None) for line in lines] == said
+    assert [
+        replace(timings.decode_timing(line, "t"), at=None) for line in lines
+    ] == said
 
 
 @pytest.mark.parametrize(
@@ -137,7 +158,10 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
             '{"event":"mood","at":"x"}',
             "an event 'mood' is not part of these timings: a later version of pytest-ltm wrote it",
         ),
-        ('{"event":"reply"}', "a damaged 'reply' event: Object missing required field `exchange`"),
+        (
+            '{"event":"reply"}',
+            "a damaged 'reply' event: Object missing required field `exchange`",
+        ),
     ],
 )
 def test_what_times_nothing_is_told_with_its_place(line: str, says: str) -> None:
@@ -190,26 +214,38 @@ def at(second: int) -> datetime:
 @pytest.mark.parametrize(
     ("parts", "seconds"),
     [
-        ([timings.Began(at=at(0), after=1.0), timings.Ended(at=at(20), seconds=21.0)], 21.0),
         (
             [
-                timings.Began(at=at(0), after=1.0), timings.Ended(at=at(20), seconds=21.0),
-                timings.Began(at=at(100), after=2.0), timings.Ended(at=at(110), seconds=12.0),
+                timings.Began(at=at(0), after=1.0),
+                timings.Ended(at=at(20), seconds=21.0),
+            ],
+            21.0,
+        ),
+        (
+            [
+                timings.Began(at=at(0), after=1.0),
+                timings.Ended(at=at(20), seconds=21.0),
+                timings.Began(at=at(100), after=2.0),
+                timings.Ended(at=at(110), seconds=12.0),
             ],
             33.0,
         ),
         (  # the first was killed after ten seconds, the second before anything was timed
             [
-                timings.Began(at=at(0), after=1.0), timings.Began(at=at(50), after=2.0),
-                timings.Began(at=at(100), after=3.0), timings.Ended(at=at(110), seconds=13.0),
+                timings.Began(at=at(0), after=1.0),
+                timings.Began(at=at(50), after=2.0),
+                timings.Began(at=at(100), after=3.0),
+                timings.Ended(at=at(110), seconds=13.0),
             ],
             11.0 + 2.0 + 13.0,
         ),
         ([timings.Began(at=at(0), after=1.0)], 106.0),
         ([], 0.0),
     ],
-)  # fmt: skip
-def test_what_a_run_took_is_the_sum_of_its_parts(parts: list[timings.Timing], seconds: float) -> None:
+)
+def test_what_a_run_took_is_the_sum_of_its_parts(
+    parts: list[timings.Timing], seconds: float
+) -> None:
     assert timings.wall_seconds(parts, [at(10), at(4), at(105)]) == seconds
 
 

@@ -23,7 +23,9 @@ def resuming(tmp_path: Path) -> tuple[Journal, Path]:
     return Journal.resuming(path), path
 
 
-def test_what_is_said_again_is_not_written_again_and_what_follows_is(tmp_path: Path) -> None:
+def test_what_is_said_again_is_not_written_again_and_what_follows_is(
+    tmp_path: Path,
+) -> None:
     journal, path = resuming(tmp_path)
     assert journal.replaying
     journal.write(HELLO)
@@ -35,22 +37,31 @@ def test_what_is_said_again_is_not_written_again_and_what_follows_is(tmp_path: P
     assert path.read_bytes() == "".join(sealed(HELLO, OH, wait())).encode()
 
 
-def test_what_comes_next_is_told_only_if_it_is_of_the_kind_asked_for(tmp_path: Path) -> None:
+def test_what_comes_next_is_told_only_if_it_is_of_the_kind_asked_for(
+    tmp_path: Path,
+) -> None:
     journal, _ = resuming(tmp_path)
     assert journal.upcoming(events.ReplyReceived) is None
     assert journal.upcoming(events.MessageSent) is not None
     assert Journal().upcoming(events.MessageSent) is None
 
 
-def test_lines_that_hold_the_same_are_the_same_however_they_are_written(tmp_path: Path) -> None:
+def test_lines_that_hold_the_same_are_the_same_however_they_are_written(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, '{"text": "boom", "fatal": false, "exchange": 0, "event": "fault"}\n')
     Journal.resuming(path).write(events.Fault(exchange=0, text="boom"))
 
 
-def test_a_difference_shows_both_and_then_nothing_more_can_be_written(tmp_path: Path) -> None:
+def test_a_difference_shows_both_and_then_nothing_more_can_be_written(
+    tmp_path: Path,
+) -> None:
     journal, path = resuming(tmp_path)
-    with pytest.raises(Divergence, match=r"line 1 .*message of a/0, text: recorded 'hello', now 'good-bye'"):
+    with pytest.raises(
+        Divergence,
+        match=r"line 1 .*message of a/0, text: recorded 'hello', now 'good-bye'",
+    ):
         journal.write(message(text="good-bye"))
     with pytest.raises(Divergence, match="line 1"):
         journal.write(HELLO)
@@ -62,14 +73,20 @@ def test_a_difference_shows_both_and_then_nothing_more_can_be_written(tmp_path: 
 
 def test_another_kind_of_event_is_a_difference(tmp_path: Path) -> None:
     journal, _ = resuming(tmp_path)
-    with pytest.raises(Divergence, match=r"Recorded: MessageSent\(exchange=0.*now: WaitBegan\(example='a/0'"):
+    with pytest.raises(
+        Divergence,
+        match=r"Recorded: MessageSent\(exchange=0.*now: WaitBegan\(example='a/0'",
+    ):
         journal.write(wait())
 
 
 def test_what_is_no_event_is_a_difference_that_says_where(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, '{"event":"reply"}\n')
-    with pytest.raises(Divergence, match="line 1 of the journal: a damaged 'reply' event: Object missing"):
+    with pytest.raises(
+        Divergence,
+        match="line 1 of the journal: a damaged 'reply' event: Object missing",
+    ):
         Journal.resuming(path).upcoming(events.ReplyReceived)
 
 

@@ -34,7 +34,11 @@ class Counting:
         self.calls += 1
         if self.error is not None:
             raise self.error
-        return Reply(f"Vote {inquiry.vote}. GRADE: no", Usage(input_tokens=90, output_tokens=10), 0.25)
+        return Reply(
+            f"Vote {inquiry.vote}. GRADE: no",
+            Usage(input_tokens=90, output_tokens=10),
+            0.25,
+        )
 
 
 class Setting:
@@ -54,7 +58,9 @@ class Setting:
         self.journal, self.told = Journal.resuming(self.path), io.StringIO()
         self.connection = JudgeConnection(
             JudgeCall(judge, timeout=None),
-            configuration={"judge": "counting"} if configuration is None else configuration,
+            configuration={"judge": "counting"}
+            if configuration is None
+            else configuration,
             cache=JudgeCache(folder / "judge-cache") if cache else None,
             journal=self.journal,
             timings=Timings(self.told),
@@ -67,31 +73,57 @@ class Setting:
 
     def events(self) -> list[dict[str, Any]]:
         self.journal.close()
-        return [json.loads(strip_checksum(line)) for line in self.path.read_bytes().splitlines(keepends=True)]
+        return [
+            json.loads(strip_checksum(line))
+            for line in self.path.read_bytes().splitlines(keepends=True)
+        ]
 
     def remembered(self) -> list[bool]:
-        return [json.loads(line)["remembered"] for line in self.told.getvalue().splitlines()]
+        return [
+            json.loads(line)["remembered"] for line in self.told.getvalue().splitlines()
+        ]
 
 
-def test_every_call_is_a_line_of_the_journal_and_costs_what_it_costs(tmp_path: Path) -> None:
+def test_every_call_is_a_line_of_the_journal_and_costs_what_it_costs(
+    tmp_path: Path,
+) -> None:
     setting = Setting(tmp_path, Counting())
     assert not setting.asks()
     first, second = setting.events()
     digest = first["prompt"]
     assert first == {
-        "event": "judge", "example": "city/0", "name": "answer", "version": 1, "prompt": digest, "vote": 0,
-        "reply": "Vote 0. GRADE: no", "usage": {"input_tokens": 90, "output_tokens": 10, "cached_tokens": 0},
+        "event": "judge",
+        "example": "city/0",
+        "name": "answer",
+        "version": 1,
+        "prompt": digest,
+        "vote": 0,
+        "reply": "Vote 0. GRADE: no",
+        "usage": {"input_tokens": 90, "output_tokens": 10, "cached_tokens": 0},
         "cost_usd": 0.25,
-    }  # fmt: skip
+    }
     assert digest.startswith("sha256:")
     assert (second["vote"], second["prompt"]) == (1, digest)
-    assert setting.connection.told_of("city/0") == {"judge_calls": 2, "judge_tokens": 200, "judge_cost_usd": 0.5}
-    assert setting.connection.told_of("city/1") == {"judge_calls": 0, "judge_tokens": 0, "judge_cost_usd": None}
+    assert setting.connection.told_of("city/0") == {
+        "judge_calls": 2,
+        "judge_tokens": 200,
+        "judge_cost_usd": 0.5,
+    }
+    assert setting.connection.told_of("city/1") == {
+        "judge_calls": 0,
+        "judge_tokens": 0,
+        "judge_cost_usd": None,
+    }
 
 
-def test_what_was_asked_before_is_not_asked_again_and_the_journal_is_the_same(tmp_path: Path) -> None:
+def test_what_was_asked_before_is_not_asked_again_and_the_journal_is_the_same(
+    tmp_path: Path,
+) -> None:
     judge = Counting()
-    one, other = Setting(tmp_path, judge, journal="1.jsonl"), Setting(tmp_path, judge, journal="2.jsonl")
+    one, other = (
+        Setting(tmp_path, judge, journal="1.jsonl"),
+        Setting(tmp_path, judge, journal="2.jsonl"),
+    )
     one.asks()
     other.asks()
     assert judge.calls == 2
@@ -102,31 +134,51 @@ def test_what_was_asked_before_is_not_asked_again_and_the_journal_is_the_same(tm
 
 @pytest.mark.parametrize(
     "other",
-    [{"trial": "1"}, {"configuration": {"judge": "counting", "model": "b"}}, {"cache": False}],
+    [
+        {"trial": "1"},
+        {"configuration": {"judge": "counting", "model": "b"}},
+        {"cache": False},
+    ],
     ids=["trial", "model", "off"],
 )
-def test_another_trial_or_another_judge_is_asked_anew(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_another_trial_or_another_judge_is_asked_anew(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
     judge = Counting()
     Setting(tmp_path, judge, journal="1.jsonl").asks()
     Setting(tmp_path, judge, journal="2.jsonl", **other).asks()
     assert judge.calls == 4
 
 
-def test_another_answer_or_another_version_of_the_prompt_is_asked_anew(tmp_path: Path) -> None:
+def test_another_answer_or_another_version_of_the_prompt_is_asked_anew(
+    tmp_path: Path,
+) -> None:
     judge = Counting()
     setting = Setting(tmp_path, judge)
     setting.asks("In Brno.")
     setting.asks("In Porto.")
     assert judge.calls == 4
-    inquiry = PROMPTS["answer"].inquiry(question="Where?", answer="In Brno.", reference="Turku")
+    inquiry = PROMPTS["answer"].inquiry(
+        question="Where?", answer="In Brno.", reference="Turku"
+    )
     handle = setting.connection.handle("city/0")
     handle.assess(inquiry)
     assert judge.calls == 4
-    handle.assess(Inquiry(prompt="answer", version=2, text=inquiry.text, grades=inquiry.grades, fail="no"))
+    handle.assess(
+        Inquiry(
+            prompt="answer",
+            version=2,
+            text=inquiry.text,
+            grades=inquiry.grades,
+            fail="no",
+        )
+    )
     assert judge.calls == 5
 
 
-def test_a_judge_that_does_not_tell_what_its_replies_depend_on_is_always_asked(tmp_path: Path) -> None:
+def test_a_judge_that_does_not_tell_what_its_replies_depend_on_is_always_asked(
+    tmp_path: Path,
+) -> None:
     judge = Counting()
     for name in ("1.jsonl", "2.jsonl"):
         setting = Setting(tmp_path, judge, journal=name)
@@ -161,11 +213,15 @@ def test_a_vote_that_was_not_recorded_is_asked_for(tmp_path: Path) -> None:
     assert again.path.read_text() == whole
 
 
-def test_a_failure_is_recorded_too_and_stays_one_when_it_is_replayed(tmp_path: Path) -> None:
+def test_a_failure_is_recorded_too_and_stays_one_when_it_is_replayed(
+    tmp_path: Path,
+) -> None:
     broken = Counting(OSError("the line is dead"))
     for judge in (broken, Counting()):
         setting = Setting(tmp_path, judge)
-        with pytest.raises(JudgeError, match="the judge failed: OSError: the line is dead") as caught:
+        with pytest.raises(
+            JudgeError, match="the judge failed: OSError: the line is dead"
+        ) as caught:
             setting.asks()
         assert caught.value.cause == "judge"
         [event] = setting.events()
@@ -174,7 +230,9 @@ def test_a_failure_is_recorded_too_and_stays_one_when_it_is_replayed(tmp_path: P
     assert not list((tmp_path / "judge-cache").rglob("*.json"))
 
 
-def test_no_question_and_no_secret_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_question_and_no_secret_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sesame-open-4711")
 
     class Chatty:
@@ -212,7 +270,9 @@ def inquiry() -> Inquiry:
     return PROMPTS["statement"].inquiry(question="?", answer="!")
 
 
-def test_whoever_wants_to_know_is_told_of_each_attempt_that_is_followed_by_another() -> None:
+def test_whoever_wants_to_know_is_told_of_each_attempt_that_is_followed_by_another() -> (
+    None
+):
     class Shy(Counting):
         def assess(self, inquiry: Inquiry, /) -> Reply:
             self.error = ConnectionRefusedError("not now") if self.calls < 2 else None
@@ -220,7 +280,9 @@ def test_whoever_wants_to_know_is_told_of_each_attempt_that_is_followed_by_anoth
 
     told: list[Failed] = []
     retries = Retries(most=3, rng=random.Random(0), sleep=lambda _: None)
-    assert JudgeCall(Shy(), timeout=None, retries=retries, retried=told.append)(inquiry()).text.startswith("Vote 0")
+    assert JudgeCall(Shy(), timeout=None, retries=retries, retried=told.append)(
+        inquiry()
+    ).text.startswith("Vote 0")
     assert [failed.attempt for failed in told] == [1, 2]
 
 

@@ -9,12 +9,29 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from chat_server import Asked, ChatServer, fails, garbled, overflows, refuses, says, slow, truncated, wrong_schema
+from chat_server import (
+    Asked,
+    ChatServer,
+    fails,
+    garbled,
+    overflows,
+    refuses,
+    says,
+    slow,
+    truncated,
+    wrong_schema,
+)
 
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.judge_check import judge_all, load_labelled
-from pytest_ltm._model.judge import PROMPTS, Inquiry, JudgeDecision, decide_by_votes, parse_grade
+from pytest_ltm._model.judge import (
+    PROMPTS,
+    Inquiry,
+    JudgeDecision,
+    decide_by_votes,
+    parse_grade,
+)
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.judges._by_rules import RulesJudge
@@ -35,19 +52,33 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         _calls.pop().close()
 
 
-def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> ModelCaller:
+def judge_at(
+    server: ChatServer, *, timeout: float | None = 60, retries: int = 2
+) -> ModelCaller:
     found = find_judge(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
-    _calls.append(ModelCaller(found.judge, who="the judge", error=JudgeError, timeout=timeout, retries=quickly))
+    _calls.append(
+        ModelCaller(
+            found.judge,
+            who="the judge",
+            error=JudgeError,
+            timeout=timeout,
+            retries=quickly,
+        )
+    )
     return _calls[-1]
 
 
 def inquiry(answer: str = "In Turku.") -> Inquiry:
-    return PROMPTS["answer"].inquiry(question="Where?", answer=answer, reference="Turku")
+    return PROMPTS["answer"].inquiry(
+        question="Where?", answer=answer, reference="Turku"
+    )
 
 
-def test_a_reply_that_the_endpoint_cut_gives_no_grade_also_when_it_is_read_again(chat_server: ChatServer) -> None:
+def test_a_reply_that_the_endpoint_cut_gives_no_grade_also_when_it_is_read_again(
+    chat_server: ChatServer,
+) -> None:
     chat_server.next(says("It names Turku, so GRADE: yes, but", finish_reason="length"))
     reply = judge_at(chat_server)(inquiry())
 
@@ -68,10 +99,14 @@ def test_a_judge_is_asked_at_temperature_0_for_a_structured_reply_and_its_usage_
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert reply.usage is not None
     assert (reply.usage.input_tokens > 100, reply.usage.cached_tokens) == (True, 3)
-    assert decide_by_votes(lambda _: reply.text, inquiry(), votes=1) == JudgeDecision("yes", reply.text)
+    assert decide_by_votes(lambda _: reply.text, inquiry(), votes=1) == JudgeDecision(
+        "yes", reply.text
+    )
 
 
-def test_no_question_is_asked_within_the_history_of_another(chat_server: ChatServer) -> None:
+def test_no_question_is_asked_within_the_history_of_another(
+    chat_server: ChatServer,
+) -> None:
     chat_server.default = "GRADE: no"
     call = judge_at(chat_server)
     for answer in ("Brno.", "Porto."):
@@ -90,10 +125,18 @@ def test_each_vote_has_a_seed_of_its_own(chat_server: ChatServer) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "refused",
-    [{"response_format"}, {"seed"}, {"response_format", "seed"}, {"temperature"}, {"response_format", "temperature"}],
+    [
+        {"response_format"},
+        {"seed"},
+        {"response_format", "seed"},
+        {"temperature"},
+        {"response_format", "temperature"},
+    ],
     ids=lambda names: "-".join(sorted(names)),
 )
-def test_what_a_server_does_not_take_is_left_out_from_then_on(chat_server: ChatServer, refused: set[str]) -> None:
+def test_what_a_server_does_not_take_is_left_out_from_then_on(
+    chat_server: ChatServer, refused: set[str]
+) -> None:
     chat_server.not_taken = frozenset(refused)
     chat_server.default = "It does. GRADE: yes"
     call = judge_at(chat_server)
@@ -107,8 +150,13 @@ def test_what_a_server_does_not_take_is_left_out_from_then_on(chat_server: ChatS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trouble", [refuses(429, retry_after=0), fails(500), fails(503), truncated(), garbled()])
-def test_passing_trouble_is_asked_through(chat_server: ChatServer, trouble: Any) -> None:
+@pytest.mark.parametrize(
+    "trouble",
+    [refuses(429, retry_after=0), fails(500), fails(503), truncated(), garbled()],
+)
+def test_passing_trouble_is_asked_through(
+    chat_server: ChatServer, trouble: Any
+) -> None:
     chat_server.next(trouble, "GRADE: yes")
     assert judge_at(chat_server)(inquiry()).text == "GRADE: yes"
     assert len(chat_server.requests) == 2
@@ -144,14 +192,21 @@ def test_a_judge_that_is_too_slow_has_failed(chat_server: ChatServer) -> None:
         judge_at(chat_server, timeout=0.2)(inquiry())
 
 
-def test_a_spec_without_a_model_or_a_key_is_told_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spec_without_a_model_or_a_key_is_told_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    for spec, message in (("openai:", "no model is named"), ("openai:m", "OPENAI_API_KEY is not set")):
+    for spec, message in (
+        ("openai:", "no model is named"),
+        ("openai:m", "OPENAI_API_KEY is not set"),
+    ):
         with pytest.raises(ConfigurationError, match=message):
             find_judge(spec)
 
 
-def test_what_is_remembered_of_a_judge_names_model_and_server_and_no_key(chat_server: ChatServer) -> None:
+def test_what_is_remembered_of_a_judge_names_model_and_server_and_no_key(
+    chat_server: ChatServer,
+) -> None:
     found = find_judge(f"openai:some-model@{chat_server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     told = json.dumps(found.configuration)
@@ -162,23 +217,34 @@ def test_what_is_remembered_of_a_judge_names_model_and_server_and_no_key(chat_se
 
 def model_that(judges: Callable[[Mapping[str, str]], str]) -> Callable[[Asked], str]:
     """Return what a server says that reads the question's own parts from its text."""
-    found = re.compile(r"was asked:\n(?P<question>.*?)\n\nThis answer is right:\n(?P<reference>.*?)\n\nWhat", re.DOTALL)
-    fence = re.compile(r"<<<<< ANSWER (\w+)\n(?P<answer>.*)\n\1 ANSWER >>>>>", re.DOTALL)
+    found = re.compile(
+        r"was asked:\n(?P<question>.*?)\n\nThis answer is right:\n(?P<reference>.*?)\n\nWhat",
+        re.DOTALL,
+    )
+    fence = re.compile(
+        r"<<<<< ANSWER (\w+)\n(?P<answer>.*)\n\1 ANSWER >>>>>", re.DOTALL
+    )
 
     def say(asked: Asked) -> str:
         parts, quoted = found.search(asked.last), fence.search(asked.last)
         assert quoted is not None
-        return judges({**(parts.groupdict() if parts else {}), "answer": quoted["answer"]})
+        return judges(
+            {**(parts.groupdict() if parts else {}), "answer": quoted["answer"]}
+        )
 
     return say
 
 
 @pytest.mark.slow
-def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server: ChatServer) -> None:
+def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(
+    chat_server: ChatServer,
+) -> None:
     items = [item for item in load_labelled() if item.inquiry.prompt == "answer"][:60]
 
     def compares(parts: Mapping[str, str]) -> str:
-        grade = RulesJudge().assess(PROMPTS["answer"].inquiry(**parts)).rpartition(" ")[2]
+        grade = (
+            RulesJudge().assess(PROMPTS["answer"].inquiry(**parts)).rpartition(" ")[2]
+        )
         return json.dumps({"thoughts": f"It wrote: {parts['answer']}", "grade": grade})
 
     chat_server.default = model_that(compares)
@@ -190,9 +256,13 @@ def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server
 
 
 @pytest.mark.slow
-def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(chat_server: ChatServer) -> None:
+def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(
+    chat_server: ChatServer,
+) -> None:
     chat_server.not_taken = frozenset({"response_format"})
-    chat_server.default = model_that(lambda parts: f"It is wrong. GRADE: no\nFor the record: {parts['answer']}")
+    chat_server.default = model_that(
+        lambda parts: f"It is wrong. GRADE: no\nFor the record: {parts['answer']}"
+    )
     call = judge_at(chat_server)
     items = [item for item in load_labelled() if item.kind == "injection"]
     measured = judge_all(items, lambda asked: call(asked).text, votes=1)
@@ -201,10 +271,17 @@ def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(
 
 
 @pytest.mark.slow
-def test_judge_check_measures_a_model_behind_http(chat_server: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judge_check_measures_a_model_behind_http(
+    chat_server: ChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     chat_server.default = '{"thoughts": "Fine.", "grade": "yes"}'
     spec = f"openai:kind@{chat_server.url}?key_env=JUDGE_API_KEY"
-    assert main(["judge-check", "--ltm-judge", spec, "--json", "--limit", "false-pass:0.2"]) == 1
+    assert (
+        main(
+            ["judge-check", "--ltm-judge", spec, "--json", "--limit", "false-pass:0.2"]
+        )
+        == 1
+    )
     found = json.loads(capsys.readouterr().out)
     assert (found["false_pass"]["rate"], found["false_fail"]["rate"]) == (1, 0)
     assert len(chat_server.requests) == found["items"] == len(load_labelled())

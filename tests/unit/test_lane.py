@@ -20,15 +20,26 @@ from pytest_ltm._storage.errors import ScenarioError
 COUNTER = TokenCounter("characters", len)
 
 
-def lane(*own: Exchange, span: int | None = 1000, start: int | None = 0, **fields: Any) -> Lane:
+def lane(
+    *own: Exchange, span: int | None = 1000, start: int | None = 0, **fields: Any
+) -> Lane:
     return Lane(0, example("a", **fields), GreenBody(), span, start, own=list(own))
 
 
-def exchange(number: int, message: str = "m", kind: Kind = "say", start: int = 0) -> Exchange:
+def exchange(
+    number: int, message: str = "m", kind: Kind = "say", start: int = 0
+) -> Exchange:
     return Exchange(
-        number=number, by="a/0", kind=kind, message=message, reply="ok", start=start, message_tokens=len(message),
-        reply_tokens=2, now=START,
-    )  # fmt: skip
+        number=number,
+        by="a/0",
+        kind=kind,
+        message=message,
+        reply="ok",
+        start=start,
+        message_tokens=len(message),
+        reply_tokens=2,
+        now=START,
+    )
 
 
 def targets(one: Lane, position: int = 100, **wait: Any) -> tuple[int, datetime]:
@@ -43,7 +54,10 @@ def test_a_share_of_the_span_counts_from_the_start_of_the_example() -> None:
 
 
 def test_tokens_and_time_count_from_now() -> None:
-    assert targets(lane(start=50), position=100, tokens=30, time=timedelta(days=2)) == (130, START + timedelta(days=2))
+    assert targets(lane(start=50), position=100, tokens=30, time=timedelta(days=2)) == (
+        130,
+        START + timedelta(days=2),
+    )
 
 
 @pytest.mark.parametrize(("tokens", "target"), [(300, 550), (500, 600)])
@@ -62,13 +76,18 @@ def test_half_a_token_is_waited_for_as_a_whole_one(span: int) -> None:
 
 def test_all_of_the_span_may_be_waited_for_and_no_more() -> None:
     assert targets(lane(), position=5, tokens=1000)[0] == 1005
-    with pytest.raises(ScenarioError, match=r"beyond the memory span: 1,001 tokens, the span has 1,000"):
+    with pytest.raises(
+        ScenarioError, match=r"beyond the memory span: 1,001 tokens, the span has 1,000"
+    ):
         targets(lane(), tokens=1001)
 
 
 def test_isolated_waits_for_span_and_tokens_are_over_and_time_waits_are_not() -> None:
     isolated = lane(span=None)
-    assert targets(isolated, position=7, span=1.0, tokens=10**9, time=timedelta(1)) == (7, START + timedelta(1))
+    assert targets(isolated, position=7, span=1.0, tokens=10**9, time=timedelta(1)) == (
+        7,
+        START + timedelta(1),
+    )
 
 
 def test_nobody_waits_beyond_the_calendar() -> None:
@@ -84,7 +103,9 @@ def test_a_question_depends_on_everything_that_was_said_before() -> None:
 
 
 def test_a_question_depends_on_the_texts_it_names() -> None:
-    one = lane(exchange(3, "blue"), exchange(5, "tea", kind="ask"), exchange(8, "Porto"))
+    one = lane(
+        exchange(3, "blue"), exchange(5, "tea", kind="ask"), exchange(8, "Porto")
+    )
     assert one.needles(("Porto", "blue")) == (8, 3)
     assert one.needles(("tea",)) == (5,)
 
@@ -94,7 +115,9 @@ def test_of_a_text_that_was_said_twice_the_last_time_counts() -> None:
 
 
 def test_a_text_that_was_never_said_is_an_error_with_the_nearest_one() -> None:
-    with pytest.raises(ScenarioError, match="about='blau' was never said by this scenario"):
+    with pytest.raises(
+        ScenarioError, match="about='blau' was never said by this scenario"
+    ):
         lane(exchange(3, "Porto")).needles(("blau",))
 
 
@@ -113,7 +136,9 @@ def test_an_example_without_a_definition_can_be_played() -> None:
 @pytest.mark.parametrize(("length", "playable"), [(990, True), (991, False)])
 def test_all_its_texts_must_fit_into_the_span(length: int, *, playable: bool) -> None:
     definition = Definition(steps=(Say("x" * length), Wait(span=0.9), Ask("y" * 10)))
-    assert (lane(definition=definition).unplayable(COUNTER, frozenset()) == "") == playable
+    assert (
+        lane(definition=definition).unplayable(COUNTER, frozenset()) == ""
+    ) == playable
 
 
 def test_any_text_fits_where_there_is_no_span() -> None:
@@ -123,21 +148,38 @@ def test_any_text_fits_where_there_is_no_span() -> None:
 
 def test_the_agent_must_have_every_capability_that_is_required() -> None:
     one = lane(requires=("TimeAware", "Resettable", "AcceptsImages"))
-    assert one.unplayable(COUNTER, frozenset({"TimeAware"})) == "needs an agent that is AcceptsImages and Resettable"
-    assert one.unplayable(COUNTER, frozenset({"TimeAware", "Resettable", "AcceptsImages", "Configured"})) == ""
+    assert (
+        one.unplayable(COUNTER, frozenset({"TimeAware"}))
+        == "needs an agent that is AcceptsImages and Resettable"
+    )
+    assert (
+        one.unplayable(
+            COUNTER,
+            frozenset({"TimeAware", "Resettable", "AcceptsImages", "Configured"}),
+        )
+        == ""
+    )
 
 
 # --- what is measured
 
 
-def test_the_measured_span_runs_from_the_start_to_the_start_of_the_last_question() -> None:
+def test_the_measured_span_runs_from_the_start_to_the_start_of_the_last_question() -> (
+    None
+):
     transcript = Transcript()
-    for one in (said := exchange(0, start=0), asked := exchange(1, start=70, kind="ask")):
+    for one in (
+        said := exchange(0, start=0),
+        asked := exchange(1, start=70, kind="ask"),
+    ):
         transcript.append(one)
     measured = lane(said, asked, start=2)
     assert measured.measured_span(transcript) is None
     measured.questions.append(CreditedQuestion(1, (0,)))
-    assert measured.measured_span(transcript) == said.message_tokens + said.reply_tokens - 2
+    assert (
+        measured.measured_span(transcript)
+        == said.message_tokens + said.reply_tokens - 2
+    )
 
 
 # --- watchers
@@ -176,7 +218,11 @@ def test_a_watcher_cannot_change_what_others_see() -> None:
     ("replies", "at_end", "verdict"),
     [
         (None, False, None),
-        (None, True, Unscored("the watcher gave no verdict before the conversation ended")),
+        (
+            None,
+            True,
+            Unscored("the watcher gave no verdict before the conversation ended"),
+        ),
         (2, False, None),
         (1, False, Unscored("the watcher gave no verdict within 1 reply")),
     ],
@@ -210,7 +256,10 @@ def test_its_verdict_is_that_of_its_sheet_and_its_watchers() -> None:
 
 def test_who_asked_nothing_cannot_be_scored() -> None:
     ending = lane(exchange(0)).ending()
-    assert str(ending.error) == "asks nothing, so it cannot be scored. Add an `ask` or a watcher"
+    assert (
+        str(ending.error)
+        == "asks nothing, so it cannot be scored. Add an `ask` or a watcher"
+    )
 
 
 def test_an_assertion_that_failed_before_any_question_can_be_scored() -> None:

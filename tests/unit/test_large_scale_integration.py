@@ -17,15 +17,51 @@ from pytest_ltm.evaluators import WorksOut
 BODY = scenario.test_large_scale_integration
 FLOOR = BODY.pytestmark[0].kwargs["floor"]
 ENOUGH = 30
-KINDS = ("GIFT", "HOME", "AFTER_DAY", "ABOVE", "SPENT_ON", "RANKED", "FROM", "NOT_FROM", "MOST", "MORE_FOR")
+KINDS = (
+    "GIFT",
+    "HOME",
+    "AFTER_DAY",
+    "ABOVE",
+    "SPENT_ON",
+    "RANKED",
+    "FROM",
+    "NOT_FROM",
+    "MOST",
+    "MORE_FOR",
+)
 CARELESS = (
-    "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
-    "fixed:12", "fixed:130", "random", "notes", "inject",
-)  # fmt: skip
+    "echo",
+    "silent",
+    "dump",
+    "dump-always",
+    "recite:2k",
+    "agree",
+    "candidates",
+    "hedge",
+    "hedge:unsure",
+    "keywords",
+    "fixed:12",
+    "fixed:130",
+    "random",
+    "notes",
+    "inject",
+)
 TOTAL = {"asked": ("number",), "expected": (("143",),), "others": ((),)}
-RANKED = {"asked": ("order",), "expected": (("Velmere", "Tavaholt", "Oskdun"),), "others": ((),)}
-GIVERS = {"asked": ("set",), "expected": (("Velmere", "Tavaholt"),), "others": (("Oskdun",),)}
-BEST = {"asked": ("name",), "expected": (("Velmere",),), "others": (("Tavaholt", "Oskdun"),)}
+RANKED = {
+    "asked": ("order",),
+    "expected": (("Velmere", "Tavaholt", "Oskdun"),),
+    "others": ((),),
+}
+GIVERS = {
+    "asked": ("set",),
+    "expected": (("Velmere", "Tavaholt"),),
+    "others": (("Oskdun",),),
+}
+BEST = {
+    "asked": ("name",),
+    "expected": (("Velmere",),),
+    "others": (("Tavaholt", "Oskdun"),),
+}
 COUNT = {"asked": ("number",), "expected": (("7",),), "others": (("20",),)}
 
 
@@ -42,7 +78,10 @@ def test_who_knows_all_facts_earns_full_marks(agent: str, span: int | None) -> N
 
 @pytest.mark.slow
 def test_so_does_who_knows_sixty_facts() -> None:
-    assert scores(BODY, made(4, facts=60), find_agent("full").make, span=32_000) == [1.0] * 4
+    assert (
+        scores(BODY, made(4, facts=60), find_agent("full").make, span=32_000)
+        == [1.0] * 4
+    )
 
 
 @pytest.mark.slow
@@ -63,17 +102,26 @@ def test_who_knows_only_the_names_and_guesses_earns_no_more_than_the_floor() -> 
             names = [*rule.expected[place], *rule.others[place]]
             counts = definition.questions[place].text.lower()
             guesses.append(
-                ("12" if "gifts" in counts else "130") if kind == "number"
-                else rng.choice(names) if kind == "name"
-                else ", ".join(rng.sample(names, len(names) if kind == "order" else (len(names) + 1) // 2))
-            )  # fmt: skip
+                ("12" if "gifts" in counts else "130")
+                if kind == "number"
+                else rng.choice(names)
+                if kind == "name"
+                else ", ".join(
+                    rng.sample(
+                        names, len(names) if kind == "order" else (len(names) + 1) // 2
+                    )
+                )
+            )
         earned.append(rule(guesses).value)
     assert 0.1 < sum(earned) / len(earned) <= FLOOR
 
 
 @pytest.mark.slow
 def test_who_forgets_earlier_facts_loses_most_answers() -> None:
-    assert sum(scores(BODY, made(6), find_agent("window:2k").make, span=32_000)) <= 6 * FLOOR
+    assert (
+        sum(scores(BODY, made(6), find_agent("window:2k").make, span=32_000))
+        <= 6 * FLOOR
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +139,11 @@ def test_sizes_that_make_no_test_are_refused(facts: object) -> None:
 @pytest.mark.parametrize(
     ("args", "answer", "credit"),
     [
-        (TOTAL, "£143 in total: 40 from Velmere, 62 from Tavaholt and 41 from Velmere again.", 1),
+        (
+            TOTAL,
+            "£143 in total: 40 from Velmere, 62 from Tavaholt and 41 from Velmere again.",
+            1,
+        ),
         (TOTAL, "One hundred forty three", 1),
         (TOTAL, "£156", 0.5),
         (TOTAL, "£158", 0),
@@ -106,24 +158,47 @@ def test_numbers_are_read(args: dict[str, Any], answer: str, credit: float) -> N
 @pytest.mark.parametrize(
     ("args", "answer"),
     [
-        (TOTAL, "A total of £143 was given for the roof, from 3 gifts: £40, £62 and £41."),
-        (TOTAL, "| Velmere | £40 |\n| Tavaholt | £62 |\n| Velmere | £41 |\n| **Total** | **£143** |"),
+        (
+            TOTAL,
+            "A total of £143 was given for the roof, from 3 gifts: £40, £62 and £41.",
+        ),
+        (
+            TOTAL,
+            "| Velmere | £40 |\n| Tavaholt | £62 |\n| Velmere | £41 |\n| **Total** | **£143** |",
+        ),
         (TOTAL, "40+62=102; 102+41=143."),
-        (TOTAL, "The roof got £200 in total and the boat £57 in total, a difference of £143."),
+        (
+            TOTAL,
+            "The roof got £200 in total and the boat £57 in total, a difference of £143.",
+        ),
         (COUNT, "7 of the 18 gifts were of more than £20."),
         (COUNT, "1. Velmere £24\n2. Oskdun £31\nand five others.\nSo that is 7 gifts."),
         (RANKED, "Velmere gave the most, followed by Tavaholt; Oskdun gave least."),
-        (RANKED, "Oskdun £61, Velmere £143, Tavaholt £120. Ranked: Velmere (£143), Tavaholt (£120), Oskdun (£61)."),
-        (RANKED, "Velmere's first gift was on 3 May, Tavaholt's on 11 May and Oskdun's on 2 June."),
-        (GIVERS, "Velmere and Tavaholt. Oskdun also lives there but gave nothing for it."),
-        (GIVERS, "From there: Velmere, Tavaholt, Oskdun. Of these, Velmere and Tavaholt gave for the boat."),
+        (
+            RANKED,
+            "Oskdun £61, Velmere £143, Tavaholt £120. Ranked: Velmere (£143), Tavaholt (£120), Oskdun (£61).",
+        ),
+        (
+            RANKED,
+            "Velmere's first gift was on 3 May, Tavaholt's on 11 May and Oskdun's on 2 June.",
+        ),
+        (
+            GIVERS,
+            "Velmere and Tavaholt. Oskdun also lives there but gave nothing for it.",
+        ),
+        (
+            GIVERS,
+            "From there: Velmere, Tavaholt, Oskdun. Of these, Velmere and Tavaholt gave for the boat.",
+        ),
         (GIVERS, "Everybody except Oskdun."),
         (BEST, "Tavaholt gave first, but Velmere gave the most."),
         (BEST, "Between Tavaholt (£120) and Velmere (£143), Velmere gave the most."),
         (BEST, "Velmere gave £143, compared to Tavaholt's £120 and Oskdun's £61."),
     ],
 )
-def test_workings_asides_and_comparisons_are_read(args: dict[str, Any], answer: str) -> None:
+def test_workings_asides_and_comparisons_are_read(
+    args: dict[str, Any], answer: str
+) -> None:
     assert WorksOut(**args)([answer]).value == 1
 
 
@@ -140,7 +215,9 @@ def test_workings_asides_and_comparisons_are_read(args: dict[str, Any], answer: 
         (BEST, "Tavaholt gave more than Velmere."),
     ],
 )
-def test_what_settles_on_nothing_or_names_all_earns_nothing(args: dict[str, Any], answer: str) -> None:
+def test_what_settles_on_nothing_or_names_all_earns_nothing(
+    args: dict[str, Any], answer: str
+) -> None:
     assert WorksOut(**args)([answer]).value == 0
 
 

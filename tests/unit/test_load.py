@@ -36,15 +36,31 @@ def talks() -> list[ConversationResult]:
     found = []
     for agent, scores in (("full", (1.0, 0.5)), ("mybot", (0.25, None))):
         for span in ("2k", "32k"):
-            place: dict[str, Any] = {"agent": agent, "span_label": span, "span": int(span[:-1]) * 1000}
+            place: dict[str, Any] = {
+                "agent": agent,
+                "span_label": span,
+                "span": int(span[:-1]) * 1000,
+            }
             first, second = (
-                played("colours", score, example=str(n), first=1 + 4 * n, cost_usd=0.5, **place)
+                played(
+                    "colours",
+                    score,
+                    example=str(n),
+                    first=1 + 4 * n,
+                    cost_usd=0.5,
+                    **place,
+                )
                 for n, score in enumerate(scores)
             )
             third = played(
-                "jokes", 1.0, first=9, metrics=(ExampleMetric("f1", 0.7),), judge_calls=2,
-                automatic=Automatic(score=0.0, reason="no joke", outcome="failed"), **place,
-            )  # fmt: skip
+                "jokes",
+                1.0,
+                first=9,
+                metrics=(ExampleMetric("f1", 0.7),),
+                judge_calls=2,
+                automatic=Automatic(score=0.0, reason="no joke", outcome="failed"),
+                **place,
+            )
             found.append(held([first, second, third]))
     return found
 
@@ -64,12 +80,24 @@ def unfinished(folder: Path, *said: events.Event) -> Path:
     place = folder / "mybot~8k~0"
     place.mkdir(parents=True)
     plan = Plan(
-        examples=tuple(PlannedExample(scenario=name, example="0") for name in ("a", "b", "c")), seed=0, trial=0,
-        span=8_000, tokenizer="cl100k_base", filler=None, scoring="current", judge="none", judge_votes=1,
-        time="simulated", opening="",
-    )  # fmt: skip
+        examples=tuple(
+            PlannedExample(scenario=name, example="0") for name in ("a", "b", "c")
+        ),
+        seed=0,
+        trial=0,
+        span=8_000,
+        tokenizer="cl100k_base",
+        filler=None,
+        scoring="current",
+        judge="none",
+        judge_votes=1,
+        time="simulated",
+        opening="",
+    )
     (place / "plan.json").write_text(json_text(plan.to_json()))
-    (place / "journal.jsonl").write_text("".join(journals.sealed(*said)) + '{"event":"mess', encoding="utf-8")
+    (place / "journal.jsonl").write_text(
+        "".join(journals.sealed(*said)) + '{"event":"mess', encoding="utf-8"
+    )
     return folder
 
 
@@ -78,9 +106,13 @@ def a_beginning() -> list[events.Event]:
         journals.header(),
         journals.begin("a/0"),
         journals.message(0, "a/0", text="I like ochre.", now=NOON),
-        journals.reply(0, "Noted.", usage=Usage(input_tokens=9, output_tokens=2), cost_usd=0.01),
+        journals.reply(
+            0, "Noted.", usage=Usage(input_tokens=9, output_tokens=2), cost_usd=0.01
+        ),
         journals.filler(1),
-        journals.message(2, "a/0", "ask", "Which colour?", position=14, about=(0,), now=NOON),
+        journals.message(
+            2, "a/0", "ask", "Which colour?", position=14, about=(0,), now=NOON
+        ),
         journals.reply(2, "Ochre."),
         journals.verdict("a/0", 1.0, "names it"),
         events.End(example="a/0"),
@@ -98,24 +130,41 @@ def test_sums_over_rows_are_those_of_the_summary(run: Path) -> None:
     assert len(columns) == 4
     for column in columns:
         place = column["agent"], column["span_label"]
-        examples = [row for row in found.examples if (row.agent, row.span_label) == place]
+        examples = [
+            row for row in found.examples if (row.agent, row.span_label) == place
+        ]
         scores: dict[str, list[float]] = defaultdict(list)
         for row in examples:
             scores[row.scenario] += [] if row.score is None else [row.score]
-        assert sum(mean(each) for each in scores.values() if each) == pytest.approx(column["total"])
+        assert sum(mean(each) for each in scores.values() if each) == pytest.approx(
+            column["total"]
+        )
         assert len(examples) == column["examples"]
         assert sum(row.score is None for row in examples) == column["unscored"]
         assert sum(row.amended for row in examples) == column["amended"]
-        verdicts = [row for row in found.verdicts if (row.agent, row.span_label) == place and row.counts]
+        verdicts = [
+            row
+            for row in found.verdicts
+            if (row.agent, row.span_label) == place and row.counts
+        ]
         assert [row.score for row in verdicts] == [row.score for row in examples]
 
 
 def test_every_row_can_be_joined_by_its_conversation(run: Path) -> None:
     found = pytest_ltm.load(run)
-    examples = {(row.run, row.conversation, row.scenario, row.example) for row in found.examples}
+    examples = {
+        (row.run, row.conversation, row.scenario, row.example) for row in found.examples
+    }
     assert len(examples) == len(found.examples) == 12
-    assert {(row.run, row.conversation, row.scenario, row.example) for row in found.questions} == examples
-    said = {(row.run, row.conversation, row.scenario, row.example) for row in found.exchanges if row.scenario}
+    assert {
+        (row.run, row.conversation, row.scenario, row.example)
+        for row in found.questions
+    } == examples
+    said = {
+        (row.run, row.conversation, row.scenario, row.example)
+        for row in found.exchanges
+        if row.scenario
+    }
     assert said == examples
     asked = {(row.conversation, row.number): row.text for row in found.questions}
     messages = {(row.conversation, row.number): row.message for row in found.exchanges}
@@ -127,31 +176,81 @@ def test_every_row_can_be_joined_by_its_conversation(run: Path) -> None:
 
 def test_an_example_says_who_it_was_and_how_it_went(run: Path) -> None:
     first, *_, last = pytest_ltm.load(run).examples
-    assert (first.run, first.agent, first.role, first.span, first.score) == ("one", "full", "yardstick", 2_000, 1.0)
-    assert (first.gap, first.told_gap, first.measured_span, first.cost_usd) == (900, 700, 1_900, 0.5)
-    assert (last.role, last.amended, last.metrics, last.skills) == ("agent", True, {"f1": 0.7}, "R")
+    assert (first.run, first.agent, first.role, first.span, first.score) == (
+        "one",
+        "full",
+        "yardstick",
+        2_000,
+        1.0,
+    )
+    assert (first.gap, first.told_gap, first.measured_span, first.cost_usd) == (
+        900,
+        700,
+        1_900,
+        0.5,
+    )
+    assert (last.role, last.amended, last.metrics, last.skills) == (
+        "agent",
+        True,
+        {"f1": 0.7},
+        "R",
+    )
 
 
 def test_a_question_has_its_nearest_needle(tmp_path: Path) -> None:
     row = played()
     (asked,) = row.questions
-    near = replace(asked.needles[0], gap=300, told_gap=200, text="I like teal better.", number=2, rank=0)
+    near = replace(
+        asked.needles[0],
+        gap=300,
+        told_gap=200,
+        text="I like teal better.",
+        number=2,
+        rank=0,
+    )
     far = replace(asked.needles[0], rank=3)
     several = replace(asked, needles=(far, near), gap=300, retrieved=("x", "y", "z"))
-    write_run(tmp_path / "run", held([replace(row, questions=(several,)), played(example="1", questions=())]))
+    write_run(
+        tmp_path / "run",
+        held([replace(row, questions=(several,)), played(example="1", questions=())]),
+    )
     (found,) = pytest_ltm.load(tmp_path / "run").questions
-    assert (found.needle, found.needle_number, found.gap, found.told_gap) == ("I like teal better.", 2, 300, 200)
-    assert (found.needles, found.needles_retrieved, found.rank, found.retrieved) == (2, 1, 3, 3)
-    write_run(tmp_path / "none", held([replace(row, questions=(replace(asked, needles=(), gap=None),))]))
+    assert (found.needle, found.needle_number, found.gap, found.told_gap) == (
+        "I like teal better.",
+        2,
+        300,
+        200,
+    )
+    assert (found.needles, found.needles_retrieved, found.rank, found.retrieved) == (
+        2,
+        1,
+        3,
+        3,
+    )
+    write_run(
+        tmp_path / "none",
+        held([replace(row, questions=(replace(asked, needles=(), gap=None),))]),
+    )
     (found,) = pytest_ltm.load(tmp_path / "none").questions
-    assert (found.needle, found.gap, found.needles, found.rank, found.retrieved) == (None, None, 0, None, None)
+    assert (found.needle, found.gap, found.needles, found.rank, found.retrieved) == (
+        None,
+        None,
+        0,
+        None,
+        None,
+    )
 
 
 def test_an_amended_verdict_has_two_rows_and_one_counts(run: Path) -> None:
     by = [
-        (row.by, row.counts, row.score, row.reason) for row in pytest_ltm.load(run).verdicts if row.scenario == "jokes"
+        (row.by, row.counts, row.score, row.reason)
+        for row in pytest_ltm.load(run).verdicts
+        if row.scenario == "jokes"
     ]
-    assert by[:2] == [("person", True, 1.0, "names 'ochre'"), ("judge", False, 0.0, "no joke")]
+    assert by[:2] == [
+        ("person", True, 1.0, "names 'ochre'"),
+        ("judge", False, 0.0, "no joke"),
+    ]
     (first, *_) = pytest_ltm.load(run).verdicts
     assert (first.by, first.rule, first.evidence) == ("rules", "colours/1", "Teal")
     assert (first.checks, first.checks_passed, first.failed_checks) == (1, 1, "")
@@ -164,9 +263,25 @@ def test_an_exchange_has_what_it_cost_and_how_long_it_took(tmp_path: Path) -> No
         timings.write(ReplyTime(exchange=0, seconds=seconds))
     timings.close()
     first, filler, asked, last = pytest_ltm.load(folder).exchanges
-    assert (first.input_tokens, first.output_tokens, first.cost_usd, first.seconds) == (9, 2, 0.01, 1.5)
-    assert (first.scenario, first.example, first.kind, first.told) == ("a", "0", "say", False)
-    assert (filler.scenario, filler.kind, filler.told, filler.input_tokens, filler.seconds) == (
+    assert (first.input_tokens, first.output_tokens, first.cost_usd, first.seconds) == (
+        9,
+        2,
+        0.01,
+        1.5,
+    )
+    assert (first.scenario, first.example, first.kind, first.told) == (
+        "a",
+        "0",
+        "say",
+        False,
+    )
+    assert (
+        filler.scenario,
+        filler.kind,
+        filler.told,
+        filler.input_tokens,
+        filler.seconds,
+    ) == (
         "",
         "filler",
         True,
@@ -176,7 +291,12 @@ def test_an_exchange_has_what_it_cost_and_how_long_it_took(tmp_path: Path) -> No
     assert (asked.message, asked.reply, asked.start) == ("Which colour?", "Ochre.", 14)
     assert asked.time == NOON
     assert asked.time.tzinfo == timezone.utc
-    assert (last.fault, last.reply, last.replied, last.number) == ("timed out", "", False, 3)
+    assert (last.fault, last.reply, last.replied, last.number) == (
+        "timed out",
+        "",
+        False,
+        3,
+    )
     assert first.replied
     assert filler.replied
 
@@ -186,14 +306,20 @@ def test_an_exchange_has_what_it_cost_and_how_long_it_took(tmp_path: Path) -> No
 
 def test_a_killed_run_is_there_as_far_as_it_came(tmp_path: Path) -> None:
     found = pytest_ltm.load(unfinished(tmp_path / "run", *a_beginning()))
-    states = [(row.scenario, row.outcome, row.score, row.cause) for row in found.examples]
+    states = [
+        (row.scenario, row.outcome, row.score, row.cause) for row in found.examples
+    ]
     assert states == [
-        ("a", "passed", 1.0, ""), ("b", "skipped", None, "not reached"), ("c", "skipped", None, "not reached"),
-    ]  # fmt: skip
+        ("a", "passed", 1.0, ""),
+        ("b", "skipped", None, "not reached"),
+        ("c", "skipped", None, "not reached"),
+    ]
     (asked,) = found.questions
     assert (asked.answer, asked.needle, asked.gap) == ("Ochre.", "I like ochre.", 10)
     assert "has not come to its end" in " ".join(found.missing)
-    assert {(row.agent, row.span, row.conversation) for row in found.examples} == {("mybot", 8_000, "mybot~8k~0")}
+    assert {(row.agent, row.span, row.conversation) for row in found.examples} == {
+        ("mybot", 8_000, "mybot~8k~0")
+    }
 
 
 def test_finished_conversations_stand_beside_one_that_is_not(run: Path) -> None:
@@ -204,10 +330,16 @@ def test_finished_conversations_stand_beside_one_that_is_not(run: Path) -> None:
 
 def test_a_damaged_journal_yields_what_stands_before_the_damage(run: Path) -> None:
     path = run / "0~talk" / "journal.jsonl"
-    whole = len([row for row in pytest_ltm.load(run).exchanges if row.conversation == "0~talk"])
+    whole = len(
+        [row for row in pytest_ltm.load(run).exchanges if row.conversation == "0~talk"]
+    )
     path.write_text(path.read_text().replace("Count to ten", "Count to two", 1))
     found = pytest_ltm.load(run)
-    assert 0 < len([row for row in found.exchanges if row.conversation == "0~talk"]) < whole
+    assert (
+        0
+        < len([row for row in found.exchanges if row.conversation == "0~talk"])
+        < whole
+    )
     assert len(found.examples) == 12
     assert any("journal.jsonl" in notice for notice in found.missing)
 
@@ -217,28 +349,46 @@ def test_a_run_without_journals_has_no_exchanges(tmp_path: Path) -> None:
     assert (len(found.examples), len(found.exchanges), found.missing) == (12, 0, ())
 
 
-def test_runs_are_found_by_folder_by_folder_of_runs_by_id_and_as_the_latest(run: Path, monkeypatch: Any) -> None:
+def test_runs_are_found_by_folder_by_folder_of_runs_by_id_and_as_the_latest(
+    run: Path, monkeypatch: Any
+) -> None:
     write_run(run.parent / "two", *talks())
     assert {row.run for row in pytest_ltm.load(run.parent).examples} == {"one", "two"}
-    assert {row.run for row in pytest_ltm.load(run.parent.parent).examples} == {"one", "two"}
-    assert {row.run for row in pytest_ltm.load(run, run.parent / "two", run).examples} == {"one", "two"}
+    assert {row.run for row in pytest_ltm.load(run.parent.parent).examples} == {
+        "one",
+        "two",
+    }
+    assert {
+        row.run for row in pytest_ltm.load(run, run.parent / "two", run).examples
+    } == {"one", "two"}
     assert len(pytest_ltm.load(run, str(run)).examples) == 12
-    assert {row.run for row in pytest_ltm.load("two", ltm_dir=run.parent.parent).examples} == {"two"}
+    assert {
+        row.run for row in pytest_ltm.load("two", ltm_dir=run.parent.parent).examples
+    } == {"two"}
     monkeypatch.chdir(run.parent.parent)
     shutil.move("runs", ".ltm/runs")
     Path(".ltm/latest").write_text("two\n")
     assert {row.run for row in pytest_ltm.load().examples} == {"two"}
 
 
-def test_runs_of_the_same_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path) -> None:
+def test_runs_of_the_same_name_are_told_apart_by_their_paths(
+    run: Path, tmp_path: Path
+) -> None:
     other = write_run(tmp_path / "other" / "one", *talks())
-    assert {row.run for row in pytest_ltm.load(run, other).verdicts} == {str(run), str(other)}
+    assert {row.run for row in pytest_ltm.load(run, other).verdicts} == {
+        str(run),
+        str(other),
+    }
 
 
-def test_a_run_that_cannot_be_read_is_an_error_and_among_others_a_notice(run: Path, tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_read_is_an_error_and_among_others_a_notice(
+    run: Path, tmp_path: Path
+) -> None:
     for path in shutil.copytree(run, run.parent / "old").glob("*/results.json"):
         path.write_text('{"format": "pytest-ltm results 1"}')
-    with pytest.raises(pytest_ltm.LtmError, match="format 'pytest-ltm results 1', expected"):
+    with pytest.raises(
+        pytest_ltm.LtmError, match="format 'pytest-ltm results 1', expected"
+    ):
         pytest_ltm.load(run.parent / "old")
     found = pytest_ltm.load(run.parent)
     assert len(found.examples) == 12
@@ -253,7 +403,9 @@ def test_a_run_that_cannot_be_read_is_an_error_and_among_others_a_notice(run: Pa
 # --- records and frames
 
 
-def test_records_have_every_column_and_no_secret(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_have_every_column_and_no_secret(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = pytest_ltm.load(run).examples
     assert all(list(record) == list(table.columns) for record in table.records())
     assert [record["metric_f1"] for record in table.records()[:3]] == [None, None, 0.7]
@@ -268,12 +420,17 @@ def test_hostile_texts_are_valid_unicode(tmp_path: Path, name: str) -> None:
     found = pytest_ltm.load(hostile_run(tmp_path / "run", HOSTILE[name]))
     for table in (found.examples, found.questions, found.verdicts):
         for record in table.records():
-            "".join(value for value in record.values() if isinstance(value, str)).encode()
+            "".join(
+                value for value in record.values() if isinstance(value, str)
+            ).encode()
 
 
 def test_a_frame_needs_pandas(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(pytest_ltm.LtmError, match=r"frame\(\) needs pandas: pip install 'pytest-ltm\[data\]'"):
+    with pytest.raises(
+        pytest_ltm.LtmError,
+        match=r"frame\(\) needs pandas: pip install 'pytest-ltm\[data\]'",
+    ):
         pytest_ltm.load(run).examples.frame()
 
 
@@ -285,15 +442,23 @@ def test_frames_have_types_that_can_be_calculated_with(run: Path) -> None:
         assert list(frame.columns) == list(table.columns)
         assert len(frame) == len(table)
     examples = found.examples.frame()
-    assert examples.groupby(["agent", "span"]).score.mean()["mybot", 2_000] == pytest.approx((0.25 + 1) / 2)
-    assert (str(examples.span.dtype), str(examples.score.dtype), str(examples.overrun.dtype)) == (
+    assert examples.groupby(["agent", "span"]).score.mean()[
+        "mybot", 2_000
+    ] == pytest.approx((0.25 + 1) / 2)
+    assert (
+        str(examples.span.dtype),
+        str(examples.score.dtype),
+        str(examples.overrun.dtype),
+    ) == (
         "Int64",
         "float64",
         "bool",
     )
     assert str(found.exchanges.frame().time.dtype) == "datetime64[ns, UTC]"
     assert examples.metric_f1.sum() == pytest.approx(4 * 0.7)
-    empty = pytest_ltm.load(write_run(run.parent / "three", *talks(), journals=False)).exchanges.frame()
+    empty = pytest_ltm.load(
+        write_run(run.parent / "three", *talks(), journals=False)
+    ).exchanges.frame()
     assert (len(empty), str(empty.number.dtype)) == (0, "Int64")
 
 
@@ -328,26 +493,60 @@ def test_every_column_is_described_where_it_is_declared() -> None:
 
 @pytest.mark.parametrize("table", kinds())
 def test_the_page_lists_every_column(table: str) -> None:
-    part = DOCS.read_text(encoding="utf-8").partition(f"\n### `{table}`\n")[2].partition("\n### ")[0]
-    listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
-    own = [field.name for field in structs.fields(kinds()[table])][len(structs.fields(result_rows.PlacedRow)) :]
+    part = (
+        DOCS.read_text(encoding="utf-8")
+        .partition(f"\n### `{table}`\n")[2]
+        .partition("\n### ")[0]
+    )
+    listed = [
+        line.split("|")[1].strip().strip("`")
+        for line in part.splitlines()
+        if line.startswith("| `")
+    ]
+    own = [field.name for field in structs.fields(kinds()[table])][
+        len(structs.fields(result_rows.PlacedRow)) :
+    ]
     assert listed == [name if name != loaded.METRICS else "metric_NAME" for name in own]
 
 
 def test_the_page_lists_the_columns_of_places() -> None:
-    part = DOCS.read_text(encoding="utf-8").partition("\n### Every table\n")[2].partition("\n### ")[0]
-    listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
+    part = (
+        DOCS.read_text(encoding="utf-8")
+        .partition("\n### Every table\n")[2]
+        .partition("\n### ")[0]
+    )
+    listed = [
+        line.split("|")[1].strip().strip("`")
+        for line in part.splitlines()
+        if line.startswith("| `")
+    ]
     assert listed == [field.name for field in structs.fields(result_rows.PlacedRow)]
 
 
-def test_the_recipe_of_the_page_runs(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recipe_of_the_page_runs(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("pandas", reason="pip install 'pytest-ltm[data]'")
     monkeypatch.chdir(run.parent)
-    part = DOCS.read_text(encoding="utf-8").partition("\n## From a run to a plot\n")[2].partition("\n## ")[0]
+    part = (
+        DOCS.read_text(encoding="utf-8")
+        .partition("\n## From a run to a plot\n")[2]
+        .partition("\n## ")[0]
+    )
     blocks = part.split("```python\n")[1:]
-    lines = [line for block in blocks for line in block.partition("```")[0].splitlines() if line.strip()]
+    lines = [
+        line
+        for block in blocks
+        for line in block.partition("```")[0].splitlines()
+        if line.strip()
+    ]
     drawn = [line for line in lines if ".plot" in line]
     assert len(drawn) == 2  # matplotlib's
     names: dict[str, Any] = {"results": pytest_ltm.load(run)}
-    exec("\n".join(line.partition(".plot")[0] for line in lines).replace('"latest"', repr(str(run))), names)
+    exec(
+        "\n".join(line.partition(".plot")[0] for line in lines).replace(
+            '"latest"', repr(str(run))
+        ),
+        names,
+    )
     assert names["scores"].loc[2_000, "full"] == pytest.approx((1 + 0.5 + 1) / 3)

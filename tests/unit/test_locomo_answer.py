@@ -13,14 +13,33 @@ from pytest_ltm.testing import FakeJudge
 
 def judge_of(category: int, gold: object, **facts: Any) -> LocomoAnswer:
     known: dict[str, Any] = {
-        "category": category, "question": "What did Tomas sell?", "choices": [], "asking": "official", "evidence": [],
-        "cited": [], "about": ["Tomas", "Ines"], "corrected": None,
-    }  # fmt: skip
-    return LocomoAnswer(Definition(steps=(Ask("What did Tomas sell?"),), expected=gold, parameters=known | facts))
+        "category": category,
+        "question": "What did Tomas sell?",
+        "choices": [],
+        "asking": "official",
+        "evidence": [],
+        "cited": [],
+        "about": ["Tomas", "Ines"],
+        "corrected": None,
+    }
+    return LocomoAnswer(
+        Definition(
+            steps=(Ask("What did Tomas sell?"),),
+            expected=gold,
+            parameters=known | facts,
+        )
+    )
 
 
-def corrected(answer: str, *, disputed: bool = True, evidence: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"kind": "AMBIGUOUS", "disputed": disputed, "answer": answer, "evidence": list(evidence)}
+def corrected(
+    answer: str, *, disputed: bool = True, evidence: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    return {
+        "kind": "AMBIGUOUS",
+        "disputed": disputed,
+        "answer": answer,
+        "evidence": list(evidence),
+    }
 
 
 def test_the_score_is_the_official_f1() -> None:
@@ -33,7 +52,8 @@ CHOICE = {"choices": ["two quails", "Not mentioned in the conversation"]}
 
 
 @pytest.mark.parametrize(
-    ("answer", "value"), [("b", 1.0), ("(a)", 0.0), ("It is not mentioned.", 1.0), ("(a) (b)", 0.0)]
+    ("answer", "value"),
+    [("b", 1.0), ("(a)", 0.0), ("It is not mentioned.", 1.0), ("(a) (b)", 0.0)],
 )
 def test_a_choice_is_scored_by_what_it_stands_for(answer: str, value: float) -> None:
     judged = judge_of(5, None, **CHOICE)
@@ -43,7 +63,9 @@ def test_a_choice_is_scored_by_what_it_stands_for(answer: str, value: float) -> 
 
 
 def test_to_repeat_both_choices_earns_nothing_and_says_so() -> None:
-    score = judge_of(5, None, **CHOICE)(["(a) two quails (b) Not mentioned in the conversation"])
+    score = judge_of(5, None, **CHOICE)(
+        ["(a) two quails (b) Not mentioned in the conversation"]
+    )
 
     assert (score.value, score.reason) == (0.0, "takes both of the two choices")
 
@@ -64,12 +86,18 @@ def test_the_rule_of_a_score_names_the_way_of_asking() -> None:
 def test_corrections_give_a_second_f1_and_the_ceiling() -> None:
     judged = judge_of(4, "red boat", corrected=corrected("blue boat"))
 
-    assert judged.metrics("blue boat") == {"f1": 0.5, "f1_corrected": 1.0, "ceiling": 0.5}
+    assert judged.metrics("blue boat") == {
+        "f1": 0.5,
+        "f1_corrected": 1.0,
+        "ceiling": 0.5,
+    }
     assert "disputed, ambiguous: rather 'blue boat'" in judged(["blue boat"]).reason
 
 
 def test_an_undisputed_answer_is_its_own_correction() -> None:
-    judged = judge_of(3, "Yes; she is kind", corrected=corrected("Yes; she is kind", disputed=False))
+    judged = judge_of(
+        3, "Yes; she is kind", corrected=corrected("Yes; she is kind", disputed=False)
+    )
 
     assert judged.metrics("yes") == {"f1": 1.0, "f1_corrected": 1.0, "ceiling": 1.0}
 
@@ -79,8 +107,12 @@ def test_recall_is_there_only_if_the_agent_shows_what_it_retrieved() -> None:
 
     assert "recall" not in judged.metrics("x")
     assert judged.metrics("x", ["D1:1", "D1:4"]) == {
-        "f1": 1.0, "recall": 0.0, "recall_repaired": 0.5, "recall_sessions": 0.5, "retrieved": 2.0,
-    }  # fmt: skip
+        "f1": 1.0,
+        "recall": 0.0,
+        "recall_repaired": 0.5,
+        "recall_sessions": 0.5,
+        "retrieved": 2.0,
+    }
 
 
 def test_corrected_evidence_has_a_recall_of_its_own() -> None:
@@ -104,10 +136,15 @@ def test_corrected_evidence_has_a_recall_of_its_own() -> None:
     ],
 )
 def test_official_recall_takes_ids_as_they_stand_and_ours_as_they_are_meant(
-    retrieved: list[str], cited: list[str], evidence: list[str], expected: tuple[float | None, ...]
+    retrieved: list[str],
+    cited: list[str],
+    evidence: list[str],
+    expected: tuple[float | None, ...],
 ) -> None:
     names = ("recall", "recall_repaired", "recall_sessions")
-    assert evidence_recall(retrieved, cited=cited, evidence=evidence) == dict(zip(names, expected, strict=True))
+    assert evidence_recall(retrieved, cited=cited, evidence=evidence) == dict(
+        zip(names, expected, strict=True)
+    )
 
 
 def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:
@@ -126,4 +163,6 @@ def test_an_adversarial_answer_is_judged_as_a_refusal() -> None:
 
 
 def test_a_judge_that_cannot_tell_leaves_no_figure() -> None:
-    assert "judge" not in judge_of(4, "x").metrics("y", judge=FakeJudge(otherwise="Well."))
+    assert "judge" not in judge_of(4, "x").metrics(
+        "y", judge=FakeJudge(otherwise="Well.")
+    )

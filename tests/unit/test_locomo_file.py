@@ -58,7 +58,10 @@ def test_integer_answers_are_read_as_texts(tmp_path: Path) -> None:
 def test_questions_that_occur_twice_are_kept_by_their_index(tmp_path: Path) -> None:
     (sample,) = loaded(tmp_path, talk())
 
-    assert [q.index for q in sample.questions if q.text.startswith("How many")] == [3, 5]
+    assert [q.index for q in sample.questions if q.text.startswith("How many")] == [
+        3,
+        5,
+    ]
     assert any("1 question texts occur more than once" in note for note in sample.notes)
 
 
@@ -115,7 +118,11 @@ def test_ids_that_occur_twice_are_noted(tmp_path: Path) -> None:
 
 
 def test_one_conversation_in_a_file_of_its_own_is_read(tmp_path: Path) -> None:
-    older = {name: value for name, value in talk().items() if name not in {"sample_id", "conversation"}}
+    older = {
+        name: value
+        for name, value in talk().items()
+        if name not in {"sample_id", "conversation"}
+    }
     file = written(tmp_path / "7_chat.json", older | talk()["conversation"])
 
     assert load_locomo(file).samples[0].id == "7_chat"
@@ -125,7 +132,10 @@ def test_a_folder_has_a_conversation_in_each_file(tmp_path: Path) -> None:
     written(tmp_path / "b.json", second())
     written(tmp_path / "a.json", talk())
 
-    assert [sample.id for sample in load_locomo(tmp_path).samples] == ["conv-1", "conv-2"]
+    assert [sample.id for sample in load_locomo(tmp_path).samples] == [
+        "conv-1",
+        "conv-2",
+    ]
 
 
 def test_of_the_published_folder_the_published_file_is_read(tmp_path: Path) -> None:
@@ -146,14 +156,35 @@ def _without(name: str) -> Callable[[dict[str, Any]], object]:
         (_without("category"), "'category' is missing"),
         (lambda s: s["qa"][1].update(category=6), "a category from 1 to 5"),
         (lambda s: s["qa"][1].update(answer=["x"]), "a text or a number"),
-        (lambda s: s["conversation"].update(session_1_date_time="yesterday"), "1:56 pm on 8 May, 2023"),
+        (
+            lambda s: s["conversation"].update(session_1_date_time="yesterday"),
+            "1:56 pm on 8 May, 2023",
+        ),
         (lambda s: s["conversation"].pop("session_1_date_time"), "session_1_date_time"),
-        (lambda s: s["conversation"]["session_1"][0].pop("speaker"), "'speaker' is missing"),
-        (lambda s: [s["conversation"].pop(f"session_{n}") for n in (1, 2)], "holds no turn: expected 'session_1'"),
-        (lambda s: s["conversation"].update(session_1=[], session_2=[]), "holds no turn: expected 'session_1'"),
-        (lambda s: s["qa"][1].update(answer=float("nan")), "qa[1].answer: expected a text or a number, got nan"),
-        (lambda s: s["qa"][1].update(answer=True), "qa[1].answer: expected a text or a number, got True"),
-        (lambda s: s["qa"][1].update(category=6), "data.json: conv-1: [1].qa[1].category: expected"),
+        (
+            lambda s: s["conversation"]["session_1"][0].pop("speaker"),
+            "'speaker' is missing",
+        ),
+        (
+            lambda s: [s["conversation"].pop(f"session_{n}") for n in (1, 2)],
+            "holds no turn: expected 'session_1'",
+        ),
+        (
+            lambda s: s["conversation"].update(session_1=[], session_2=[]),
+            "holds no turn: expected 'session_1'",
+        ),
+        (
+            lambda s: s["qa"][1].update(answer=float("nan")),
+            "qa[1].answer: expected a text or a number, got nan",
+        ),
+        (
+            lambda s: s["qa"][1].update(answer=True),
+            "qa[1].answer: expected a text or a number, got True",
+        ),
+        (
+            lambda s: s["qa"][1].update(category=6),
+            "data.json: conv-1: [1].qa[1].category: expected",
+        ),
         (lambda s: s["conversation"].pop("speaker_a"), "'speaker_a' is missing"),
     ],
 )
@@ -171,7 +202,10 @@ def test_what_cannot_be_used_is_refused_with_its_place(
 
 
 def test_a_record_of_another_data_set_is_told_by_its_fields(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"no conversation of LoCoMo: the field 'speaker_a' .*question_id, haystack"):
+    with pytest.raises(
+        DatasetError,
+        match=r"no conversation of LoCoMo: the field 'speaker_a' .*question_id, haystack",
+    ):
         loaded(tmp_path, {"question_id": "q1", "haystack_sessions": []})
 
 
@@ -181,11 +215,16 @@ def test_a_record_of_another_data_set_is_told_by_its_fields(tmp_path: Path) -> N
         ("", "it is empty. Download it again"),
         ("[]", "holds no conversation"),
         ("[1]", r"\[0\]: expected a mapping, got 1"),
-        ("<!DOCTYPE html><html>", "not JSON: it begins with '<!DOCTYPE html><html>'. Download the file itself"),
+        (
+            "<!DOCTYPE html><html>",
+            "not JSON: it begins with '<!DOCTYPE html><html>'. Download the file itself",
+        ),
         ("[" * 100_000, "not JSON: .*recursion.*Truncated"),
     ],
 )
-def test_a_file_that_is_something_else_is_refused_with_the_way_out(tmp_path: Path, content: str, told: str) -> None:
+def test_a_file_that_is_something_else_is_refused_with_the_way_out(
+    tmp_path: Path, content: str, told: str
+) -> None:
     (tmp_path / "data.json").write_text(content, encoding="utf-8")
 
     with pytest.raises(DatasetError, match=rf"data\.json: {told}"):
@@ -195,17 +234,31 @@ def test_a_file_that_is_something_else_is_refused_with_the_way_out(tmp_path: Pat
 def test_a_compressed_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "data.json").write_bytes(gzip.compress(b"[]"))
 
-    with pytest.raises(DatasetError, match=r"data\.json: not JSON: it is compressed\. Unpack it first"):
+    with pytest.raises(
+        DatasetError, match=r"data\.json: not JSON: it is compressed\. Unpack it first"
+    ):
         load_locomo(tmp_path / "data.json")
 
 
 @pytest.mark.parametrize(
     ("spoil", "noted"),
     [
-        (lambda s: s["qa"][1].update(answer=""), "question 1: has an empty answer, so that every answer earns 0"),
-        (lambda s: s["conversation"]["session_1"][0].update(speaker="Zoe"), "'Zoe' speaks, who is none of its two"),
-        (lambda s: s["conversation"].update(speaker_b="Ines"), "both speakers are called 'Ines'"),
-        (lambda s: s["conversation"].update(session_2=[]), "has dates but no turns for the sessions 2, 3"),
+        (
+            lambda s: s["qa"][1].update(answer=""),
+            "question 1: has an empty answer, so that every answer earns 0",
+        ),
+        (
+            lambda s: s["conversation"]["session_1"][0].update(speaker="Zoe"),
+            "'Zoe' speaks, who is none of its two",
+        ),
+        (
+            lambda s: s["conversation"].update(speaker_b="Ines"),
+            "both speakers are called 'Ines'",
+        ),
+        (
+            lambda s: s["conversation"].update(session_2=[]),
+            "has dates but no turns for the sessions 2, 3",
+        ),
     ],
 )
 def test_what_is_odd_is_noted_and_the_questions_are_kept(
@@ -241,7 +294,9 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_conversations_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="2 conversations have the sample_id 'conv-1'"):
+    with pytest.raises(
+        DatasetError, match="2 conversations have the sample_id 'conv-1'"
+    ):
         loaded(tmp_path, talk(), talk())
 
 
@@ -251,13 +306,21 @@ def test_the_published_file_is_known_and_whole() -> None:
     data = load_locomo(LOCOMO / "locomo10.json")
 
     assert data.known_as == "locomo10.json, as published"
-    assert [len(data.samples), sum(len(s.sessions) for s in data.samples), sum(len(s.turns) for s in data.samples)] == [
-        10, 272, 5882,
-    ]  # fmt: skip
+    assert [
+        len(data.samples),
+        sum(len(s.sessions) for s in data.samples),
+        sum(len(s.turns) for s in data.samples),
+    ] == [
+        10,
+        272,
+        5882,
+    ]
     assert sum(len(sample.questions) for sample in data.samples) == 1986
     odd = [note for note in data.notes if "evidence '" in note]
     assert len(odd) == 9
-    assert sum("points to no turn" in note for note in odd) == 3  # D:11:26 means D11:26, which is there
+    assert (
+        sum("points to no turn" in note for note in odd) == 3
+    )  # D:11:26 means D11:26, which is there
 
 
 @pytest.mark.slow

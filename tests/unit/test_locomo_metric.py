@@ -15,11 +15,22 @@ from pytest_ltm.datasets.locomo.strict import official_f1, stemmed_tokens
 def test_categories_have_the_numbers_of_the_file() -> None:
     labels = {category.value: category.label for category in Category}
 
-    assert labels == {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+    assert labels == {
+        1: "multi-hop",
+        2: "temporal",
+        3: "open-domain",
+        4: "single-hop",
+        5: "adversarial",
+    }
 
 
 def test_tokens_lose_articles_punctuation_and_endings() -> None:
-    assert stemmed_tokens("The dogs, and A cat's 1,000 toys!") == ["dog", "cat", "1000", "toy"]
+    assert stemmed_tokens("The dogs, and A cat's 1,000 toys!") == [
+        "dog",
+        "cat",
+        "1000",
+        "toy",
+    ]
 
 
 def test_f1_balances_what_is_missing_and_what_is_too_much() -> None:
@@ -54,11 +65,19 @@ def test_an_unknown_category_is_refused() -> None:
 
 
 @pytest.mark.published
-def test_every_edge_vector_is_met_and_a_numeric_prediction_is_read_where_the_original_raises() -> None:
+def test_every_edge_vector_is_met_and_a_numeric_prediction_is_read_where_the_original_raises() -> (
+    None
+):
     rows = json.loads((LOCOMO / "f1_edge_vectors.json").read_text(encoding="utf-8"))
-    ours = [official_f1(row["category"], row["answer"], row["prediction"]) for row in rows]
+    ours = [
+        official_f1(row["category"], row["answer"], row["prediction"]) for row in rows
+    ]
 
-    raised = [(row["prediction"], f1) for row, f1 in zip(rows, ours, strict=True) if isinstance(row["score"], str)]
+    raised = [
+        (row["prediction"], f1)
+        for row, f1 in zip(rows, ours, strict=True)
+        if isinstance(row["score"], str)
+    ]
     assert raised == [(3, 1.0)]
     for row, f1 in zip(rows, ours, strict=True):
         if not isinstance(row["score"], str):
@@ -71,13 +90,16 @@ def test_every_published_row_has_its_f1() -> None:
     rows = lines_of(LOCOMO / "judged_and_f1_dev.jsonl.gz")
 
     assert len(rows) == 4563
-    assert [round(official_f1(row["category"], row["answer"], row["prediction"]), 6) for row in rows] == [
-        row["f1"] for row in rows
-    ]
+    assert [
+        round(official_f1(row["category"], row["answer"], row["prediction"]), 6)
+        for row in rows
+    ] == [row["f1"] for row in rows]
 
 
 @pytest.mark.published
 def test_every_published_stem_is_met() -> None:
-    stems = json.loads((LOCOMO / "porter_stem_vectors.json").read_text(encoding="utf-8"))
+    stems = json.loads(
+        (LOCOMO / "porter_stem_vectors.json").read_text(encoding="utf-8")
+    )
 
     assert {word: porter_stem(word) for word in stems} == stems

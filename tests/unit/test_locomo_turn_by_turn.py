@@ -17,8 +17,16 @@ from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 
 Capture = pytest.CaptureFixture[str]
 BY_TURNS = (
-    "--model", "scripted_author:write", "--turn-by-turn", "--sessions", "3", "--turns", "36", "--questions", "12"
-)  # fmt: skip
+    "--model",
+    "scripted_author:write",
+    "--turn-by-turn",
+    "--sessions",
+    "3",
+    "--turns",
+    "36",
+    "--questions",
+    "12",
+)
 
 
 def generated(path: Path, *words: str) -> list[dict[str, Any]]:
@@ -42,7 +50,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return prompts
 
 
-def test_a_conversation_written_turn_by_turn_loads(tmp_path: Path, asked: list[str]) -> None:
+def test_a_conversation_written_turn_by_turn_loads(
+    tmp_path: Path, asked: list[str]
+) -> None:
     generated(tmp_path / "new.json", *BY_TURNS)
     (sample,) = load_locomo(tmp_path / "new.json").samples
 
@@ -51,7 +61,9 @@ def test_a_conversation_written_turn_by_turn_loads(tmp_path: Path, asked: list[s
     assert {question.category for question in sample.questions} == set(Category)
 
 
-def test_a_speaker_sees_their_own_persona_and_news_and_not_the_other_s(tmp_path: Path, asked: list[str]) -> None:
+def test_a_speaker_sees_their_own_persona_and_news_and_not_the_other_s(
+    tmp_path: Path, asked: list[str]
+) -> None:
     (record,) = generated(tmp_path / "new.json", *BY_TURNS)
     names = {record["conversation"]["speaker_a"], record["conversation"]["speaker_b"]}
 
@@ -80,7 +92,10 @@ def test_photos_are_shared_and_reacted_to(tmp_path: Path) -> None:
         turns = said[f"session_{number}"]
         shown = [at for at, turn in enumerate(turns) if "blip_caption" in turn]
         assert shown
-        assert all(f"What {turns[at]['blip_caption']}!" in turns[at + 1]["text"] for at in shown)
+        assert all(
+            f"What {turns[at]['blip_caption']}!" in turns[at + 1]["text"]
+            for at in shown
+        )
 
 
 @pytest.mark.parametrize(
@@ -92,14 +107,24 @@ def test_photos_are_shared_and_reacted_to(tmp_path: Path) -> None:
     ],
 )
 def test_a_turn_that_does_not_do_is_asked_for_again(
-    changed: dict[str, str], wrong: str, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+    changed: dict[str, str],
+    wrong: str,
+    tmp_path: Path,
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rote = scripted_author.write
 
     def stumbling(prompt: str) -> str:
         text = rote(prompt)
-        needs = "Share a photo with it" if "photo" in changed else "React to what it shows"
-        wants = prompt.startswith("You are ") and needs in prompt and "cannot be used" not in prompt
+        needs = (
+            "Share a photo with it" if "photo" in changed else "React to what it shows"
+        )
+        wants = (
+            prompt.startswith("You are ")
+            and needs in prompt
+            and "cannot be used" not in prompt
+        )
         return json.dumps({**json.loads(text), **changed}) if wants else text
 
     monkeypatch.setattr(scripted_author, "write", stumbling)
@@ -108,7 +133,9 @@ def test_a_turn_that_does_not_do_is_asked_for_again(
 
 
 def test_what_the_last_turn_touches_is_recalled() -> None:
-    facts = [f"Ada: Her boat number {number} is red (D1:{number})" for number in range(20)]
+    facts = [
+        f"Ada: Her boat number {number} is red (D1:{number})" for number in range(20)
+    ]
     facts[3] = "Ada: Her goat is called Moss (D1:3)"
 
     assert facts[3] in recall_facts(facts, "How is the goat?")
@@ -117,7 +144,18 @@ def test_what_the_last_turn_touches_is_recalled() -> None:
 
 
 def test_turn_by_turn_needs_a_model(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), "--turn-by-turn"]) == 2
+    assert (
+        main(
+            [
+                "data",
+                "locomo-generate",
+                "-o",
+                str(tmp_path / "new.json"),
+                "--turn-by-turn",
+            ]
+        )
+        == 2
+    )
     assert "--turn-by-turn needs --model" in capsys.readouterr().err
 
 
@@ -136,7 +174,9 @@ def test_what_was_written_holds(made: Path, capsys: Capture) -> None:
 
 
 def _later(record: dict[str, Any]) -> None:
-    record["conversation"]["session_1_date_time"] = record["conversation"]["session_3_date_time"]
+    record["conversation"]["session_1_date_time"] = record["conversation"][
+        "session_3_date_time"
+    ]
 
 
 def _gone(record: dict[str, Any]) -> None:
@@ -173,9 +213,24 @@ def test_what_no_longer_holds_after_editing_is_named_and_not_carried_on(
     capsys.readouterr()
 
     assert main(["data", "locomo-check", str(made)]) == 1
-    assert f"gen-0-1: {'qa[' if 'zeppelin' in wrong else ''}" in (told := capsys.readouterr().out)
+    assert f"gen-0-1: {'qa[' if 'zeppelin' in wrong else ''}" in (
+        told := capsys.readouterr().out
+    )
     assert wrong in told
-    assert main(["data", "locomo-generate", "-o", str(made), *BY_TURNS, "--conversations", "2"]) == 2
+    assert (
+        main(
+            [
+                "data",
+                "locomo-generate",
+                "-o",
+                str(made),
+                *BY_TURNS,
+                "--conversations",
+                "2",
+            ]
+        )
+        == 2
+    )
     assert "See ltm data locomo-check" in capsys.readouterr().err
 
 

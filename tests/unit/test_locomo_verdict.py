@@ -52,9 +52,15 @@ def test_times_in_words_are_stretches_of_days(text: str, stretch: DateRange) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["last week", "31 June 2023", "two weeks before 11 August 2023", "a few years before 2023", "13 August",
-     "late April to mid May 2023"],
-)  # fmt: skip
+    [
+        "last week",
+        "31 June 2023",
+        "two weeks before 11 August 2023",
+        "a few years before 2023",
+        "13 August",
+        "late April to mid May 2023",
+    ],
+)
 def test_times_that_cannot_be_told_exactly_are_left_out(text: str) -> None:
     assert dated_stretches(text) == []
 
@@ -77,7 +83,12 @@ ASKED = "When did Olga first row there?"
         (2, "June 2023", "05/06/2023", "unscored"),
         (2, "June 2023", "Not in June 2023, but in September 2023", "no"),
         (2, "14 June 2023", "14 June", "unscored"),
-        (2, "14 June 2023", "She told him on 16 June 2023 that it was two days before, so on 14 June 2023.", "yes"),
+        (
+            2,
+            "14 June 2023",
+            "She told him on 16 June 2023 that it was two days before, so on 14 June 2023.",
+            "yes",
+        ),
         (2, "4 years", "four years", "yes"),
         (2, "4 years", "5 years", "no"),
         (4, "a wooden boat", "She has a wooden boat.", "yes"),
@@ -90,33 +101,65 @@ ASKED = "When did Olga first row there?"
         (1, "rowing, chess and judo", "Judo and chess.", "unscored"),
         (3, "Yes; she loves water", "Yes", "yes"),
         (3, "Yes; she loves water", "No, she fears water", "no"),
-        (3, "Yes; she loves water", "Yes, because it is cheap and near her flat", "unscored"),
+        (
+            3,
+            "Yes; she loves water",
+            "Yes, because it is cheap and near her flat",
+            "unscored",
+        ),
         (3, "Likely no", "Likely yes", "no"),
         (5, None, "That was never mentioned.", "yes"),
         (5, None, "A boat.", "no"),
     ],
-)  # fmt: skip
+)
 def test_verdicts(category: int, gold: object, said: str, expected: str) -> None:
-    assert strict_verdict(category=category, question=ASKED, answer=gold, prediction=said).verdict == expected
+    assert (
+        strict_verdict(
+            category=category, question=ASKED, answer=gold, prediction=said
+        ).verdict
+        == expected
+    )
 
 
-@pytest.mark.parametrize(("said", "grade"), [("4 June 2023", "yes"), ("June 2022", "no"), ("in 3 weeks", "unknown")])
-def test_the_judge_without_a_model_gives_the_strict_verdict(said: str, grade: str) -> None:
-    parts = {"question": ASKED, "reference": "June 2023", "answer": said, "category": "2"}
+@pytest.mark.parametrize(
+    ("said", "grade"),
+    [("4 June 2023", "yes"), ("June 2022", "no"), ("in 3 weeks", "unknown")],
+)
+def test_the_judge_without_a_model_gives_the_strict_verdict(
+    said: str, grade: str
+) -> None:
+    parts = {
+        "question": ASKED,
+        "reference": "June 2023",
+        "answer": said,
+        "category": "2",
+    }
 
-    assert RulesJudge().assess(PROMPTS["locomo-answer"].inquiry(**parts)).endswith(f"GRADE: {grade}")
+    assert (
+        RulesJudge()
+        .assess(PROMPTS["locomo-answer"].inquiry(**parts))
+        .endswith(f"GRADE: {grade}")
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_hardly_a_wrong_or_vague_published_answer_passes_and_what_passes_is_right() -> None:
+def test_hardly_a_wrong_or_vague_published_answer_passes_and_what_passes_is_right() -> (
+    None
+):
     judged = lines_of(LOCOMO / "judged_and_f1_dev.jsonl.gz")
     passed = [
         row
         for row in judged
-        if strict_verdict(**{k: row[k] for k in ("category", "question", "answer", "prediction")}).verdict == "yes"
+        if strict_verdict(
+            **{k: row[k] for k in ("category", "question", "answer", "prediction")}
+        ).verdict
+        == "yes"
     ]
-    by = {source: [row for row in passed if row["source"] == source] for source in ("ap_v1", "ap_v2")}
+    by = {
+        source: [row for row in passed if row["source"] == source]
+        for source in ("ap_v1", "ap_v2")
+    }
     others = [row for row in passed if row["source"] not in by]
 
     assert len(by["ap_v1"]) <= 758 * 0.01

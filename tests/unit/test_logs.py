@@ -25,13 +25,33 @@ def turn(content: str, role: str = "user", **more: Any) -> dict[str, Any]:
     return {"role": role, "content": content, **more}
 
 
-def session(name: str = "s1", date: str = "2026-03-02 09:15", *turns: Any, **more: Any) -> dict[str, Any]:
-    return {"session": name, "date": date, "turns": list(turns) or [turn("My cat is called Mo.")], **more}
+def session(
+    name: str = "s1", date: str = "2026-03-02 09:15", *turns: Any, **more: Any
+) -> dict[str, Any]:
+    return {
+        "session": name,
+        "date": date,
+        "turns": list(turns) or [turn("My cat is called Mo.")],
+        **more,
+    }
 
 
-MON = session("mon", "2026-03-02 09:15", turn("My cat is called Mo."), turn("A fine name.", "assistant"))
-WED = session("wed", "2026-03-04", turn("Off to Oslo.", name="Ann"), turn("Have fun!", name="Ben"))
-CAT = {"question": "What is my cat called?", "id": "cat", "gold": "Mo", "evidence": ["mon_1"], "kind": "pets"}
+MON = session(
+    "mon",
+    "2026-03-02 09:15",
+    turn("My cat is called Mo."),
+    turn("A fine name.", "assistant"),
+)
+WED = session(
+    "wed", "2026-03-04", turn("Off to Oslo.", name="Ann"), turn("Have fun!", name="Ben")
+)
+CAT = {
+    "question": "What is my cat called?",
+    "id": "cat",
+    "gold": "Mo",
+    "evidence": ["mon_1"],
+    "kind": "pets",
+}
 
 
 @pytest.fixture
@@ -65,11 +85,17 @@ def test_rounds_are_told_with_both_sides_and_people_by_name(path: Path) -> None:
         ("[2026/03/04 (Wed)] Ben: Have fun!", "I have read it."),
     ]
     assert [one.ids for one in told] == [("mon_1", "mon_2"), ("wed_1",), ("wed_2",)]
-    assert suite.notes == ("sessions that stand after later ones: 1; they are told by date",)
+    assert suite.notes == (
+        "sessions that stand after later ones: 1; they are told by date",
+    )
 
 
 def test_kinds_are_the_scenarios_and_users_the_conversations(path: Path) -> None:
-    rows = [session(user="ann"), session(user="ben@x"), {**CAT, "evidence": [], "user": "ann"}]
+    rows = [
+        session(user="ann"),
+        session(user="ben@x"),
+        {**CAT, "evidence": [], "user": "ann"},
+    ]
     suite = opened(path, *rows, {"question": "Who?", "user": "ben@x"})
     assert [entry.name for entry in suite.suite.entries] == ["pets", "question"]
     assert suite.places("pets") == [("ann", "cat")]
@@ -95,9 +121,14 @@ def test_a_question_is_asked_at_its_date_before_what_comes_later(
 
 
 def test_a_question_after_all_sessions_waits_until_its_date(path: Path) -> None:
-    definition = the_only(opened(path, MON, {**CAT, "date": "2026-03-02 10:15"}), "pets")
+    definition = the_only(
+        opened(path, MON, {**CAT, "date": "2026-03-02 10:15"}), "pets"
+    )
     assert definition.steps[1] == Wait(time=timedelta(hours=1))
-    assert cast("Ask", definition.steps[-1]).text == "[2026/03/02 (Mon) 10:15] What is my cat called?"
+    assert (
+        cast("Ask", definition.steps[-1]).text
+        == "[2026/03/02 (Mon) 10:15] What is my cat called?"
+    )
 
 
 def test_evidence_that_is_a_session_means_all_of_its_turns(path: Path) -> None:
@@ -107,15 +138,25 @@ def test_evidence_that_is_a_session_means_all_of_its_turns(path: Path) -> None:
 
 def test_options_choose_questions(path: Path) -> None:
     rows = [MON, CAT, {"question": "And my dog?", "id": "dog", "never_told": True}]
-    assert [entry.name for entry in opened(path, *rows, kinds="pets").suite.entries] == ["pets"]
-    with pytest.raises(ConfigurationError, match=r"--ltm-logs-ids: .* has no 'dogs'. Did you mean 'dog'"):
+    assert [
+        entry.name for entry in opened(path, *rows, kinds="pets").suite.entries
+    ] == ["pets"]
+    with pytest.raises(
+        ConfigurationError,
+        match=r"--ltm-logs-ids: .* has no 'dogs'. Did you mean 'dog'",
+    ):
         opened(path, *rows, ids="dogs")
     with pytest.raises(ConfigurationError, match="together they leave no question"):
         opened(path, *rows, ids="dog", kinds="pets")
 
 
-def test_the_fingerprint_changes_with_the_sessions_and_not_with_the_order_of_lines(path: Path) -> None:
-    described = [opened(path, *rows).told("all").described for rows in ([MON, WED, CAT], [CAT, WED, MON])]
+def test_the_fingerprint_changes_with_the_sessions_and_not_with_the_order_of_lines(
+    path: Path,
+) -> None:
+    described = [
+        opened(path, *rows).told("all").described
+        for rows in ([MON, WED, CAT], [CAT, WED, MON])
+    ]
     assert described[0] == described[1]
     assert opened(path, MON, CAT).told("all").described != described[0]
 
@@ -125,18 +166,33 @@ def test_the_fingerprint_changes_with_the_sessions_and_not_with_the_order_of_lin
 FAULTS = {
     "no kind of line": ([{"date": "2026-03-02"}], ":1: expected either a session"),
     "a typing error": ([session(turn=1)], ":1: turn: unknown field"),
-    "no date": ([{"session": "a", "turns": [turn("x")]}, MON], ":1: the field 'date' is missing, and other sessions"),
-    "no turns field": ([{"session": "a", "date": "2026-03-02"}], ":1: the field 'turns' is missing"),
+    "no date": (
+        [{"session": "a", "turns": [turn("x")]}, MON],
+        ":1: the field 'date' is missing, and other sessions",
+    ),
+    "no turns field": (
+        [{"session": "a", "date": "2026-03-02"}],
+        ":1: the field 'turns' is missing",
+    ),
     "a date of nothing dated": (
-        [{"session": "a", "turns": [turn("x")]}, {**CAT, "evidence": [], "date": "2026-03-03"}],
+        [
+            {"session": "a", "turns": [turn("x")]},
+            {**CAT, "evidence": [], "date": "2026-03-03"},
+        ],
         ":2: date: no session has one to compare it with",
     ),
     "a header of tomorrow": (
         [{"format": "ltm-logs", "version": 99}, MON],
         ":1: version: this pytest-ltm reads versions",
     ),
-    "a header of others": ([{"format": "other", "version": 1}, MON], ":1: format: expected 'ltm-logs'"),
-    "a second header": ([MON, {"format": "ltm-logs", "version": 2}], ":2: the header is the first line"),
+    "a header of others": (
+        [{"format": "other", "version": 1}, MON],
+        ":1: format: expected 'ltm-logs'",
+    ),
+    "a second header": (
+        [MON, {"format": "ltm-logs", "version": 2}],
+        ":2: the header is the first line",
+    ),
     "an image that is nowhere": (
         [session("a", "2026-03-02", turn("x", images=[{"file": "a.png"}]))],
         ":1: turns[0]: there is no image 'a.png'",
@@ -149,40 +205,103 @@ FAULTS = {
         [session("a", "2026-03-02", turn("x", calls=[{}]))],
         ":1: turns[0].calls[0]: the field 'name'",
     ),
-    "one choice": ([MON, {**CAT, "choices": ["Mo"]}], ":2: choices: expected a list of 2 to 26 texts"),
-    "gold that is no choice": ([MON, {**CAT, "choices": ["Al", "Bo"]}], ":2: gold: expected one of the choices: A, B"),
-    "a match of nothing": ([MON, {**CAT, "match": "fuzzy"}], ":2: match: expected answer, exact, contains"),
-    "a match without gold": ([MON, {"question": "Who?", "match": "set"}], ":2: match: needs a 'gold'"),
-    "a tolerance of words": ([MON, {**CAT, "tolerance": 1}], ":2: tolerance: needs a 'gold' that is a number"),
-    "asked somehow": ([MON, {**CAT, "asks": "twice"}], ":2: asks: expected 'alone' or 'together'"),
-    "a date in words": ([session("a", "2 March 2026")], ":1: date: expected a date such as"),
-    "no such day": ([session("a", "2026-02-30")], ":1: date: expected a date that there is"),
-    "no turns": ([{"session": "a", "date": "2026-03-02", "turns": []}], ":1: turns: holds no turn"),
-    "another role": ([session("a", "2026-03-02", turn("x", "system"))], ":1: turns[0].role: expected 'user', 'assi"),
-    "nothing said": ([session("a", "2026-03-02", turn(" "))], ":1: turns[0].content: expected a non-empty text"),
-    "half a character": ([session("a", "2026-03-02", turn("\ud800"))], ":1: turns[0].content: half of a surrogate"),
+    "one choice": (
+        [MON, {**CAT, "choices": ["Mo"]}],
+        ":2: choices: expected a list of 2 to 26 texts",
+    ),
+    "gold that is no choice": (
+        [MON, {**CAT, "choices": ["Al", "Bo"]}],
+        ":2: gold: expected one of the choices: A, B",
+    ),
+    "a match of nothing": (
+        [MON, {**CAT, "match": "fuzzy"}],
+        ":2: match: expected answer, exact, contains",
+    ),
+    "a match without gold": (
+        [MON, {"question": "Who?", "match": "set"}],
+        ":2: match: needs a 'gold'",
+    ),
+    "a tolerance of words": (
+        [MON, {**CAT, "tolerance": 1}],
+        ":2: tolerance: needs a 'gold' that is a number",
+    ),
+    "asked somehow": (
+        [MON, {**CAT, "asks": "twice"}],
+        ":2: asks: expected 'alone' or 'together'",
+    ),
+    "a date in words": (
+        [session("a", "2 March 2026")],
+        ":1: date: expected a date such as",
+    ),
+    "no such day": (
+        [session("a", "2026-02-30")],
+        ":1: date: expected a date that there is",
+    ),
+    "no turns": (
+        [{"session": "a", "date": "2026-03-02", "turns": []}],
+        ":1: turns: holds no turn",
+    ),
+    "another role": (
+        [session("a", "2026-03-02", turn("x", "system"))],
+        ":1: turns[0].role: expected 'user', 'assi",
+    ),
+    "nothing said": (
+        [session("a", "2026-03-02", turn(" "))],
+        ":1: turns[0].content: expected a non-empty text",
+    ),
+    "half a character": (
+        [session("a", "2026-03-02", turn("\ud800"))],
+        ":1: turns[0].content: half of a surrogate",
+    ),
     "an id twice": ([MON, MON], ":2: the session 'mon' is in line 1 already"),
-    "a question's id twice": ([MON, CAT, CAT], ":3: the question 'cat' is in line 2 already"),
-    "evidence of nothing": ([MON, {**CAT, "evidence": ["mon_3"]}], ":2: evidence: no session and no turn is called"),
+    "a question's id twice": (
+        [MON, CAT, CAT],
+        ":3: the question 'cat' is in line 2 already",
+    ),
+    "evidence of nothing": (
+        [MON, {**CAT, "evidence": ["mon_3"]}],
+        ":2: evidence: no session and no turn is called",
+    ),
     "evidence of others": (
-        [session(user="a"), session("s2", user="b"), {**CAT, "user": "a", "evidence": ["s2"]}],
+        [
+            session(user="a"),
+            session("s2", user="b"),
+            {**CAT, "user": "a", "evidence": ["s2"]},
+        ],
         ":3: evidence: no session and no turn of the user 'a' is called 's2'",
     ),
     "evidence to come": (
         [MON, WED, {**CAT, "date": "2026-03-03", "evidence": ["wed"]}],
         ":3: evidence: 'wed' is later than the question, which is of 2026/03/03 (Tue)",
     ),
-    "evidence of nothing told": ([MON, {**CAT, "never_told": True}], ":2: evidence: what was never told has none"),
+    "evidence of nothing told": (
+        [MON, {**CAT, "never_told": True}],
+        ":2: evidence: what was never told has none",
+    ),
     "no golds": ([MON, {**CAT, "gold": []}], ":2: gold: an empty list"),
-    "a kind with blanks": ([MON, {**CAT, "kind": "my pets"}], ":2: kind: expected a name of letters"),
-    "some without a user": ([session(user="a"), session("s2")], ":2: no 'user', and other lines have one"),
-    "nobody's question": ([session(user="a"), {"question": "Who?", "user": "b"}], ":2: there are questions, but no"),
-    "a session named like a turn": ([session("a"), session("a_1")], ":2: 'a_1' is also the name of a turn of 'a'"),
+    "a kind with blanks": (
+        [MON, {**CAT, "kind": "my pets"}],
+        ":2: kind: expected a name of letters",
+    ),
+    "some without a user": (
+        [session(user="a"), session("s2")],
+        ":2: no 'user', and other lines have one",
+    ),
+    "nobody's question": (
+        [session(user="a"), {"question": "Who?", "user": "b"}],
+        ":2: there are questions, but no",
+    ),
+    "a session named like a turn": (
+        [session("a"), session("a_1")],
+        ":2: 'a_1' is also the name of a turn of 'a'",
+    ),
 }
 
 
 @pytest.mark.parametrize(("rows", "fault"), FAULTS.values(), ids=FAULTS)
-def test_what_is_wrong_is_said_with_file_and_line(path: Path, rows: Any, fault: str) -> None:
+def test_what_is_wrong_is_said_with_file_and_line(
+    path: Path, rows: Any, fault: str
+) -> None:
     found = LogsFile(written(path, *rows)).faults
     assert len(found) == 1
     assert found[0].startswith(f"{path}{fault}")
@@ -193,7 +312,9 @@ def test_what_is_wrong_is_said_with_file_and_line(path: Path, rows: Any, fault: 
 
 def test_all_that_is_wrong_is_counted(path: Path) -> None:
     written(path, {"x": 1}, {"y": 1}, {"z": 1})
-    with pytest.raises(DatasetError, match=r":1: .* There are 2 more: ltm data logs-check"):
+    with pytest.raises(
+        DatasetError, match=r":1: .* There are 2 more: ltm data logs-check"
+    ):
         LOGS.open(path, {}, seed=0)
 
 
@@ -205,11 +326,16 @@ def test_all_that_is_wrong_is_counted(path: Path) -> None:
         (b"[{}]", ":1: a JSON list, but each line is an object of its own"),
         (b"\x1f\x8b\x08", ":1: not JSON: it is compressed"),
         ('{"a": 1}'.encode("utf-16"), ":1: is UTF-16. Save it as UTF-8"),
-        ('{"session": "é"}'.encode("latin-1"), ":1: not UTF-8 (at byte 13 of the line)"),
+        (
+            '{"session": "é"}'.encode("latin-1"),
+            ":1: not UTF-8 (at byte 13 of the line)",
+        ),
         (b'{"session": "a",\n"date": ', ":1: not JSON"),
     ],
 )
-def test_what_is_no_file_of_logs_is_said_with_the_way_out(path: Path, content: bytes, fault: str) -> None:
+def test_what_is_no_file_of_logs_is_said_with_the_way_out(
+    path: Path, content: bytes, fault: str
+) -> None:
     path.write_bytes(content)
     with pytest.raises(DatasetError) as raised:
         LOGS.open(path, {}, seed=0)
@@ -217,13 +343,22 @@ def test_what_is_no_file_of_logs_is_said_with_the_way_out(path: Path, content: b
 
 
 def test_marks_and_line_ends_of_other_systems_are_read(path: Path) -> None:
-    rows = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in (MON, {**WED, "session": "mié"}, CAT))
+    rows = "\r\n".join(
+        json.dumps(row, ensure_ascii=False)
+        for row in (MON, {**WED, "session": "mié"}, CAT)
+    )
     path.write_bytes(b"\xef\xbb\xbf" + rows.encode())
     suite = cast("LogsSuite", LOGS.open(path, {}, seed=0))
-    assert [one.ids[0] for one in suite.told("all").history] == ["mon_1", "mié_1", "mié_2"]
+    assert [one.ids[0] for one in suite.told("all").history] == [
+        "mon_1",
+        "mié_1",
+        "mié_2",
+    ]
 
 
-def test_a_line_without_end_is_not_read_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end_is_not_read_whole(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_file, "LONGEST", 1000)
     path.write_text("x" * 5000)
     with pytest.raises(DatasetError, match=r":1: longer than 1,000 bytes"):
@@ -231,7 +366,9 @@ def test_a_line_without_end_is_not_read_whole(path: Path, monkeypatch: pytest.Mo
 
 
 def test_no_file_and_no_question_say_what_to_do(path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"give --ltm-data=FILE.jsonl, or make one of a chat export"):
+    with pytest.raises(
+        DatasetError, match=r"give --ltm-data=FILE.jsonl, or make one of a chat export"
+    ):
         LOGS.open(None, {}, seed=0)
     with pytest.raises(DatasetError, match="holds no question: add lines such as"):
         opened(path, MON)
@@ -241,7 +378,9 @@ def test_no_file_and_no_question_say_what_to_do(path: Path) -> None:
 
 
 def judged(path: Path, answer: str, **question: Any) -> Score | Unscored:
-    return LogsAnswer(the_only(opened(path, MON, {"question": "What is my cat called?", **question})))([answer])
+    return LogsAnswer(
+        the_only(opened(path, MON, {"question": "What is my cat called?", **question}))
+    )([answer])
 
 
 @pytest.mark.parametrize(
@@ -255,7 +394,9 @@ def judged(path: Path, answer: str, **question: Any) -> Score | Unscored:
         ({"never_told": True}, "Your cat is called Mo.", 0.0),
     ],
 )
-def test_rules_score_what_they_can_tell(path: Path, question: Any, answer: str, value: float) -> None:
+def test_rules_score_what_they_can_tell(
+    path: Path, question: Any, answer: str, value: float
+) -> None:
     found = judged(path, answer, **question)
     assert isinstance(found, Score)
     assert found.value == value
@@ -263,12 +404,18 @@ def test_rules_score_what_they_can_tell(path: Path, question: Any, answer: str, 
 
 @pytest.mark.parametrize("answer", ["Mo", "", "I do not know."])
 def test_without_a_gold_answer_nothing_is_scored(path: Path, answer: str) -> None:
-    assert judged(path, answer) == Unscored("unmeasurable: the file gives no gold answer", evidence=answer)
+    assert judged(path, answer) == Unscored(
+        "unmeasurable: the file gives no gold answer", evidence=answer
+    )
 
 
 def test_full_marks_are_full_marks(path: Path) -> None:
     for question in ({"gold": "Mo"}, {"gold": ["Mo", "Moses"]}, {"never_told": True}):
-        evaluator = LogsAnswer(the_only(opened(path, MON, {"question": "What is my cat called?", **question})))
+        evaluator = LogsAnswer(
+            the_only(
+                opened(path, MON, {"question": "What is my cat called?", **question})
+            )
+        )
         found = evaluator([evaluator.full_marks])
         assert isinstance(found, Score)
         assert found.value == 1
@@ -276,9 +423,19 @@ def test_full_marks_are_full_marks(path: Path) -> None:
 
 @pytest.mark.slow
 def test_figures_stand_beside_the_score(path: Path) -> None:
-    evaluator = LogsAnswer(the_only(opened(path, MON, WED, {**CAT, "evidence": ["mon_1", "wed"]}), "pets"))
-    assert evaluator.metrics("It is Mo", ["wed_2"]) == {"f1": 0.5, "contains": 1.0, "recall": 0.5}
-    assert evaluator.metrics("Felix", ["mon_1", "wed_1"]) == {"f1": 0.0, "contains": 0.0, "recall": 1.0}
+    evaluator = LogsAnswer(
+        the_only(opened(path, MON, WED, {**CAT, "evidence": ["mon_1", "wed"]}), "pets")
+    )
+    assert evaluator.metrics("It is Mo", ["wed_2"]) == {
+        "f1": 0.5,
+        "contains": 1.0,
+        "recall": 0.5,
+    }
+    assert evaluator.metrics("Felix", ["mon_1", "wed_1"]) == {
+        "f1": 0.0,
+        "contains": 0.0,
+        "recall": 1.0,
+    }
 
 
 GRADED = {"longmemeval-answer": "GRADE: yes", "longmemeval-abstention": "GRADE: yes"}
@@ -297,16 +454,26 @@ def test_a_judge_decides_the_rest_or_all_and_never_without_a_gold_answer(
     path: Path, question: Any, judges: str, verdict: Any
 ) -> None:
     judge = FakeJudge(GRADED)
-    suite = opened(path, MON, {"question": "What is my cat called?", **question}, judge=judges)
+    suite = opened(
+        path, MON, {"question": "What is my cat called?", **question}, judge=judges
+    )
     found = LogsAnswer(the_only(suite), judge)(["Your cat is called Felix."])
-    assert (found.value if isinstance(found, Score) else None, found.rule, len(judge.asked)) == verdict
+    assert (
+        found.value if isinstance(found, Score) else None,
+        found.rule,
+        len(judge.asked),
+    ) == verdict
 
 
 CHINESE = {"question": "我在哪里上大学？", "gold": "东京大学"}
 
 
-@pytest.mark.parametrize("question", [CHINESE, {"question": "我的狗叫什么名字？", "never_told": True}])
-def test_a_no_that_is_not_proven_is_open_and_goes_to_the_judge(path: Path, question: Any) -> None:
+@pytest.mark.parametrize(
+    "question", [CHINESE, {"question": "我的狗叫什么名字？", "never_told": True}]
+)
+def test_a_no_that_is_not_proven_is_open_and_goes_to_the_judge(
+    path: Path, question: Any
+) -> None:
     suite, answer = opened(path, MON, question), "你在东京大学上学。"
 
     assert isinstance(open_ := LogsAnswer(the_only(suite))([answer]), Unscored)

@@ -10,7 +10,11 @@ import pytest
 import scripted_author_longmemeval as author
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.modelled import STATEMENTS, check_question, check_statements
+from pytest_ltm._lab.longmemeval.modelled import (
+    STATEMENTS,
+    check_question,
+    check_statements,
+)
 from pytest_ltm._lab.longmemeval.needles import QuestionKind
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
@@ -37,7 +41,10 @@ def test_a_model_writes_every_part_of_a_file_that_loads(tmp_path: Path) -> None:
     for one in records:
         least, most = STATEMENTS[one.type]
         assert least <= len(one.answer_sessions) <= most
-        assert all(sum(turn.has_answer for turn in session.turns) == 1 for session in one.sessions)
+        assert all(
+            sum(turn.has_answer for turn in session.turns) == 1
+            for session in one.sessions
+        )
 
 
 def test_a_curated_file_that_was_begun_is_continued(tmp_path: Path) -> None:
@@ -45,13 +52,19 @@ def test_a_curated_file_that_was_begun_is_continued(tmp_path: Path) -> None:
     assert generated(tmp_path / "made.json", "--count", "5", *CURATED[2:])[:3] == first
 
 
-def test_a_question_that_does_not_hold_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_does_not_hold_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rote, prompts = author.write, list[str]()
 
     def stumbling(prompt: str) -> str:
         prompts.append(prompt)
         begun = "Write a question" in prompt and "It cannot be used" not in prompt
-        return json.dumps({"question": "What is it?", "answer": "x"}) if begun else rote(prompt)
+        return (
+            json.dumps({"question": "What is it?", "answer": "x"})
+            if begun
+            else rote(prompt)
+        )
 
     monkeypatch.setattr(author, "write", stumbling)
     generated(tmp_path / "made.json", "--count", "1", *CURATED[2:])
@@ -61,14 +74,25 @@ def test_a_question_that_does_not_hold_is_asked_for_again(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ({"question": "Which line is it?", "answer": "Zebra"}, "must be asked by the person"),
-        ({"question": "Which line is my pass for, line Zebra?", "answer": "line Zebra"}, "gives its answer away"),
+        (
+            {"question": "Which line is it?", "answer": "Zebra"},
+            "must be asked by the person",
+        ),
+        (
+            {
+                "question": "Which line is my pass for, line Zebra?",
+                "answer": "line Zebra",
+            },
+            "gives its answer away",
+        ),
         ({"question": "Did I ask?", "answer": "no"}, "has been asked before"),
         ({"question": "Which line do I take?"}, "a text `answer`"),
         (["Which line do I take?"], "a text `question`"),
     ],
 )
-def test_what_is_wrong_with_a_question_is_said_to_the_model(value: object, why: str) -> None:
+def test_what_is_wrong_with_a_question_is_said_to_the_model(
+    value: object, why: str
+) -> None:
     with pytest.raises(ValueError, match=why):
         check_question(value, USER, ["Did I ask?"])
 
@@ -80,16 +104,26 @@ def test_what_is_wrong_with_a_question_is_said_to_the_model(value: object, why: 
         (USER, [PASS, PASS], "a list of 1 statement"),
         (MULTI, [PASS], "a list of 2 to 6 statements"),
         (MULTI, [PASS, PASS], "two statements are the same"),
-        (MULTI, [PASS, {**PASS, "said": "Another pass is for line Yak."}], "of the same day"),
+        (
+            MULTI,
+            [PASS, {**PASS, "said": "Another pass is for line Yak."}],
+            "of the same day",
+        ),
         (USER, [{**PASS, "days": 0}], "a whole number from 1 to 300"),
         (USER, [{**PASS, "days": True}], "a whole number from 1 to 300"),
         (USER, [{**PASS, "theme": "zoology"}], "`theme` must be one of"),
         (USER, [{**PASS, "said": ""}], "must have a text `said`"),
-        (USER, [{**PASS, "said": "I like trams."}], "does not hold the answer 'line Zebra'"),
+        (
+            USER,
+            [{**PASS, "said": "I like trams."}],
+            "does not hold the answer 'line Zebra'",
+        ),
         (USER, ["My pass is for line Zebra."], "`days` before the question"),
     ],
 )
-def test_what_is_wrong_with_statements_is_said_to_the_model(kind: QuestionKind, value: object, why: str) -> None:
+def test_what_is_wrong_with_statements_is_said_to_the_model(
+    kind: QuestionKind, value: object, why: str
+) -> None:
     with pytest.raises(ValueError, match=why):
         check_statements(value, kind, "line Zebra")
 
@@ -100,5 +134,13 @@ def test_statements_are_in_the_order_of_their_days() -> None:
 
 
 def test_curating_needs_a_model(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["data", "longmemeval-generate", "-o", str(tmp_path / "x.json"), "--curate"]) == 2
-    assert "--curate needs --model: templates have questions of their own" in capsys.readouterr().err
+    assert (
+        main(
+            ["data", "longmemeval-generate", "-o", str(tmp_path / "x.json"), "--curate"]
+        )
+        == 2
+    )
+    assert (
+        "--curate needs --model: templates have questions of their own"
+        in capsys.readouterr().err
+    )

@@ -17,7 +17,13 @@ from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.leak_check import ALL_SUITES, LIMIT
 from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, compile_history
 from pytest_ltm._lab.longmemeval.histories import parse_needle as as_needle
-from pytest_ltm._lab.longmemeval.needles import SHARES, Needle, generate_needles, needle_record, question_kinds
+from pytest_ltm._lab.longmemeval.needles import (
+    SHARES,
+    Needle,
+    generate_needles,
+    needle_record,
+    question_kinds,
+)
 from pytest_ltm._lab.longmemeval.session_text import (
     FIELDS,
     Advice,
@@ -44,13 +50,19 @@ count = cache_counter(token_counter("cl100k_base"))
 @cache
 def many() -> list[tuple[str, Needle]]:
     """Return 500 questions of each seed, with what their records are drawn from."""
-    return [(f"{seed} {number}", needle) for seed in SEEDS for number, needle in enumerate(generate_needles(500, seed))]
+    return [
+        (f"{seed} {number}", needle)
+        for seed in SEEDS
+        for number, needle in enumerate(generate_needles(500, seed))
+    ]
 
 
 @cache
 def records() -> list[tuple[Needle, dict[str, Any]]]:
     """Return the first 500 with their records."""
-    return [(needle, needle_record(needle, seed, count)) for seed, needle in many()[:500]]
+    return [
+        (needle, needle_record(needle, seed, count)) for seed, needle in many()[:500]
+    ]
 
 
 def rows() -> list[Attribute | Update | ItemSeries | Made]:
@@ -59,7 +71,9 @@ def rows() -> list[Attribute | Update | ItemSeries | Made]:
 
 def verdict(row: dict[str, Any], hypothesis: str) -> str:
     names = ("question_id", "question_type", "question", "answer")
-    return rule_on_hypothesis(**{name: row[name] for name in names}, hypothesis=hypothesis).verdict
+    return rule_on_hypothesis(
+        **{name: row[name] for name in names}, hypothesis=hypothesis
+    ).verdict
 
 
 def test_every_gold_is_what_the_facts_of_its_world_give() -> None:
@@ -68,15 +82,25 @@ def test_every_gold_is_what_the_facts_of_its_world_give() -> None:
         if needle.abstains:
             assert found is None, needle.question
         else:
-            assert gold == found or gold.startswith(f"{found}. "), (needle.question, gold, found)
+            assert gold == found or gold.startswith(f"{found}. "), (
+                needle.question,
+                gold,
+                found,
+            )
 
 
 def test_a_gold_in_days_has_the_next_day_as_a_second_one() -> None:
-    golds = [str(needle.answer) for _, needle in many() if needle.query.how == "days" and not needle.abstains]
+    golds = [
+        str(needle.answer)
+        for _, needle in many()
+        if needle.query.how == "days" and not needle.abstains
+    ]
 
     assert golds
     for gold in golds:
-        assert gold.endswith(f" {int(gold.split()[0]) + 1} days (including the last day) is also acceptable.")
+        assert gold.endswith(
+            f" {int(gold.split()[0]) + 1} days (including the last day) is also acceptable."
+        )
 
 
 def test_nothing_happens_and_nothing_is_told_after_the_question() -> None:
@@ -93,14 +117,20 @@ def test_an_update_is_told_after_what_it_replaces() -> None:
             assert len({fact.value for fact in needle.world}) == 2
 
 
-def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone() -> None:
+def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone() -> (
+    None
+):
     for needle, row in records():
         for told, turns in zip(needle.told, row["haystack_sessions"], strict=True):
             (marked,) = [turn for turn in turns if turn["has_answer"]]
-            text = told.aside.made or told.aside.said.removesuffix(".")  # the sentence may go on
+            text = told.aside.made or told.aside.said.removesuffix(
+                "."
+            )  # the sentence may go on
             assert text[1:] in marked["content"]
             assert marked["role"] == ("assistant" if told.aside.made else "user")
-            assert not any(text[1:] in turn["content"] for turn in turns if turn is not marked)
+            assert not any(
+                text[1:] in turn["content"] for turn in turns if turn is not marked
+            )
 
 
 def test_what_an_abstention_question_asks_about_was_never_said() -> None:
@@ -108,9 +138,14 @@ def test_what_an_abstention_question_asks_about_was_never_said() -> None:
     for needle, row in records():
         if needle.abstains and needle.question in nevers:
             said = "\n".join(
-                turn["content"] for turns in row["haystack_sessions"] for turn in turns if turn["has_answer"]
+                turn["content"]
+                for turns in row["haystack_sessions"]
+                for turn in turns
+                if turn["has_answer"]
             )
-            assert nevers[needle.question].lacks.lower() not in said.lower(), needle.question
+            assert nevers[needle.question].lacks.lower() not in said.lower(), (
+                needle.question
+            )
 
 
 def test_the_rules_accept_every_gold_bare_and_in_a_sentence() -> None:
@@ -122,15 +157,28 @@ def test_the_rules_accept_every_gold_bare_and_in_a_sentence() -> None:
 
 def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> None:
     for needle, row in records():
-        accepted = verdict(row, "I do not have enough information to answer that.") == "yes"
+        accepted = (
+            verdict(row, "I do not have enough information to answer that.") == "yes"
+        )
         assert accepted == needle.abstains, row["question"]
 
 
 def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
     """A value may be somebody else's as well; what evidence says may not come again."""
     for needle, row in records()[:60]:
-        one = compile_history(as_needle(row, "here"), GeneratedFillers(count), tokens=30_000, seed=1, count=count)
-        others = [turn["content"] for said in one["haystack_sessions"] for turn in said if not turn.get("has_answer")]
+        one = compile_history(
+            as_needle(row, "here"),
+            GeneratedFillers(count),
+            tokens=30_000,
+            seed=1,
+            count=count,
+        )
+        others = [
+            turn["content"]
+            for said in one["haystack_sessions"]
+            for turn in said
+            if not turn.get("has_answer")
+        ]
         for told in needle.told:
             text = (told.aside.made or told.aside.said.removesuffix("."))[1:]
             assert not any(text in content for content in others), text
@@ -138,9 +186,12 @@ def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
 
 def test_no_opening_marks_evidence() -> None:
     marked = [
-        turn["content"] for _, row in records() for said in row["haystack_sessions"] for turn in said
+        turn["content"]
+        for _, row in records()
+        for said in row["haystack_sessions"]
+        for turn in said
         if turn["has_answer"] and turn["role"] == "user"
-    ]  # fmt: skip
+    ]
     openings = Counter(" ".join(content.split()[:2]) for content in marked)
 
     assert len(openings) > len(marked) / 8
@@ -158,7 +209,21 @@ def test_evidence_gives_itself_away_no_more_than_in_real_histories(
 ) -> None:
     file = str(tmp_path / "made.json")
     assert (
-        main(["data", "longmemeval-generate", "--count", "44", "--tokens", "30k", "--seed", str(seed), "-o", file]) == 0
+        main(
+            [
+                "data",
+                "longmemeval-generate",
+                "--count",
+                "44",
+                "--tokens",
+                "30k",
+                "--seed",
+                str(seed),
+                "-o",
+                file,
+            ]
+        )
+        == 0
     )
     capsys.readouterr()
 
@@ -172,8 +237,15 @@ def test_evidence_gives_itself_away_no_more_than_in_real_histories(
 
 
 @pytest.mark.published
-def test_that_is_what_the_real_histories_give_away(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["leak-check", str(LONGMEMEVAL / "longmemeval_s_cleaned_3.json"), "--json"]) == 0
+def test_that_is_what_the_real_histories_give_away(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        main(
+            ["leak-check", str(LONGMEMEVAL / "longmemeval_s_cleaned_3.json"), "--json"]
+        )
+        == 0
+    )
 
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert table["ours"][ALL_SUITES]["recall"] == pytest.approx(REAL, abs=0.001)
@@ -196,7 +268,11 @@ def test_no_two_questions_of_a_file_have_the_same_id() -> None:
     names = [row["question_id"] for _, row in records()]
 
     assert len(set(names)) == len(names)
-    assert sum(map(is_abstention, names)) == sum(needle.abstains for needle, _ in records()) == 32
+    assert (
+        sum(map(is_abstention, names))
+        == sum(needle.abstains for needle, _ in records())
+        == 32
+    )
 
 
 def test_all_five_fields_are_asked_about() -> None:
@@ -217,7 +293,9 @@ def test_every_row_of_the_texts_can_be_told_in_its_theme() -> None:
         ("Iceland will have to wait.", "Iceland will have to wait."),
     ],
 )
-def test_a_sentence_goes_on_small_unless_it_begins_with_a_name_or_i(said: str, expected: str) -> None:
+def test_a_sentence_goes_on_small_unless_it_begins_with_a_name_or_i(
+    said: str, expected: str
+) -> None:
     assert lower_first(said) == expected
 
 
@@ -245,13 +323,30 @@ def test_the_command_writes_a_file_that_the_loader_reads_without_a_note(
     file = tmp_path / "made.json"
 
     assert (
-        main(["data", "longmemeval-generate", "--count", "22", "--tokens", "30k", "--seed", "3", "-o", str(file)]) == 0
+        main(
+            [
+                "data",
+                "longmemeval-generate",
+                "--count",
+                "22",
+                "--tokens",
+                "30k",
+                "--seed",
+                "3",
+                "-o",
+                str(file),
+            ]
+        )
+        == 0
     )
     assert capsys.readouterr().out.startswith(f"{file}: 22 questions, ")
     found = list(LongMemEvalFile(file).records())
     assert {one.type for one in found} == set(TYPES)
     assert not any(one.notes for one in found)
-    assert all(sum(turn.has_answer for one in row.sessions for turn in one.turns) for row in found)
+    assert all(
+        sum(turn.has_answer for one in row.sessions for turn in one.turns)
+        for row in found
+    )
 
 
 def test_without_a_length_a_history_is_the_evidence_alone(tmp_path: Path) -> None:
@@ -265,7 +360,10 @@ def test_without_a_length_a_history_is_the_evidence_alone(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--tokens", "many"], "expected a number of tokens such as 8000, 115k or 1.5m, got 'many'"),
+        (
+            ["--tokens", "many"],
+            "expected a number of tokens such as 8000, 115k or 1.5m, got 'many'",
+        ),
         (["--tokens", "0"], "got '0'"),
         (["--sessions", "0"], "expected a number of at least 1, got '0'"),
         (["--count", "-3"], "expected a number of at least 1, got '-3'"),
@@ -276,6 +374,8 @@ def test_what_cannot_be_generated_is_told_in_a_sentence(
     words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["data", "longmemeval-generate", *words, "-o", str(tmp_path / "made.json")])
+        main(
+            ["data", "longmemeval-generate", *words, "-o", str(tmp_path / "made.json")]
+        )
     assert ended.value.code == 2
     assert told in capsys.readouterr().err

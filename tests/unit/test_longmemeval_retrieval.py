@@ -8,7 +8,11 @@ import math
 import pytest
 from benchmark_data import LONGMEMEVAL
 
-from pytest_ltm.datasets.longmemeval.evaluation import retrieval_scores, session_of, turns_as_sessions
+from pytest_ltm.datasets.longmemeval.evaluation import (
+    retrieval_scores,
+    session_of,
+    turns_as_sessions,
+)
 
 VECTORS = LONGMEMEVAL / "retrieval_vectors_dev.json"
 
@@ -23,7 +27,12 @@ def test_the_published_discount_counts_two_ranks_in_full() -> None:
 def test_nothing_to_find_is_all_found_and_none_found() -> None:
     nothing = retrieval_scores(["a", "b"], ["a", "b"], set(), 1)
 
-    assert (nothing.recall_any, nothing.recall_all, nothing.ndcg_any, nothing.ndcg) == (0.0, 1.0, 0.0, 0.0)
+    assert (nothing.recall_any, nothing.recall_all, nothing.ndcg_any, nothing.ndcg) == (
+        0.0,
+        1.0,
+        0.0,
+        0.0,
+    )
 
 
 def test_any_and_all_differ_where_some_are_found() -> None:
@@ -49,9 +58,14 @@ def test_every_published_vector_is_met() -> None:
     for vector in json.loads(VECTORS.read_text(encoding="utf-8")):
         corpus, gold = vector["corpus_ids"], set(vector["correct_docs"])
         ranked = [corpus[place] for place in vector["rankings"]]
-        for metric, published in ((retrieval_scores, vector["metrics"]), (turns_as_sessions, vector["turn2session"])):
+        for metric, published in (
+            (retrieval_scores, vector["metrics"]),
+            (turns_as_sessions, vector["turn2session"]),
+        ):
             for k, expected in published.items():
                 ours = metric(ranked, corpus, gold, int(k))
-                assert {name: getattr(ours, name) for name in expected} == pytest.approx(expected, abs=1e-8), vector
+                assert {
+                    name: getattr(ours, name) for name in expected
+                } == pytest.approx(expected, abs=1e-8), vector
                 compared += 1
     assert compared

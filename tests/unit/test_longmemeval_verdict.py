@@ -9,9 +9,19 @@ from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 
 def verdict(
-    answer: object, said: str, question: str = "Where do I go?", kind: str = "multi-session", name: str = "q1"
+    answer: object,
+    said: str,
+    question: str = "Where do I go?",
+    kind: str = "multi-session",
+    name: str = "q1",
 ) -> str:
-    ruling = rule_on_hypothesis(question_id=name, question_type=kind, question=question, answer=answer, hypothesis=said)
+    ruling = rule_on_hypothesis(
+        question_id=name,
+        question_type=kind,
+        question=question,
+        answer=answer,
+        hypothesis=said,
+    )
     assert ruling.reason
     return ruling.verdict
 
@@ -37,13 +47,16 @@ def verdict(
         ("Yes", "Yes, you did.", "yes"),
         ("Yes", "No, you did not.", "no"),
     ],
-)  # fmt: skip
+)
 def test_what_an_answer_comes_to(answer: object, said: str, expected: str) -> None:
     assert verdict(answer, said) == expected
 
 
 def test_only_the_conclusion_of_a_long_answer_counts() -> None:
-    steps = "First I look at what was said on each day of that month, and there is a lot. " * 10
+    steps = (
+        "First I look at what was said on each day of that month, and there is a lot. "
+        * 10
+    )
 
     assert verdict(7, f"{steps}Some say 5. Therefore, the answer is 7 visits.") == "yes"
     assert verdict(7, f"{steps}Some say 7. Therefore, the answer is 5 visits.") == "no"
@@ -52,8 +65,24 @@ def test_only_the_conclusion_of_a_long_answer_counts() -> None:
 def test_the_suffix_of_the_id_decides_on_abstention_before_the_type_does() -> None:
     refusal = "You never mentioned that."
 
-    assert verdict("not enough information", refusal, kind="single-session-preference", name="q1_abs") == "yes"
-    assert verdict("not enough information", "In Turku.", kind="temporal-reasoning", name="q1_abs") == "no"
+    assert (
+        verdict(
+            "not enough information",
+            refusal,
+            kind="single-session-preference",
+            name="q1_abs",
+        )
+        == "yes"
+    )
+    assert (
+        verdict(
+            "not enough information",
+            "In Turku.",
+            kind="temporal-reasoning",
+            name="q1_abs",
+        )
+        == "no"
+    )
     assert verdict("Turku", refusal, kind="temporal-reasoning") == "no"
 
 
@@ -68,9 +97,17 @@ def test_a_temporal_answer_may_be_one_day_off_and_no_other_may() -> None:
 def test_one_week_or_month_off_is_left_to_a_judge() -> None:
     asked = "How many weeks ago did I plant the fig tree?"
 
-    for answer, expected in [("Five weeks ago.", "unscored"), ("Four weeks ago.", "yes"), ("Seven weeks ago.", "no")]:
+    for answer, expected in [
+        ("Five weeks ago.", "unscored"),
+        ("Four weeks ago.", "yes"),
+        ("Seven weeks ago.", "no"),
+    ]:
         ruling = rule_on_hypothesis(
-            question_id="q", question_type="temporal-reasoning", question=asked, answer="4 weeks", hypothesis=answer
+            question_id="q",
+            question_type="temporal-reasoning",
+            question=asked,
+            answer="4 weeks",
+            hypothesis=answer,
         )
         assert ruling.verdict == expected
 
@@ -80,11 +117,21 @@ def test_of_two_things_the_right_one_must_be_named_alone() -> None:
 
     assert verdict("the red kettle", "You bought the kettle first.", question) == "yes"
     assert verdict("the red kettle", "That was the lamp.", question) == "no"
-    assert verdict("the red kettle", "You bought a kettle and a lamp.", question) == "unscored"
+    assert (
+        verdict("the red kettle", "You bought a kettle and a lamp.", question)
+        == "unscored"
+    )
 
 
 def test_a_preference_needs_a_judge() -> None:
-    assert verdict("Would like quiet places.", "Try a quiet place.", kind="single-session-preference") == "unscored"
+    assert (
+        verdict(
+            "Would like quiet places.",
+            "Try a quiet place.",
+            kind="single-session-preference",
+        )
+        == "unscored"
+    )
 
 
 @pytest.mark.slow
@@ -94,7 +141,13 @@ def test_the_rules_agree_with_published_judges_where_they_decide() -> None:
     for row in lines_of(LONGMEMEVAL / "judged_dev.jsonl.gz"):
         if not row["official_prompt"]:
             continue
-        said = verdict(row["answer"], row["hypothesis"], row["question"], row["question_type"], row["question_id"])
+        said = verdict(
+            row["answer"],
+            row["hypothesis"],
+            row["question"],
+            row["question_type"],
+            row["question_id"],
+        )
         kind = "abstention" if row["abstention"] else row["question_type"]
         decided.setdefault(kind, [])
         if said != "unscored":
@@ -113,8 +166,17 @@ def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
     for one in lines_of(LONGMEMEVAL / "questions_500.jsonl"):
         if one["question_type"] == "single-session-preference":
             continue
-        for said in (str(one["answer"]), f"If I remember well, it is this: {one['answer']}"):
-            given = verdict(one["answer"], said, one["question"], one["question_type"], one["question_id"])
+        for said in (
+            str(one["answer"]),
+            f"If I remember well, it is this: {one['answer']}",
+        ):
+            given = verdict(
+                one["answer"],
+                said,
+                one["question"],
+                one["question_type"],
+                one["question_id"],
+            )
             assert given == "yes", (one["question"], said)
             accepted += 1
     assert accepted == 2 * 470
@@ -123,11 +185,22 @@ def test_every_expected_answer_is_accepted_bare_and_in_a_sentence() -> None:
 @pytest.mark.slow
 @pytest.mark.published
 @pytest.mark.parametrize(
-    "refusal", ["I do not know.", "You did not mention this.", "There is no information about it."]
+    "refusal",
+    [
+        "I do not know.",
+        "You did not mention this.",
+        "There is no information about it.",
+    ],
 )
 def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> None:
     for one in lines_of(LONGMEMEVAL / "questions_500.jsonl"):
-        given = verdict(one["answer"], refusal, one["question"], one["question_type"], one["question_id"])
+        given = verdict(
+            one["answer"],
+            refusal,
+            one["question"],
+            one["question_type"],
+            one["question_id"],
+        )
         assert (given == "yes") == one["question_id"].endswith("_abs"), one["question"]
 
 
@@ -150,23 +223,33 @@ def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> 
         ("Oolong", "<think>Oolong is for a friend.</think>Sencha", "no"),
         ("Oolong", "Te gusta el sencha verde, creo.", "unscored"),
     ],
-)  # fmt: skip
-def test_what_is_denied_over_intended_or_one_of_more_is_no_hit(answer: object, said: str, expected: str) -> None:
+)
+def test_what_is_denied_over_intended_or_one_of_more_is_no_hit(
+    answer: object, said: str, expected: str
+) -> None:
     assert verdict(answer, said) == expected
 
 
 def test_an_order_is_compared_item_by_item() -> None:
-    answer, question = "First the tax return, then the recital", "In which order did these happen?"
+    answer, question = (
+        "First the tax return, then the recital",
+        "In which order did these happen?",
+    )
 
     assert verdict(answer, "1. Tax return\n2. Recital", question) == "yes"
     assert verdict(answer, "The recital, then the tax return.", question) == "no"
-    assert verdict(answer, "You sent the tax return after the recital.", question) == "unscored"
+    assert (
+        verdict(answer, "You sent the tax return after the recital.", question)
+        == "unscored"
+    )
 
 
 def test_a_question_that_cannot_be_answered_wants_no_guess() -> None:
     def said(answer: str) -> str:
         reason = "You mentioned a parrot but not a canary."
-        return verdict(reason, answer, "What is my canary called?", "knowledge-update", "q_abs")
+        return verdict(
+            reason, answer, "What is my canary called?", "knowledge-update", "q_abs"
+        )
 
     assert said("You told me of a parrot, but of no canary.") == "yes"
     assert said("You don't have a canary; your parrot is called Rio.") == "yes"

@@ -33,9 +33,15 @@ def told_and_asked(ltm: Ltm) -> None:
 def test_measures_are_in_results_and_properties_and_change_no_score() -> None:
     played = run_conversation({"cat": told_and_asked}, Shows("ok", "Pim"))
     result = scenario_result(
-        played.lanes["cat/0"], played.endings["cat/0"], played.transcript,
-        costs={}, agent="a", span_label="2k", trial="0", nodeid="x",
-    )  # fmt: skip
+        played.lanes["cat/0"],
+        played.endings["cat/0"],
+        played.transcript,
+        costs={},
+        agent="a",
+        span_label="2k",
+        trial="0",
+        nodeid="x",
+    )
 
     assert result.metrics == (ExampleMetric("f1", 0.25), ExampleMetric("recall", 1.0))
     assert result.score == 1.0
@@ -57,7 +63,11 @@ def test_an_agent_that_does_not_show_retrieval_has_retrieved_none() -> None:
 def test_the_journal_keeps_what_was_retrieved() -> None:
     text = io.StringIO()
     run_conversation({"cat": told_and_asked}, Shows("ok", "Pim"), journal=Journal(text))
-    replies = [event for event in map(json.loads, text.getvalue().splitlines()) if event["event"] == "reply"]
+    replies = [
+        event
+        for event in map(json.loads, text.getvalue().splitlines())
+        if event["event"] == "reply"
+    ]
 
     assert [reply["retrieved"] for reply in replies] == [["D1", "D0"], ["D2", "D0"]]
 
@@ -81,17 +91,33 @@ def played_by_finder(story: str) -> ScenarioResult:
 
     played = run_conversation({"pets": scenario}, Finds("ok"))
     return scenario_result(
-        played.lanes["pets/0"], played.endings["pets/0"], played.transcript,
-        costs={}, agent="a", span_label="2k", trial="0", nodeid="x",
-    )  # fmt: skip
+        played.lanes["pets/0"],
+        played.endings["pets/0"],
+        played.transcript,
+        costs={},
+        agent="a",
+        span_label="2k",
+        trial="0",
+        nodeid="x",
+    )
 
 
-@pytest.mark.parametrize("story", ["My cat is called Pim.", "My cat is called Pim. " * 30], ids=["short", "long"])
-def test_recall_leaves_out_what_stood_in_context_and_sees_texts_whole(story: str) -> None:
+@pytest.mark.parametrize(
+    "story",
+    ["My cat is called Pim.", "My cat is called Pim. " * 30],
+    ids=["short", "long"],
+)
+def test_recall_leaves_out_what_stood_in_context_and_sees_texts_whole(
+    story: str,
+) -> None:
     result = played_by_finder(story)
 
     assert [needle.rank for needle in result.questions[0].needles] == [1, None, 0]
-    assert {one.name: one.value for one in result.metrics} == {"recall@5": 0.5, "recall@10": 0.5, "needle_rank": 1}
+    assert {one.name: one.value for one in result.metrics} == {
+        "recall@5": 0.5,
+        "recall@10": 0.5,
+        "needle_rank": 1,
+    }
 
 
 @pytest.mark.parametrize(("name", "value"), [("not a name", 1.0), ("f1", float("nan"))])
@@ -107,6 +133,8 @@ def test_what_is_no_list_of_texts_is_a_fault_of_the_agent() -> None:
         def retrieved(self) -> list[str]:
             return "D1"  # type: ignore[return-value]
 
-    error = run_conversation({"cat": told_and_asked}, Wrong("ok")).endings["cat/0"].error
+    error = (
+        run_conversation({"cat": told_and_asked}, Wrong("ok")).endings["cat/0"].error
+    )
 
     assert "retrieved() returns a list of texts" in str(error)

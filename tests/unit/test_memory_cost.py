@@ -24,9 +24,16 @@ from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import summary_lines
 
 USED: dict[str, Any] = {
-    "tokens": 1_000, "input_tokens": 9_000, "output_tokens": 1_000, "cached_tokens": 0, "metered": 10, "calls": 15,
-    "told": 4, "told_calls": 2, "told_input_tokens": 1_000,
-}  # fmt: skip
+    "tokens": 1_000,
+    "input_tokens": 9_000,
+    "output_tokens": 1_000,
+    "cached_tokens": 0,
+    "metered": 10,
+    "calls": 15,
+    "told": 4,
+    "told_calls": 2,
+    "told_input_tokens": 1_000,
+}
 PACE = Pace(
     agent="bot",
     span_label="2k",
@@ -44,14 +51,19 @@ ROWS = {
 
 
 def run(**changes: Any) -> Any:
-    held = sample_runs.conversation("bot", "2k", {"colours": (1.0,)}, **{**USED, **changes})
+    held = sample_runs.conversation(
+        "bot", "2k", {"colours": (1.0,)}, **{**USED, **changes}
+    )
     return sample_runs.run(held, paces=(PACE,))
 
 
 def efforts(run: Any) -> dict[str, tuple[str, ...]]:
     """Return the rows on what messages took, as the terminal has them."""
     held = result_columns(run)
-    rows = {figure.heading(held): figure.cells(held) for figure in shown_figures(held, "terminal")}
+    rows = {
+        figure.heading(held): figure.cells(held)
+        for figure in shown_figures(held, "terminal")
+    }
     return {label: rows[label] for label in ROWS if label in rows}
 
 
@@ -61,7 +73,12 @@ def test_a_column_says_what_each_message_took() -> None:
 
 def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> None:
     terminal = "\n".join(summary_lines(run(), width=80, verbosity=0, color=False))
-    heads = [head for head, _ in figure_table(report_material([LoadedRun.from_results(run())])).heads]
+    heads = [
+        head
+        for head, _ in figure_table(
+            report_material([LoadedRun.from_results(run())])
+        ).heads
+    ]
     for label, text in ROWS.items():
         assert f"{label}  " in terminal
         assert text in terminal
@@ -72,13 +89,23 @@ def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> Non
 
 def test_what_is_estimated_is_marked() -> None:
     shown = efforts(run(estimated=True))
-    assert (shown["tokens read a reply"], shown["amplification"]) == (("~800",), ("~10.0x",))
+    assert (shown["tokens read a reply"], shown["amplification"]) == (
+        ("~800",),
+        ("~10.0x",),
+    )
 
 
 def test_an_agent_that_reports_no_usage_has_no_such_rows() -> None:
-    silent = sample_runs.run(sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,))
+    silent = sample_runs.run(
+        sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,)
+    )
     assert efforts(silent) == {}
-    assert not ROWS.keys() & {head for head, _ in figure_table(report_material([LoadedRun.from_results(silent)])).heads}
+    assert not ROWS.keys() & {
+        head
+        for head, _ in figure_table(
+            report_material([LoadedRun.from_results(silent)])
+        ).heads
+    }
 
 
 def test_beside_one_that_reports_them_an_agent_without_usage_has_dashes() -> None:
@@ -100,7 +127,9 @@ def test_the_summary_has_them_as_numbers() -> None:
     assert found["storing_seconds"] == {"median": 0.01, "p95": 12}
 
 
-def test_half_of_the_calls_are_faster_than_the_median_and_most_than_the_95th_percentile() -> None:
+def test_half_of_the_calls_are_faster_than_the_median_and_most_than_the_95th_percentile() -> (
+    None
+):
     timed: list[Timing] = [ReplyTime(exchange=n, seconds=n / 100) for n in range(101)]
     (pace,) = agent_paces({("bot", "2k"): [*timed, TellTime(exchange=1, seconds=3.0)]})
     assert pace.asking is not None
@@ -111,10 +140,18 @@ def test_half_of_the_calls_are_faster_than_the_median_and_most_than_the_95th_per
 def test_a_bill_tells_replies_from_what_was_stored() -> None:
     bill, now = Bill(Tariff()), datetime(2024, 3, 4, tzinfo=timezone.utc)
     used = Usage(input_tokens=100, output_tokens=10, calls=2)
-    told: dict[str, Any] = {"message": "a", "message_tokens": 1, "reply": "b", "reply_tokens": 1, "now": now}
+    told: dict[str, Any] = {
+        "message": "a",
+        "message_tokens": 1,
+        "reply": "b",
+        "reply_tokens": 1,
+        "now": now,
+    }
     bill.count_event(events.ReplyReceived(exchange=0, text="a", tokens=1, usage=used))
     bill.count_event(events.ReplyReceived(exchange=1, text="a", tokens=1))
-    bill.count_event(events.FillerSent(exchange=2, usage=Usage(input_tokens=30, calls=1), **told))
+    bill.count_event(
+        events.FillerSent(exchange=2, usage=Usage(input_tokens=30, calls=1), **told)
+    )
     bill.count_event(events.FillerSent(exchange=3, **told))
     assert (bill.metered, bill.calls, bill.told) == (1, 2, 2)
     assert bill.told_use == Usage(input_tokens=30, calls=1)

@@ -33,7 +33,10 @@ from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
-SAID = (Utterance("user", "I keep 4 quails in Porto.", MONDAY), Utterance("assistant", "Lovely.", MONDAY))
+SAID = (
+    Utterance("user", "I keep 4 quails in Porto.", MONDAY),
+    Utterance("assistant", "Lovely.", MONDAY),
+)
 TALK = (
     ("My name is Ines, and I keep four quails.", "Nice to meet you."),
     ("Yesterday I bought a canoe in Porto.", "Where will you keep it?"),
@@ -51,7 +54,10 @@ THOUGHTS = {
     "note": "Ines keeps quails.",
     "reply": "You are Ines.",
 }
-SYSTEMS = {PROMPTS[role]["system"].split(".")[0].split("\n")[0]: role for role in (*THOUGHTS, "step")}
+SYSTEMS = {
+    PROMPTS[role]["system"].split(".")[0].split("\n")[0]: role
+    for role in (*THOUGHTS, "step")
+}
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +76,9 @@ def thinks(asked: Asked) -> Says:
     if role != "step":
         return says(THOUGHTS[role])
     if asked.messages[-1]["role"] == "user":
-        return calls(("conversation_search", '{"query": "quails", "request_heartbeat": true}'))
+        return calls(
+            ("conversation_search", '{"query": "quails", "request_heartbeat": true}')
+        )
     return calls(("send_message", '{"message": "You are Ines."}'))
 
 
@@ -80,7 +88,9 @@ def agent(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
 
     def make(**parameters: Any) -> Any:
         spec = f"openai:m@{chat_server.url}"
-        found: Any = ADAPTERS["memory"](spec, Field(parameters, "bot.yml", "parameters")).make()
+        found: Any = ADAPTERS["memory"](
+            spec, Field(parameters, "bot.yml", "parameters")
+        ).make()
         made.append(found)
         return found
 
@@ -117,9 +127,18 @@ def test_each_preset_talks_with_a_model_through_the_real_client(
         ("ltm-", "memorybank", "locomo-incremental")
     )  # these see it all, or its summary
     window = one.configuration()["window"]
-    assert all(sum(count_tokens(str(m["content"])) for m in asked.messages) <= window for asked in chat_server.requests)
-    assert one.usage().input_tokens == sum(asked.prompt_tokens for asked in chat_server.requests)
-    more = {role: times - told.get(role, 0) for role, times in one.calls().items() if times > told.get(role, 0)}
+    assert all(
+        sum(count_tokens(str(m["content"])) for m in asked.messages) <= window
+        for asked in chat_server.requests
+    )
+    assert one.usage().input_tokens == sum(
+        asked.prompt_tokens for asked in chat_server.requests
+    )
+    more = {
+        role: times - told.get(role, 0)
+        for role, times in one.calls().items()
+        if times > told.get(role, 0)
+    }
     assert more == CALLS[name]
 
 
@@ -143,7 +162,9 @@ CALLS: dict[str, dict[str, int]] = {
 """By preset, the calls that a question takes which is asked on another day."""
 
 
-def test_a_model_that_was_killed_goes_on_where_it_was(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+def test_a_model_that_was_killed_goes_on_where_it_was(
+    chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
     chat_server.default = thinks
     first, second = agent(preset="ltm-1"), agent(preset="ltm-1")
     talk(first)
@@ -155,7 +176,9 @@ def test_a_model_that_was_killed_goes_on_where_it_was(chat_server: ChatServer, a
     assert first.calls() == second.calls()
 
 
-def test_half_of_a_surrogate_pair_is_sent_as_its_escape(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+def test_half_of_a_surrogate_pair_is_sent_as_its_escape(
+    chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
     one = agent(preset="retrieval")
     one.accept("canoe \ud83d", "")
     one.reply("canoe?")
@@ -165,7 +188,9 @@ def test_half_of_a_surrogate_pair_is_sent_as_its_escape(chat_server: ChatServer,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["paper", "code"])
-def test_the_date_is_that_of_the_conversation(mode: str, chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+def test_the_date_is_that_of_the_conversation(
+    mode: str, chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
     one = agent(preset="ltm-2", mode=mode)
     talk(one)
     one.reply("Who keeps quails?")
@@ -195,9 +220,20 @@ FAR = '{"from": "9999-12-31", "to": "9999-12-31"} [{"from": "9999-12-31", "to": 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.role)
 @pytest.mark.parametrize(
-    "words", ["", "I cannot do that.", "[[[", '{"user": 3}', '[{"fact": "A.", "from": 3}]', "[1]", FAR]
+    "words",
+    [
+        "",
+        "I cannot do that.",
+        "[[[",
+        '{"user": 3}',
+        '[{"fact": "A.", "from": 3}]',
+        "[1]",
+        FAR,
+    ],
 )
-def test_words_that_cannot_be_read_leave_the_task_to_rules(task: Any, words: str, chat_server: ChatServer) -> None:
+def test_words_that_cannot_be_read_leave_the_task_to_rules(
+    task: Any, words: str, chat_server: ChatServer
+) -> None:
     chat_server.next(says(words))
     make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
     thinker = make()
@@ -213,13 +249,17 @@ def test_words_that_cannot_be_read_leave_the_task_to_rules(task: Any, words: str
     assert thought.usage.input_tokens > 0
 
 
-def test_words_that_cannot_be_read_are_counted(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+def test_words_that_cannot_be_read_are_counted(
+    chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
     chat_server.default = "No."
     one = agent(preset="ltm-1")
     reply = one.reply("My name is Ines.")
 
     assert reply.mishaps == (Mishap("notebooks unreadable, rules took over", 1, 1),)
-    assert [mishap.times for mishap in one.reply("I live in Brno.").mishaps] == [1]  # each is reported once
+    assert [mishap.times for mishap in one.reply("I live in Brno.").mishaps] == [
+        1
+    ]  # each is reported once
     assert "Ines" in str(one._user)
 
 
@@ -234,12 +274,17 @@ def test_words_that_cannot_be_read_are_counted(chat_server: ChatServer, agent: C
         (
             TASKS[7],
             '{"from": "2024-03-01"}',
-            Range(datetime(2024, 3, 1, tzinfo=timezone.utc), datetime(2024, 3, 2, tzinfo=timezone.utc)),
+            Range(
+                datetime(2024, 3, 1, tzinfo=timezone.utc),
+                datetime(2024, 3, 2, tzinfo=timezone.utc),
+            ),
         ),
         (Reread(message="Who?", note=MemoryHit("1", SAID)), '"Nothing."', ""),
     ],
 )
-def test_words_are_read_generously(task: Any, text: str, result: Any, chat_server: ChatServer) -> None:
+def test_words_are_read_generously(
+    task: Any, text: str, result: Any, chat_server: ChatServer
+) -> None:
     chat_server.next(says(text))
     make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
     thinker = make()
@@ -260,11 +305,17 @@ def test_a_model_that_never_calls_a_tool_gives_empty_replies(
 
     assert one.reply("Hello.").text == ""
     assert one.calls() == {"step": 1}
-    assert {tool["function"]["name"] for tool in chat_server.requests[0].body["tools"]} >= {"send_message"}
+    assert {
+        tool["function"]["name"] for tool in chat_server.requests[0].body["tools"]
+    } >= {"send_message"}
 
 
-def test_a_model_that_loops_is_ended(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
-    chat_server.default = calls(("conversation_search", '{"query": "x", "request_heartbeat": true}'))
+def test_a_model_that_loops_is_ended(
+    chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
+    chat_server.default = calls(
+        ("conversation_search", '{"query": "x", "request_heartbeat": true}')
+    )
     one = agent(preset="memgpt")
 
     assert one.reply("Hello.").text == ""
@@ -272,7 +323,9 @@ def test_a_model_that_loops_is_ended(chat_server: ChatServer, agent: Callable[..
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", [("no_such_tool", "{}"), ("send_message", "{{"), ("send_message", "[]")])
+@pytest.mark.parametrize(
+    "call", [("no_such_tool", "{}"), ("send_message", "{{"), ("send_message", "[]")]
+)
 def test_a_call_that_cannot_be_carried_out_is_told_to_the_model(
     call: tuple[str, str], chat_server: ChatServer, agent: Callable[..., Any]
 ) -> None:
@@ -283,15 +336,21 @@ def test_a_call_that_cannot_be_carried_out_is_told_to_the_model(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("calls", [[None], [{"function": None}], "x", [{"id": 3, "function": {"name": 4}}]])
-def test_calls_of_no_shape_are_none(calls: Any, chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    "calls", [[None], [{"function": None}], "x", [{"id": 3, "function": {"name": 4}}]]
+)
+def test_calls_of_no_shape_are_none(
+    calls: Any, chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
     message = {"role": "assistant", "content": "Hm.", "tool_calls": calls}
     chat_server.next(wrong_schema({"choices": [{"index": 0, "message": message}]}))
 
     assert agent(preset="memgpt").reply("Hello.").text == ""
 
 
-def test_what_a_failed_message_took_is_counted(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
+def test_what_a_failed_message_took_is_counted(
+    chat_server: ChatServer, agent: Callable[..., Any]
+) -> None:
     chat_server.next(says(THOUGHTS["user"]), refuses(400))
     one = agent(preset="ltm-1")
 
@@ -305,7 +364,11 @@ def test_what_a_failed_message_took_is_counted(chat_server: ChatServer, agent: C
 
 def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) -> None:
     chat_server.embeds = lambda text: [float(text.count(letter)) for letter in "abc"]
-    parameters = {"index": f"openai:e@{chat_server.url}", "recent": 0, "reading": {"k": 1}}
+    parameters = {
+        "index": f"openai:e@{chat_server.url}",
+        "recent": 0,
+        "reading": {"k": 1},
+    }
     one: Any = ADAPTERS["memory"]("rules", Field(parameters, "bot.yml")).make()
     for text in ("aaaa", "bbbb", ""):
         one.accept(text, "")
@@ -332,10 +395,15 @@ def test_fewer_vectors_than_texts_are_a_fault(chat_server: ChatServer) -> None:
     one.close()
 
 
-def test_a_model_without_its_key_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_its_key_is_refused_before_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    for spec, parameters in (("openai:gpt-4o", {}), ("rules", {"index": "openai:text-embedding-3-small"})):
+    for spec, parameters in (
+        ("openai:gpt-4o", {}),
+        ("rules", {"index": "openai:text-embedding-3-small"}),
+    ):
         with pytest.raises(AgentError, match="OPENAI_API_KEY"):
             ADAPTERS["memory"](spec, Field(parameters, "bot.yml"))
 

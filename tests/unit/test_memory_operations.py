@@ -21,8 +21,30 @@ from pytest_ltm._results.memory_measures import MEASURES, count_lost
 from pytest_ltm._storage.errors import ScenarioError
 from pytest_ltm.testing import run_conversation
 
-PEOPLE = ("Ada", "Bruno", "Carla", "Dario", "Elena", "Fausto", "Greta", "Hugo", "Irma", "Jonas")
-TOWNS = ("Porto", "Brno", "Turku", "Ghent", "Split", "Graz", "Lille", "Cork", "Bergen", "Delft")
+PEOPLE = (
+    "Ada",
+    "Bruno",
+    "Carla",
+    "Dario",
+    "Elena",
+    "Fausto",
+    "Greta",
+    "Hugo",
+    "Irma",
+    "Jonas",
+)
+TOWNS = (
+    "Porto",
+    "Brno",
+    "Turku",
+    "Ghent",
+    "Split",
+    "Graz",
+    "Lille",
+    "Cork",
+    "Bergen",
+    "Delft",
+)
 NEW_TOWNS = ("Oslo", "Riga", "Nice", "Bath")
 Row = tuple[str, str, "str | None"]
 
@@ -62,7 +84,11 @@ class Memory:
         kind = "changed" if name in self.kept else "added"
         again = self.fault == "repeats" and self.kept.get(name) == town
         self.kept[name] = town
-        row: Row = ("added", f"{name} again", f"{name} at {town}") if again else (kind, name, f"{name}'s home: {town}")
+        row: Row = (
+            ("added", f"{name} again", f"{name} at {town}")
+            if again
+            else (kind, name, f"{name}'s home: {town}")
+        )
         if self.fault == "slow to index":
             self.late.append((self.heard + 3, row))
         else:
@@ -102,13 +128,20 @@ def homes() -> Definition:
     again = Say("Irma lives in Bergen, I said.", tells={"Irma's home": "Bergen"})
     gone = Say("Please forget where Greta is.", tells={"Greta's home": None})
     questions = [
-        Ask(f"Where is {name} now?", about=[say.text for say in (*told, *moves, gone) if name in say.text])
+        Ask(
+            f"Where is {name} now?",
+            about=[say.text for say in (*told, *moves, gone) if name in say.text],
+        )
         for name in PEOPLE
     ]
-    return Definition(steps=(*told, Wait(span=0.3), *moves, again, gone, Wait(span=0.8), *questions))
+    return Definition(
+        steps=(*told, Wait(span=0.3), *moves, again, gone, Wait(span=0.8), *questions)
+    )
 
 
-def played_by(agent: Callable[[], object], definition: Definition | None = None) -> ScenarioResult:
+def played_by(
+    agent: Callable[[], object], definition: Definition | None = None
+) -> ScenarioResult:
     definition = definition or homes()
 
     def body(ltm: Ltm) -> None:
@@ -125,12 +158,25 @@ def played_by(agent: Callable[[], object], definition: Definition | None = None)
     journal.observers.append(record.add)
     planned = [example("homes", definition=definition)]
     played = run_conversation(
-        {"homes": body}, agent, journal=journal, examples=planned, span=4_000, tokenizer="builtins:len", filler=Dots()
+        {"homes": body},
+        agent,
+        journal=journal,
+        examples=planned,
+        span=4_000,
+        tokenizer="builtins:len",
+        filler=Dots(),
     )
     return scenario_result(
-        played.lanes["homes/0"], played.endings["homes/0"], played.transcript, costs={}, memory=record.memory,
-        agent="a", span_label="4k", trial="0", nodeid="x",
-    )  # fmt: skip
+        played.lanes["homes/0"],
+        played.endings["homes/0"],
+        played.transcript,
+        costs={},
+        memory=record.memory,
+        agent="a",
+        span_label="4k",
+        trial="0",
+        nodeid="x",
+    )
 
 
 def measures(fault: str) -> dict[str, Any]:
@@ -140,9 +186,16 @@ def measures(fault: str) -> dict[str, Any]:
 
 def test_a_memory_without_fault_keeps_updates_finds_and_forgets_all() -> None:
     assert measures("") == {
-        "kept": 1, "updated": 1, "found": 1, "stale_served": 0, "deleted_served": 0, "invented": 0, "lag": 0,
-        "duplicated": 0, "writes": 16 / 26,
-    }  # fmt: skip
+        "kept": 1,
+        "updated": 1,
+        "found": 1,
+        "stale_served": 0,
+        "deleted_served": 0,
+        "invented": 0,
+        "lag": 0,
+        "duplicated": 0,
+        "writes": 16 / 26,
+    }
 
 
 @pytest.mark.parametrize(
@@ -158,17 +211,25 @@ def test_a_memory_without_fault_keeps_updates_finds_and_forgets_all() -> None:
         ("never finds", "found", 0),
     ],
 )
-def test_each_fault_is_named_by_its_own_measure_and_by_no_other(fault: str, measure: str, value: float) -> None:
+def test_each_fault_is_named_by_its_own_measure_and_by_no_other(
+    fault: str, measure: str, value: float
+) -> None:
     healthy, faulty = measures(""), measures(fault)
 
     assert faulty[measure] == pytest.approx(value)
     beside = {"writes"}  # what is not written costs nothing
-    assert {name for name in healthy if faulty[name] not in (healthy[name], None)} - beside == {measure}
+    assert {
+        name for name in healthy if faulty[name] not in (healthy[name], None)
+    } - beside == {measure}
 
 
 @pytest.mark.parametrize(
     ("fault", "place"),
-    [("never updates", "never written"), ("drops every tenth", "never written"), ("never finds", "")],
+    [
+        ("never updates", "never written"),
+        ("drops every tenth", "never written"),
+        ("never finds", ""),
+    ],
 )
 def test_a_lost_mark_says_where_it_was_lost(fault: str, place: str) -> None:
     row = played_by(type("Faulty", (Memory,), {"fault": fault}))
@@ -196,24 +257,34 @@ def test_where_only_searches_are_said_nothing_counts_as_never_written() -> None:
     assert row.memory is not None
     assert row.memory.lost == ""
     values = {one.name: one.of_rows([row]) for one in MEASURES}
-    assert {name for name, value in values.items() if value is not None} == {"deleted_served"}
+    assert {name for name, value in values.items() if value is not None} == {
+        "deleted_served"
+    }
 
 
 def test_what_is_told_stands_in_definitions_and_in_no_fingerprint() -> None:
-    told, untold = Say("Ada lives in Porto.", tells={"home": "Porto", "work": None}), Say("Ada lives in Porto.")
+    told, untold = (
+        Say("Ada lives in Porto.", tells={"home": "Porto", "work": None}),
+        Say("Ada lives in Porto."),
+    )
     one, other = (Definition(steps=(say, Ask("Where?"))) for say in (told, untold))
 
     assert from_json(to_json(one), where="x.json") == one
-    plans = [Plan(examples=(example("a", definition=each),), **PLAN) for each in (one, other)]
+    plans = [
+        Plan(examples=(example("a", definition=each),), **PLAN) for each in (one, other)
+    ]
     assert plans[0].fingerprint == plans[1].fingerprint
     assert plan_differences(*plans) == []
     assert Plan.from_json(plans[0].to_json()).examples[0].definition == one
 
 
 @pytest.mark.parametrize(
-    ("question", "right", "stale"), [("Where is Ada?", "Oslo", 1), ("Where was Ada before?", "Porto", None)]
+    ("question", "right", "stale"),
+    [("Where is Ada?", "Oslo", 1), ("Where was Ada before?", "Porto", None)],
 )
-def test_an_old_value_is_stale_unless_a_right_answer_has_it(question: str, right: str, stale: int | None) -> None:
+def test_an_old_value_is_stale_unless_a_right_answer_has_it(
+    question: str, right: str, stale: int | None
+) -> None:
     told = [
         Say(f"Ada {how} {town}.", tells={"Ada's home": town})
         for how, town in (("lives in", "Porto"), ("moved to", "Oslo"))
@@ -245,35 +316,54 @@ class Listener(Chooser):
 
 
 @pytest.mark.parametrize(("agent", "lag"), [(Chooser, 0), (Listener, None)])
-def test_what_the_agent_chooses_in_its_reply_is_told_by_it(agent: type[Memory], lag: int | None) -> None:
+def test_what_the_agent_chooses_in_its_reply_is_told_by_it(
+    agent: type[Memory], lag: int | None
+) -> None:
     question = Ask("Which town, Porto or Oslo?", tells={"the town": ("Porto", "Oslo")})
     row = played_by(agent, Definition(steps=(Say("Choose one."), question)))
 
     assert row.memory is not None
-    assert [(fact.subject, fact.value, fact.lag) for fact in row.memory.facts if fact.subject] == [
-        ("the town", "Oslo", lag)
-    ]
+    assert [
+        (fact.subject, fact.value, fact.lag)
+        for fact in row.memory.facts
+        if fact.subject
+    ] == [("the town", "Oslo", lag)]
     one = Definition(steps=(question,))
     assert from_json(to_json(one), where="x.json").steps[0] == question
 
 
 @pytest.mark.parametrize("tells", [{"home": 3}, {3: "Porto"}])
 def test_what_is_told_is_texts(tells: Any) -> None:
-    with pytest.raises(ScenarioError, match="a mapping of texts to texts, or to None for what is withdrawn"):
+    with pytest.raises(
+        ScenarioError,
+        match="a mapping of texts to texts, or to None for what is withdrawn",
+    ):
         Say("Ada lives in Porto.", tells=tells)
 
 
 PLAN: dict[str, Any] = {
-    "seed": 0, "trial": 0, "span": 2_000, "tokenizer": "cl100k_base", "filler": "counting", "scoring": "current",
-    "judge": "none", "judge_votes": 1, "time": "simulated", "opening": "",
-}  # fmt: skip
+    "seed": 0,
+    "trial": 0,
+    "span": 2_000,
+    "tokenizer": "cl100k_base",
+    "filler": "counting",
+    "scoring": "current",
+    "judge": "none",
+    "judge_votes": 1,
+    "time": "simulated",
+    "opening": "",
+}
 
 
-def test_names_of_records_have_to_have_been_said_dates_and_first_words_need_not() -> None:
+def test_names_of_records_have_to_have_been_said_dates_and_first_words_need_not() -> (
+    None
+):
     ledger = ConversationRecord().memory
     ledger.first_said.update({"ada": 1, "porto": 1})
 
-    assert not ledger.invents("Ada moved to Porto on 2026-03-04 at 10:15, in March. The user is glad", 2)
+    assert not ledger.invents(
+        "Ada moved to Porto on 2026-03-04 at 10:15, in March. The user is glad", 2
+    )
     assert ledger.invents("Ada moved to Turku", 2)
     assert ledger.invents("Ada's code is 4711", 2)
     assert ledger.invents("Ada moved to Porto", 0)

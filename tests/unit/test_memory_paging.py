@@ -12,7 +12,13 @@ from scripted_thinker import Script, calls
 
 from pytest_ltm._calls import Spec
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
+from pytest_ltm.agents.memory.paging import (
+    STEPS,
+    MemoryToolCall,
+    Paging,
+    Step,
+    StepResult,
+)
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
 from pytest_ltm.agents.memory.parameters import memory_settings as read
 from pytest_ltm.agents.memory.thinker import Rules, prompt_tokens
@@ -34,12 +40,16 @@ def made(*steps: Any, query: str = "", **lines: Any) -> tuple[Paging, Script]:
 
 def shown(script: Script) -> str:
     """Return what the tools told in the last step that was asked for."""
-    return "\n".join(one["content"] for one in script.asked[-1].messages if one["role"] == "tool")
+    return "\n".join(
+        one["content"] for one in script.asked[-1].messages if one["role"] == "tool"
+    )
 
 
 def test_the_reply_is_all_that_was_said_while_heartbeats_were_asked_for() -> None:
     agent, script = made(
-        StepResult((*calls("send_message", message="One moment.").calls, *SEARCH.calls)),
+        StepResult(
+            (*calls("send_message", message="One moment.").calls, *SEARCH.calls)
+        ),
         calls("send_message", message="Here I am."),
     )
 
@@ -69,15 +79,36 @@ def test_who_never_ends_is_ended_after_ten_steps() -> None:
         (calls("conversation_serch", query="x"), "Did you mean 'conversation_search'"),
         (StepResult((MemoryToolCall("send_message", None),)), "not a JSON object"),
         (calls("send_message", message=3), "message is a text"),
-        (calls("core_memory_append", name="humans", content="x"), "There are persona, human"),
-        (calls("core_memory_append", name="human", content="x" * 2001), "has room for 2000"),
-        (calls("core_memory_replace", name="human", old_content="nowhere", new_content=""), "does not hold 'nowhere'"),
+        (
+            calls("core_memory_append", name="humans", content="x"),
+            "There are persona, human",
+        ),
+        (
+            calls("core_memory_append", name="human", content="x" * 2001),
+            "has room for 2000",
+        ),
+        (
+            calls(
+                "core_memory_replace",
+                name="human",
+                old_content="nowhere",
+                new_content="",
+            ),
+            "does not hold 'nowhere'",
+        ),
         (calls("conversation_search", query="x", page=-1), "a whole number from 0"),
-        (calls("conversation_search_date", start_date="March", end_date="2024-03-04"), "is a day"),
+        (
+            calls(
+                "conversation_search_date", start_date="March", end_date="2024-03-04"
+            ),
+            "is a day",
+        ),
         (calls("archival_memory_insert"), "content is a text"),
     ],
 )
-def test_a_call_in_vain_is_told_and_the_agent_goes_on(call: StepResult, said: str) -> None:
+def test_a_call_in_vain_is_told_and_the_agent_goes_on(
+    call: StepResult, said: str
+) -> None:
     agent, script = made(call, calls("send_message", message="Sorry."))
 
     assert agent.reply("Hello.").text == "Sorry."
@@ -86,8 +117,18 @@ def test_a_call_in_vain_is_told_and_the_agent_goes_on(call: StepResult, said: st
 
 def test_core_memory_is_shown_in_every_prompt_once_it_is_written() -> None:
     agent, script = made(
-        calls("core_memory_append", name="human", content="Likes quails.", request_heartbeat=True),
-        calls("core_memory_replace", name="human", old_content="quails", new_content="canoes"),
+        calls(
+            "core_memory_append",
+            name="human",
+            content="Likes quails.",
+            request_heartbeat=True,
+        ),
+        calls(
+            "core_memory_replace",
+            name="human",
+            old_content="quails",
+            new_content="canoes",
+        ),
     )
     agent.reply("Hello.")
     agent.reply("Hello again.")
@@ -110,10 +151,22 @@ def test_core_memory_and_the_queue_before_the_message_are_in_context() -> None:
 def test_messages_are_found_by_words_by_day_and_by_page() -> None:
     agent, script = made(
         calls("conversation_search", query="canoe", request_heartbeat=True),
-        calls("conversation_search_date", start_date="2024-03-05", end_date="2024-03-05", request_heartbeat=True),
-        calls("conversation_search_date", start_date="2024-03-04", end_date="2024-03-10", page=1),
+        calls(
+            "conversation_search_date",
+            start_date="2024-03-05",
+            end_date="2024-03-05",
+            request_heartbeat=True,
+        ),
+        calls(
+            "conversation_search_date",
+            start_date="2024-03-04",
+            end_date="2024-03-10",
+            page=1,
+        ),
     )
-    for day, text in enumerate(("I have a canoe.", "I have a quail.", "I have a shed.")):
+    for day, text in enumerate(
+        ("I have a canoe.", "I have a quail.", "I have a shed.")
+    ):
         agent.tell_time(MONDAY + timedelta(days=day))
         agent.accept(text, "Fine.")
     agent.reply("What do I have?")
@@ -124,7 +177,11 @@ def test_messages_are_found_by_words_by_day_and_by_page() -> None:
 
 def test_the_archive_is_searched() -> None:
     agent, script = made(
-        calls("archival_memory_insert", content="The cat is called Odile.", request_heartbeat=True),
+        calls(
+            "archival_memory_insert",
+            content="The cat is called Odile.",
+            request_heartbeat=True,
+        ),
         calls("archival_memory_search", query="cat", request_heartbeat=True),
     )
     agent.reply("Hello.")
@@ -132,7 +189,9 @@ def test_the_archive_is_searched() -> None:
     assert "called Odile" in shown(script)
 
 
-def test_the_agent_is_warned_once_and_then_the_oldest_messages_give_way_to_a_summary() -> None:
+def test_the_agent_is_warned_once_and_then_the_oldest_messages_give_way_to_a_summary() -> (
+    None
+):
     agent, _ = made(query="pressure.window=2000&pressure.warn=0.5&pressure.keep=3")
     warnings = []
     for number in range(14):
@@ -145,7 +204,9 @@ def test_the_agent_is_warned_once_and_then_the_oldest_messages_give_way_to_a_sum
     assert not any("Fact 8:" in one["content"] for one in agent._queue)
 
 
-def test_the_queue_of_the_paper_is_summed_up_after_a_large_prompt_and_keeps_the_last_exchange() -> None:
+def test_the_queue_of_the_paper_is_summed_up_after_a_large_prompt_and_keeps_the_last_exchange() -> (
+    None
+):
     script = Script()
     agent = Paging(read(fields_of("preset=memgpt-paper&pressure.at=1500")), script)
     agent.tell_time(MONDAY)
@@ -160,9 +221,13 @@ def test_by_rules_only_what_asks_is_searched_for_and_the_summary_is_read() -> No
     agent.tell_time(MONDAY)
     agent.accept("My canoe is red.", "Noted.")
     agent.reply("It rains today.")
-    assert not any(one["role"] == "tool" and "found" in one["content"] for one in agent._queue)
+    assert not any(
+        one["role"] == "tool" and "found" in one["content"] for one in agent._queue
+    )
     agent.reply("Which colour has my canoe?")
-    assert any(one["role"] == "tool" and "found" in one["content"] for one in agent._queue)
+    assert any(
+        one["role"] == "tool" and "found" in one["content"] for one in agent._queue
+    )
 
     agent.reset()
     agent.tell_time(MONDAY)
@@ -172,7 +237,9 @@ def test_by_rules_only_what_asks_is_searched_for_and_the_summary_is_read() -> No
 
 @pytest.mark.slow
 @given(
-    texts=st.lists(st.text(st.characters(codec="ascii"), max_size=400), min_size=1, max_size=14),
+    texts=st.lists(
+        st.text(st.characters(codec="ascii"), max_size=400), min_size=1, max_size=14
+    ),
     window=st.integers(2200, 3000),
 )
 @settings(max_examples=25, deadline=None)
@@ -196,7 +263,9 @@ def test_by_rules_a_brief_message_takes_two_steps_and_a_long_one_takes_one() -> 
     assert (once, agent.calls()["step"]) == (2, 3)
 
 
-def test_by_rules_what_does_not_fit_into_core_memory_goes_into_the_archive_and_is_found() -> None:
+def test_by_rules_what_does_not_fit_into_core_memory_goes_into_the_archive_and_is_found() -> (
+    None
+):
     agent, _ = made(query="notebook=core:60&recent=0")
     for number in range(6):
         agent.reply(f"My cat number {number} is called Odile{number}.")

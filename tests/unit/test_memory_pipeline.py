@@ -21,7 +21,13 @@ from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._memory import CAPABILITIES
 from pytest_ltm.agents._registry import ADAPTERS, find_agent
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, preset_file_text, preset_settings
+from pytest_ltm.agents.memory.parameters import (
+    GROUPS,
+    NAMES,
+    PRESETS,
+    preset_file_text,
+    preset_settings,
+)
 from pytest_ltm.agents.memory.parameters import memory_settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
@@ -54,10 +60,15 @@ def fields_of(query: str) -> dict[str, Field]:
 
 
 def made(query: str = "", **parameters: Any) -> Any:
-    return ADAPTERS["memory"](f"rules?{query}" if query else "rules", Field(parameters, "bot.yml", "parameters")).make()
+    return ADAPTERS["memory"](
+        f"rules?{query}" if query else "rules",
+        Field(parameters, "bot.yml", "parameters"),
+    ).make()
 
 
-def told(agent: Any, exchanges: Any = TALK, *, hours: float = 5, start: datetime = MONDAY) -> Any:
+def told(
+    agent: Any, exchanges: Any = TALK, *, hours: float = 5, start: datetime = MONDAY
+) -> Any:
     for number, (message, reply) in enumerate(exchanges):
         agent.tell_time(start + number * timedelta(hours=hours))
         agent.accept(message, reply)
@@ -84,7 +95,11 @@ def test_saved_and_loaded_at_every_step_it_replies_the_same(name: str) -> None:
         again.load(agent.save())
         assert again.save() == agent.save()
         agent = again
-    for message in ("What is my name?", "My name is Zora now.", "Where is the canoe I bought yesterday?"):
+    for message in (
+        "What is my name?",
+        "My name is Zora now.",
+        "Where is the canoe I bought yesterday?",
+    ):
         for one in (kept, agent):
             one.tell_time(MONDAY + timedelta(days=3))
         assert agent.reply(message) == kept.reply(message)
@@ -95,24 +110,42 @@ def test_saved_and_loaded_at_every_step_it_replies_the_same(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in PRESETS if not name.startswith("memgpt")])
+@pytest.mark.parametrize(
+    "name", [name for name in PRESETS if not name.startswith("memgpt")]
+)
 @given(
-    texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=300), min_size=1, max_size=12),
+    texts=st.lists(
+        st.text(st.characters(codec="utf-8"), max_size=300), min_size=1, max_size=12
+    ),
     window=st.integers(300, 1500),
 )
 @settings(max_examples=8, deadline=None)
-def test_no_prompt_is_larger_than_the_window(name: str, texts: list[str], window: int) -> None:
+def test_no_prompt_is_larger_than_the_window(
+    name: str, texts: list[str], window: int
+) -> None:
     thinker = Watched()
     how = preset_settings(name)
-    agent = Pipeline(type(how)(**{**{f: getattr(how, f) for f in how.__struct_fields__}, "window": window}), thinker)
+    agent = Pipeline(
+        type(how)(
+            **{**{f: getattr(how, f) for f in how.__struct_fields__}, "window": window}
+        ),
+        thinker,
+    )
     for number, text in enumerate(texts):
         agent.tell_time(MONDAY + number * timedelta(hours=7))
         agent.accept(text, text[::-1])
         agent.reply(f"What of {text[:20]}")
     for task in thinker.asked:
         if isinstance(task, Replying):
-            alone = Replying(message=task.message, now=task.now, about=task.about, reading=task.reading)
-            assert prompt_tokens(task.prompt()) <= max(window, prompt_tokens(alone.prompt()))
+            alone = Replying(
+                message=task.message,
+                now=task.now,
+                about=task.about,
+                reading=task.reading,
+            )
+            assert prompt_tokens(task.prompt()) <= max(
+                window, prompt_tokens(alone.prompt())
+            )
 
 
 def test_both_sides_are_kept_and_so_is_a_message_that_asks() -> None:
@@ -181,8 +214,12 @@ def test_an_observation_cites_the_turns_that_tell_it() -> None:
     assert agent.retrieved() == ["In the shed of my sister Odile."]
 
 
-@pytest.mark.parametrize(("join", "both"), [("merge", True), ("replace", False), ("ranks", True)])
-def test_further_keys_are_merged_replace_the_value_or_have_rankings_of_their_own(join: str, both: bool) -> None:
+@pytest.mark.parametrize(
+    ("join", "both"), [("merge", True), ("replace", False), ("ranks", True)]
+)
+def test_further_keys_are_merged_replace_the_value_or_have_rankings_of_their_own(
+    join: str, both: bool
+) -> None:
     script = Script(facts=[(ExtractedFact("The user sleeps badly.", (0,)),)])
     how = settings_of(fields_of(f"key=value+facts&join={join}&recent=0"))
     agent: Any = Pipeline(how, script)
@@ -196,7 +233,9 @@ def test_further_keys_are_merged_replace_the_value_or_have_rankings_of_their_own
 
 def test_the_oldest_memories_go_where_there_are_too_many() -> None:
     assert found("", "canoe", retrieval={"capacity": 1}) == []
-    assert found("", "shed", retrieval={"capacity": 1}) == ["In the shed of my sister Odile.\nThe shed it is."]
+    assert found("", "shed", retrieval={"capacity": 1}) == [
+        "In the shed of my sister Odile.\nThe shed it is."
+    ]
 
 
 def test_filler_is_not_kept_where_it_is_to_be_skipped() -> None:
@@ -204,7 +243,9 @@ def test_filler_is_not_kept_where_it_is_to_be_skipped() -> None:
     agent.reply("My canoe is red.")
     agent.reply("canoe")
 
-    assert [text.partition("\n")[0] for text in agent.retrieved()] == ["My canoe is red."]
+    assert [text.partition("\n")[0] for text in agent.retrieved()] == [
+        "My canoe is red."
+    ]
 
 
 @pytest.mark.parametrize("name", ["retrieval", "memgpt"])
@@ -227,15 +268,23 @@ def test_a_question_about_a_time_is_looked_up_in_that_time() -> None:
 
 
 def test_what_happened_yesterday_is_found_by_the_day_that_it_happened() -> None:
-    agent = told(made("query=time-aware&recent=0"), [*TALK, ("I am tired.", ""), ("So tired of boats.", "")], hours=24)
-    agent.reply("What boat or canoe did I buy on March 6?")  # it was told on the 7th, of the day before
+    agent = told(
+        made("query=time-aware&recent=0"),
+        [*TALK, ("I am tired.", ""), ("So tired of boats.", "")],
+        hours=24,
+    )
+    agent.reply(
+        "What boat or canoe did I buy on March 6?"
+    )  # it was told on the 7th, of the day before
 
     assert "canoe" in agent.retrieved()[0]
 
 
 def test_notes_on_each_memory_are_what_is_read() -> None:
     script = Script(note=["", "It was a canoe.", ""])
-    agent: Any = Pipeline(settings_of(fields_of("reading.notes=per-item&recent=0&reading.k=3")), script)
+    agent: Any = Pipeline(
+        settings_of(fields_of("reading.notes=per-item&recent=0&reading.k=3")), script
+    )
     for text in ("I bought a canoe.", "A canoe is a boat.", "Canoe!"):
         agent.accept(text, "")
     agent.reply("canoe")
@@ -261,7 +310,9 @@ def test_the_newest_half_of_the_window_is_shown_and_not_found_again() -> None:
     assert agent.in_context() == ["", *recent]
 
 
-def test_where_the_window_holds_everything_it_is_all_in_context_and_nothing_is_retrieved() -> None:
+def test_where_the_window_holds_everything_it_is_all_in_context_and_nothing_is_retrieved() -> (
+    None
+):
     agent = told(made("preset=ltm-2"))
     agent.reply("Where is my canoe?")
 
@@ -272,18 +323,28 @@ def test_where_the_window_holds_everything_it_is_all_in_context_and_nothing_is_r
 # --- Notebooks.
 
 
-def test_the_notebook_is_shown_at_once_as_the_paper_has_it_and_one_message_later_as_the_code_has_it() -> None:
+def test_the_notebook_is_shown_at_once_as_the_paper_has_it_and_one_message_later_as_the_code_has_it() -> (
+    None
+):
     for mode, shown in (("paper", [True, True]), ("code", [False, True])):
         script = Script()
-        agent: Any = Pipeline(settings_of(fields_of(f"preset=ltm-3&mode={mode}")), script)
+        agent: Any = Pipeline(
+            settings_of(fields_of(f"preset=ltm-3&mode={mode}")), script
+        )
         agent.reply("My cat is called Odile.")
         agent.reply("Hello.")
-        assert ["Odile" in task.about for task in script.asked if task.role == "reply"] == shown
+        assert [
+            "Odile" in task.about for task in script.asked if task.role == "reply"
+        ] == shown
 
 
 def test_what_changes_takes_the_place_of_what_was_so_in_the_notebook() -> None:
     agent = told(
-        made("preset=ltm-1"), [("My favourite colour is teal.", ""), ("My favourite colour is ochre now.", "")]
+        made("preset=ltm-1"),
+        [
+            ("My favourite colour is teal.", ""),
+            ("My favourite colour is ochre now.", ""),
+        ],
     )
 
     assert agent._user == {"favourite colour": "My favourite colour is ochre now."}
@@ -310,7 +371,9 @@ def test_with_a_notebook_of_no_size_agent_1_replies_as_agent_2_does() -> None:
 
 def forgotten(query: str, *, asks: bool = False, days: int = 40) -> list[int]:
     """Return the days on which one of a hundred memories of the first day was forgotten, one for each."""
-    agent = made(f"forgetting={query}&recent=0&reading.k=100&reading.budget=16000&key=value&window=64k")
+    agent = made(
+        f"forgetting={query}&recent=0&reading.k=100&reading.budget=16000&key=value&window=64k"
+    )
     agent.tell_time(MONDAY)
     for number in range(100):
         agent.accept(f"boat{number}", "")
@@ -319,17 +382,23 @@ def forgotten(query: str, *, asks: bool = False, days: int = 40) -> list[int]:
     for day in range(1, days):
         agent.tell_time(MONDAY + timedelta(days=day))
         agent.reply(boats if asks else "nothing of this kind")
-        counts.append(sum(number < 100 for number in agent._memories.forgotten_numbers()))
+        counts.append(
+            sum(number < 100 for number in agent._memories.forgotten_numbers())
+        )
     return counts
 
 
 def test_as_the_paper_has_it_memories_fade_along_the_curve() -> None:
     gone = forgotten("paper", days=4)
 
-    assert [pytest.approx(100 * (1 - math.exp(-day)), abs=12) for day in (1, 2, 3)] == gone
+    assert [
+        pytest.approx(100 * (1 - math.exp(-day)), abs=12) for day in (1, 2, 3)
+    ] == gone
 
 
-def test_as_the_code_has_it_the_chances_of_all_days_multiply_and_nothing_lasts_thirty_days() -> None:
+def test_as_the_code_has_it_the_chances_of_all_days_multiply_and_nothing_lasts_thirty_days() -> (
+    None
+):
     gone = forgotten("code", days=3)
 
     assert [pytest.approx(100 * (1 - math.exp(-day)), abs=12) for day in (1, 3)] == gone
@@ -349,8 +418,13 @@ def test_equal_conversations_forget_the_same_and_other_seeds_forget_others() -> 
 # --- Presets as files, and the prompts.
 
 
-def test_the_program_prints_presets_and_prompts(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, begins in (("ltm-2", "# GoodAI's LTM agent 2"), ("prompts", "# What models are told")):
+def test_the_program_prints_presets_and_prompts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, begins in (
+        ("ltm-2", "# GoodAI's LTM agent 2"),
+        ("prompts", "# What models are told"),
+    ):
         assert main(["list", "agents", "--expand", name]) == 0
         assert capsys.readouterr().out.startswith(begins)
     assert main(["list", "agents", "--expand", "ltm2"]) == 2
@@ -363,18 +437,24 @@ def test_the_program_prints_presets_and_prompts(capsys: pytest.CaptureFixture[st
 def test_a_copy_of_a_preset_is_the_preset(name: str, tmp_path: Path) -> None:
     text = preset_file_text(name)
     assert "\nagent: memory:openai:gpt-4o-mini  # or memory:rules\n" in text
-    (tmp_path / "copy.yml").write_text(text.replace("memory:openai:gpt-4o-mini ", "memory:rules "), encoding="utf-8")
+    (tmp_path / "copy.yml").write_text(
+        text.replace("memory:openai:gpt-4o-mini ", "memory:rules "), encoding="utf-8"
+    )
     copy: Any = find_agent("copy.yml", base=tmp_path).make()
 
     assert copy.configuration() == made(f"preset={name}").configuration()
 
 
 def test_ltm_1_asks_and_keeps_by_itself() -> None:
-    one, two = (told(made(f"preset={name}&recent=0"), []) for name in ("ltm-1", "ltm-2"))
+    one, two = (
+        told(made(f"preset={name}&recent=0"), []) for name in ("ltm-1", "ltm-2")
+    )
     for agent in (one, two):
         agent.accept("I gave up fencing for the oboe in spring.", "Nice.")
         agent.accept("Zurich has a lake.", "Yes.")
-    told_by, shown = one._note_down("Hello there! Which instrument do I practise, please? It is late.")
+    told_by, shown = one._note_down(
+        "Hello there! Which instrument do I practise, please? It is late."
+    )
 
     assert "oboe" in told_by
     assert shown == ("Which instrument do I practise, please?", "instrument practise")
@@ -384,7 +464,9 @@ def test_ltm_1_asks_and_keeps_by_itself() -> None:
 def test_days_pass_by_tokens_where_the_clock_shows_one_day() -> None:
     agent = told(made("preset=memorybank&day=30"), [])
     for number in range(12):
-        agent.accept(f"I have box {number}, which is full of old letters from Ghent.", "Noted.")
+        agent.accept(
+            f"I have box {number}, which is full of old letters from Ghent.", "Noted."
+        )
     saved = agent.save()
 
     assert agent.calls()["summary"] >= 4
@@ -393,16 +475,27 @@ def test_days_pass_by_tokens_where_the_clock_shows_one_day() -> None:
     assert agent._memories.forgotten_numbers()
     agent.load(saved)
     assert agent.save() == saved
-    by_the_clock = told(made("preset=memorybank&day=0"), [("I have a box.", "Noted.")] * 12, hours=0.1)
+    by_the_clock = told(
+        made("preset=memorybank&day=0"), [("I have a box.", "Noted.")] * 12, hours=0.1
+    )
     assert "summary" not in by_the_clock.calls()
 
 
-# --- As LongMemEval has it: keys from the user's side, dates, notes in the prompt of the reply, queries of keyphrases.
+# --- As LongMemEval has it: keys from the user's side, dates, notes in the prompt of
+# the reply, queries of keyphrases.
 
 
-def test_a_key_of_the_users_side_finds_by_what_the_user_said_and_shows_both_sides() -> None:
-    exchanges = [("I bought a kayak.", "A canoe is wider."), ("I like tea.", "The oboe of Ghent?")]
-    by_user, by_both = (told(made(f"value=round&recent=0&key={key}"), exchanges) for key in ("user", "value"))
+def test_a_key_of_the_users_side_finds_by_what_the_user_said_and_shows_both_sides() -> (
+    None
+):
+    exchanges = [
+        ("I bought a kayak.", "A canoe is wider."),
+        ("I like tea.", "The oboe of Ghent?"),
+    ]
+    by_user, by_both = (
+        told(made(f"value=round&recent=0&key={key}"), exchanges)
+        for key in ("user", "value")
+    )
     for agent in (by_user, by_both):
         agent.reply("canoe")
 
@@ -414,45 +507,68 @@ def test_a_key_of_the_users_side_finds_by_what_the_user_said_and_shows_both_side
 
 def test_what_is_written_of_the_users_side_is_written_of_that_alone() -> None:
     script = Script()
-    settings = settings_of(fields_of("value=round&recent=0&key=user user-facts user-keyphrases user-summary"))
+    settings = settings_of(
+        fields_of(
+            "value=round&recent=0&key=user user-facts user-keyphrases user-summary"
+        )
+    )
     agent: Any = Pipeline(settings, script)
     agent.accept("I bought a kayak.", "A canoe is wider.")
 
-    assert [[one.text for one in task.said] for task in script.asked] == [["I bought a kayak."]] * 3
+    assert [[one.text for one in task.said] for task in script.asked] == [
+        ["I bought a kayak."]
+    ] * 3
 
 
 def test_dates_in_the_place_of_ages_stand_before_memories_and_message() -> None:
     script = Script()
-    agent: Any = told(Pipeline(settings_of(fields_of("reading.age=date&recent=0")), script), [("A kayak.", "Yes.")])
+    agent: Any = told(
+        Pipeline(settings_of(fields_of("reading.age=date&recent=0")), script),
+        [("A kayak.", "Yes.")],
+    )
     agent.reply("kayak?")
     system, message = script.asked[-1].prompt()
 
     assert f"[{MONDAY.isoformat(' ', 'minutes')}] user: A kayak." in system["content"]
-    assert message["content"] == f"[{(MONDAY + timedelta(hours=5)).isoformat(' ', 'minutes')}] kayak?"
+    assert (
+        message["content"]
+        == f"[{(MONDAY + timedelta(hours=5)).isoformat(' ', 'minutes')}] kayak?"
+    )
 
 
 def said(text: str) -> ModelResponse:
     return ModelResponse(text=text, used=Used())
 
 
-def test_a_chain_of_notes_is_one_prompt_and_the_reply_what_stands_behind_its_mark() -> None:
+def test_a_chain_of_notes_is_one_prompt_and_the_reply_what_stands_behind_its_mark() -> (
+    None
+):
     script = Script()
-    agent: Any = told(Pipeline(settings_of(fields_of("reading.notes=con&recent=0")), script), [("A kayak.", "Yes.")])
+    agent: Any = told(
+        Pipeline(settings_of(fields_of("reading.notes=con&recent=0")), script),
+        [("A kayak.", "Yes.")],
+    )
     agent.reply("kayak?")
     task = script.asked[-1]
 
     assert [one.role for one in script.asked] == ["reply"]
     assert "write down" in task.prompt()[0]["content"]
-    assert task.result(said("- a kayak (Answer: no)\nAnswer: It is red.")) == "It is red."
+    assert (
+        task.result(said("- a kayak (Answer: no)\nAnswer: It is red.")) == "It is red."
+    )
     assert task.result(said("It is red.")) == "It is red."
     assert task.result(said("Notes.\nAnswer:")) == "Notes.\nAnswer:"
 
 
 def test_a_note_on_one_memory_is_asked_for_with_both_dates() -> None:
     script = Script(note=["A kayak."])
-    agent: Any = Pipeline(settings_of(fields_of("reading.notes=per-item&recent=0")), script)
+    agent: Any = Pipeline(
+        settings_of(fields_of("reading.notes=per-item&recent=0")), script
+    )
     told(agent, [("A kayak.", "Yes.")]).reply("kayak?")
-    asked = next(one for one in script.asked if one.role == "note").prompt()[1]["content"]
+    asked = next(one for one in script.asked if one.role == "note").prompt()[1][
+        "content"
+    ]
 
     assert f"Said on {MONDAY:%A, %Y-%m-%d}:\n1. user: A kayak." in asked
     assert f"Today is {MONDAY + timedelta(hours=5):%A, %Y-%m-%d}." in asked
@@ -460,13 +576,18 @@ def test_a_note_on_one_memory_is_asked_for_with_both_dates() -> None:
 
 def test_keyphrases_of_the_message_are_looked_for_beside_it() -> None:
     script = Script(keyphrases=[("red kayak",)])
-    agent: Any = told(Pipeline(settings_of(fields_of("query=keyphrases&recent=0")), script), [("A kayak.", "Yes.")])
+    agent: Any = told(
+        Pipeline(settings_of(fields_of("query=keyphrases&recent=0")), script),
+        [("A kayak.", "Yes.")],
+    )
     agent.reply("My boat?")
 
     assert agent.retrieved() == ["A kayak.\nYes."]
 
 
-def test_an_incremental_summary_is_written_again_after_each_session_and_is_all_that_is_shown() -> None:
+def test_an_incremental_summary_is_written_again_after_each_session_and_is_all_that_is_shown() -> (
+    None
+):
     agent = made("preset=locomo-incremental")
     agent._thinker = watched = Watched()
     told(agent, [("Odile keeps quails.", "Nice."), ("Odile sold a canoe.", "Oh.")])
@@ -478,8 +599,12 @@ def test_an_incremental_summary_is_written_again_after_each_session_and_is_all_t
     assert asked.about == "Odile keeps quails.\nOdile sold a canoe."
 
 
-def test_an_incremental_summary_holds_what_was_said_in_this_session_too_and_a_question_alone_leaves_it() -> None:
-    agent = told(made("preset=locomo-incremental"), [("Odile keeps quails.", "Nice.")], hours=0)
+def test_an_incremental_summary_holds_what_was_said_in_this_session_too_and_a_question_alone_leaves_it() -> (
+    None
+):
+    agent = told(
+        made("preset=locomo-incremental"), [("Odile keeps quails.", "Nice.")], hours=0
+    )
     agent.answer_alone("What does Odile keep?")
     assert agent.in_context()[0] == "Odile keeps quails."
     assert json.loads(agent.save().splitlines()[0])["pad"] == ""

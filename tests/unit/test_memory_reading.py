@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from pytest_ltm import _calls
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, parse_reading
+from pytest_ltm.agents.memory.reading import (
+    MemoryHit,
+    Reading,
+    Utterance,
+    parse_reading,
+)
 from pytest_ltm.agents.memory.thinker import Replying, Rules, Thinker, make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
@@ -25,19 +30,31 @@ def note(text: str, hours: float = 0.0, role: Any = "user") -> MemoryHit:
     return MemoryHit(text, (Utterance(role, text, NOON + timedelta(hours=hours)),))
 
 
-NAMES = (note("My name is Ines.", 2), note("My name is Tomas.", 1), note("My name is Uma.", 3))
+NAMES = (
+    note("My name is Ines.", 2),
+    note("My name is Tomas.", 1),
+    note("My name is Uma.", 3),
+)
 RELEVANCE = Reading(order="relevance")
 
 
 def reply(message: str, *notes: MemoryHit, at: float = 5, **more: Any) -> str:
-    task = Replying(message=message, notes=notes, now=NOON + timedelta(hours=at), **more)
+    task = Replying(
+        message=message, notes=notes, now=NOON + timedelta(hours=at), **more
+    )
     return Rules().think(task).result
 
 
 def test_the_best_notes_are_shown_in_order_of_time_or_of_relevance() -> None:
-    texts = [[one.text for one in r.choose_notes(NAMES, NOON)] for r in (Reading(k=2), Reading(k=2, order="relevance"))]
+    texts = [
+        [one.text for one in r.choose_notes(NAMES, NOON)]
+        for r in (Reading(k=2), Reading(k=2, order="relevance"))
+    ]
 
-    assert texts == [["My name is Tomas.", "My name is Ines."], ["My name is Ines.", "My name is Tomas."]]
+    assert texts == [
+        ["My name is Tomas.", "My name is Ines."],
+        ["My name is Ines.", "My name is Tomas."],
+    ]
 
 
 def test_rules_read_in_the_order_shown() -> None:
@@ -48,7 +65,10 @@ def test_rules_read_in_the_order_shown() -> None:
 
 
 def test_rules_know_no_time_where_ages_are_not_shown() -> None:
-    jokes = (note("Here is a joke: one fish met two fish.", 0), note("Here is a joke: a cat sat down.", 3))
+    jokes = (
+        note("Here is a joke: one fish met two fish.", 0),
+        note("Here is a joke: a cat sat down.", 3),
+    )
     question = "Which joke did I tell you 5 hours ago?"
 
     assert "one fish" in reply(question, *jokes)
@@ -56,7 +76,10 @@ def test_rules_know_no_time_where_ages_are_not_shown() -> None:
 
 
 def test_rules_read_what_was_said_last_after_the_notes() -> None:
-    recent = (Utterance("user", "My name is Zora.", NOON), Utterance("assistant", "Hello.", NOON))
+    recent = (
+        Utterance("user", "My name is Zora.", NOON),
+        Utterance("assistant", "Hello.", NOON),
+    )
 
     assert reply("What is my name?", *NAMES, recent=recent) == "Your name is Zora."
     assert reply("What is my name?") == "You have not told me your name."
@@ -75,10 +98,15 @@ def test_rules_read_what_was_said_last_after_the_notes() -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_no_budget_is_exceeded(texts: list[str], how: Reading) -> None:
-    chosen = how.choose_notes([note(text, n) for n, text in enumerate(texts)], NOON + timedelta(hours=30))
+    chosen = how.choose_notes(
+        [note(text, n) for n, text in enumerate(texts)], NOON + timedelta(hours=30)
+    )
 
     assert len(chosen) <= how.k
-    assert not chosen or count_tokens(how.shown(chosen, NOON + timedelta(hours=30))) <= how.budget
+    assert (
+        not chosen
+        or count_tokens(how.shown(chosen, NOON + timedelta(hours=30))) <= how.budget
+    )
 
 
 def test_what_does_not_fit_is_passed_over() -> None:
@@ -88,11 +116,19 @@ def test_what_does_not_fit_is_passed_over() -> None:
 
 
 def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:
-    both = MemoryHit("1", (Utterance("user", "Hello.", NOON), Utterance("assistant", "Hi.", NOON)))
+    both = MemoryHit(
+        "1", (Utterance("user", "Hello.", NOON), Utterance("assistant", "Hi.", NOON))
+    )
     later = NOON + timedelta(hours=3)
 
-    assert Reading().shown([both], later) == "[3:00:00 ago] user: Hello.\n[3:00:00 ago] assistant: Hi."
-    assert Reading(age=False, format="json").shown([note("Oslo", role="")], later) == '[\n[{"text": "Oslo"}]\n]'
+    assert (
+        Reading().shown([both], later)
+        == "[3:00:00 ago] user: Hello.\n[3:00:00 ago] assistant: Hi."
+    )
+    assert (
+        Reading(age=False, format="json").shown([note("Oslo", role="")], later)
+        == '[\n[{"text": "Oslo"}]\n]'
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,11 +149,18 @@ def test_a_wrong_parameter_is_named(name: str, value: object, said: str) -> None
 def test_parameters_stand_before_a_preset() -> None:
     fields = {"k": Field(3, "f"), "budget": Field("2k", "f")}
 
-    assert parse_reading(fields, RELEVANCE) == Reading(k=3, budget=2000, order="relevance")
+    assert parse_reading(fields, RELEVANCE) == Reading(
+        k=3, budget=2000, order="relevance"
+    )
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"), [("ruls", "Did you mean 'rules'"), ("openai:", "no model is named"), ("rules:x", "'rules'")]
+    ("spec", "said"),
+    [
+        ("ruls", "Did you mean 'rules'"),
+        ("openai:", "no model is named"),
+        ("rules:x", "'rules'"),
+    ],
 )
 def test_who_cannot_read_is_named(spec: str, said: str) -> None:
     with pytest.raises(AgentError, match=said):
@@ -147,7 +190,9 @@ def test_a_model_is_sent_notes_recent_messages_and_the_message_with_their_ages(
     chat_server.next(says("Ines."))
     recent = (Utterance("user", "Hello.", NOON), Utterance("assistant", "Hi.", NOON))
     now = NOON + timedelta(hours=5)
-    task = Replying(message="Who am I?", notes=NAMES[:1], recent=recent, now=now, about="a sailor")
+    task = Replying(
+        message="Who am I?", notes=NAMES[:1], recent=recent, now=now, about="a sailor"
+    )
 
     thought = model.think(task)
 
@@ -155,10 +200,16 @@ def test_a_model_is_sent_notes_recent_messages_and_the_message_with_their_ages(
     assert thought.result == "Ines."
     assert "[3:00:00 ago] user: My name is Ines." in system["content"]
     assert "a sailor" in system["content"]
-    assert [one["content"] for one in rest] == ["[5:00:00 ago] Hello.", "Hi.", "[2024-03-04 17:00+00:00] Who am I?"]
+    assert [one["content"] for one in rest] == [
+        "[5:00:00 ago] Hello.",
+        "Hi.",
+        "[2024-03-04 17:00+00:00] Who am I?",
+    ]
 
 
-def test_what_a_refused_request_took_is_not_invented(chat_server: ChatServer, model: Thinker) -> None:
+def test_what_a_refused_request_took_is_not_invented(
+    chat_server: ChatServer, model: Thinker
+) -> None:
     chat_server.next(refuses(400))
 
     with pytest.raises(AgentFault) as caught:

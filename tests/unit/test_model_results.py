@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.model_results import PAGE, RECORDED, RecordedRun, pack_run, page_with, recorded_runs, table_lines
+from benchmarks.model_results import (
+    PAGE,
+    RECORDED,
+    RecordedRun,
+    pack_run,
+    page_with,
+    recorded_runs,
+    table_lines,
+)
 
 TALK = """
 def test_cat(ltm):
@@ -19,7 +27,9 @@ def test_cat(ltm):
 
 
 @pytest.mark.slow
-def test_a_run_is_packed_without_what_only_resuming_needs_and_scored_again(tmp_path: Path) -> None:
+def test_a_run_is_packed_without_what_only_resuming_needs_and_scored_again(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "test_it.py").write_text(TALK, encoding="utf-8")
     words = [
         "--ltm-agent=full",
@@ -30,13 +40,20 @@ def test_a_run_is_packed_without_what_only_resuming_needs_and_scored_again(tmp_p
         "-p",
         "no:randomly",
     ]
-    played = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, check=False, capture_output=True)
+    played = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+    )
     assert played.returncode in {0, 1}, played.stdout
     [run] = (tmp_path / ".ltm" / "runs").iterdir()
     for archive in ("a.zip", "b.zip"):
         pack_run(run, tmp_path / archive)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-    lines = list(table_lines([RecordedRun("a", "rules", "everything", "nothing")], tmp_path))
+    lines = list(
+        table_lines([RecordedRun("a", "rules", "everything", "nothing")], tmp_path)
+    )
     assert lines[2].startswith("| rules | everything | 2k | ")
     assert " of " in lines[2]
     assert len({line.count("|") for line in lines}) == 1
@@ -51,14 +68,22 @@ def test_the_page_takes_the_table_in_place_of_the_one_that_it_has() -> None:
 
 def test_each_archive_is_listed_and_has_a_row() -> None:
     runs = recorded_runs()
-    assert sorted(path.stem for path in RECORDED.glob("*.zip")) == sorted(each.run for each in runs)
+    assert sorted(path.stem for path in RECORDED.glob("*.zip")) == sorted(
+        each.run for each in runs
+    )
     page = PAGE.read_text(encoding="utf-8")
-    assert [each.run for each in runs if f"| {each.model} | {each.memory} |" not in page] == []
+    assert [
+        each.run for each in runs if f"| {each.model} | {each.memory} |" not in page
+    ] == []
 
 
 @pytest.mark.slow
 @pytest.mark.nightly("scores all recorded runs again")
-@pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="one process for each run is enough")
+@pytest.mark.skipif(
+    "PYTEST_XDIST_WORKER" in os.environ, reason="one process for each run is enough"
+)
 def test_the_page_has_what_the_recorded_runs_are_worth_today() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert page_with(text, list(table_lines(recorded_runs()))) == text, "run python -m benchmarks model-results"
+    assert page_with(text, list(table_lines(recorded_runs()))) == text, (
+        "run python -m benchmarks model-results"
+    )

@@ -12,7 +12,11 @@ import pytest_ltm
 PACKAGE = Path(pytest_ltm.__file__).parent
 MODULES = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "benchmarks").glob("*.py")]
 OTHERS = {
-    *(path for room in ("datasets", "_lab") for path in (PACKAGE / room / "locomo").rglob("*.py")),
+    *(
+        path
+        for room in ("datasets", "_lab")
+        for path in (PACKAGE / room / "locomo").rglob("*.py")
+    ),
     PACKAGE / "_calls" / "traces.py",
 }
 """The data of LoCoMo has events of its own, and so have Mem0's results."""
@@ -28,14 +32,24 @@ def looks_into_lines(tree: ast.AST) -> list[int]:
             keys = [node.slice]
         elif isinstance(node, ast.Dict):
             keys = node.keys
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"get", "pop"}:
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in {"get", "pop"}
+        ):
             keys = list(node.args[:1])
-        found += [key.lineno for key in keys if isinstance(key, ast.Constant) and key.value == "event"]
+        found += [
+            key.lineno
+            for key in keys
+            if isinstance(key, ast.Constant) and key.value == "event"
+        ]
     return found
 
 
 def test_who_looks_into_a_line_is_found() -> None:
-    tree = ast.parse('a["event"]\na.get("event")\n{"event": 1}\nevent["x"]\na.get("x", "event")\n')
+    tree = ast.parse(
+        'a["event"]\na.get("event")\n{"event": 1}\nevent["x"]\na.get("x", "event")\n'
+    )
     assert looks_into_lines(tree) == [1, 2, 3]
 
 
@@ -51,4 +65,6 @@ def test_only_the_codec_looks_into_the_lines_of_a_journal() -> None:
 
 def test_the_room_is_where_lines_are_looked_into() -> None:
     assert all(path.is_file() for path in ROOM)
-    assert any(looks_into_lines(ast.parse(path.read_text(encoding="utf-8"))) for path in ROOM)
+    assert any(
+        looks_into_lines(ast.parse(path.read_text(encoding="utf-8"))) for path in ROOM
+    )

@@ -26,7 +26,12 @@ from pytest_ltm._calls import ContextOverflow, RequestRefused
 from pytest_ltm._calls import limiter as _places
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._model.transcript import RAW, Reading
-from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
+from pytest_ltm._storage.errors import (
+    AgentError,
+    AgentFault,
+    DefinitionError,
+    TransientFault,
+)
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
@@ -50,7 +55,9 @@ def chat(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
     def make(query: str = "", kind: str = "openai", **parameters: Any) -> Any:
         spec = f"m@{chat_server.url}?{query}"
         argument = spec if kind == "openai" else f"openai:{spec}"
-        agent = ADAPTERS[kind](argument, Field(parameters, "bot.yml", "parameters")).make()
+        agent = ADAPTERS[kind](
+            argument, Field(parameters, "bot.yml", "parameters")
+        ).make()
         made.append(agent)
         return agent
 
@@ -60,7 +67,16 @@ def chat(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
 
 
 def of_parts(parts: list[Any]) -> Any:
-    return wrong_schema({"choices": [{"message": {"role": "assistant", "content": parts}, "finish_reason": "stop"}]})
+    return wrong_schema(
+        {
+            "choices": [
+                {
+                    "message": {"role": "assistant", "content": parts},
+                    "finish_reason": "stop",
+                }
+            ]
+        }
+    )
 
 
 def sent(server: ChatServer) -> list[str]:
@@ -70,7 +86,9 @@ def sent(server: ChatServer) -> list[str]:
 # --- what is sent
 
 
-def test_each_request_holds_the_conversation_so_far(chat_server: ChatServer, chat: Any) -> None:
+def test_each_request_holds_the_conversation_so_far(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat(system="Be kind.")
     chat_server.next("One.", "Two.")
     assert [agent.reply("First?").text, agent.reply("Second?").text] == ["One.", "Two."]
@@ -79,7 +97,10 @@ def test_each_request_holds_the_conversation_so_far(chat_server: ChatServer, cha
     assert roles == ["system", "user", "assistant", "user"]
 
 
-@pytest.mark.parametrize(("reading", "shown"), [(Reading(thoughts="strip"), "One."), (RAW, "<think>Hm.</think>One.")])
+@pytest.mark.parametrize(
+    ("reading", "shown"),
+    [(Reading(thoughts="strip"), "One."), (RAW, "<think>Hm.</think>One.")],
+)
 def test_what_a_model_said_is_sent_back_as_it_is_read_and_returned_as_it_came(
     chat_server: ChatServer, chat: Any, reading: Reading, shown: str
 ) -> None:
@@ -111,8 +132,12 @@ def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(
 
 
 @pytest.mark.slow
-def test_parameters_are_sent_as_they_are_named(chat_server: ChatServer, chat: Any) -> None:
-    chat("temperature=0.5&max_tokens=2k&seed=7&reasoning_effort=low", extra={"top_k": 3}).reply("a")
+def test_parameters_are_sent_as_they_are_named(
+    chat_server: ChatServer, chat: Any
+) -> None:
+    chat(
+        "temperature=0.5&max_tokens=2k&seed=7&reasoning_effort=low", extra={"top_k": 3}
+    ).reply("a")
     body = chat_server.requests[-1].body
     assert {
         "temperature": 0.5,
@@ -125,7 +150,9 @@ def test_parameters_are_sent_as_they_are_named(chat_server: ChatServer, chat: An
     assert "temperature" not in chat_server.requests[-1].body
 
 
-def test_a_told_exchange_is_remembered_and_not_asked(chat_server: ChatServer, chat: Any) -> None:
+def test_a_told_exchange_is_remembered_and_not_asked(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat()
     agent.accept("What is 2 + 2?", "4")
     assert chat_server.requests == []
@@ -133,7 +160,9 @@ def test_a_told_exchange_is_remembered_and_not_asked(chat_server: ChatServer, ch
     assert sent(chat_server) == ["What is 2 + 2?", "4", "And 3 + 3?"]
 
 
-def test_after_a_reset_nothing_is_remembered_but_the_system_prompt(chat_server: ChatServer, chat: Any) -> None:
+def test_after_a_reset_nothing_is_remembered_but_the_system_prompt(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat(system="Be kind.")
     agent.reply("a")
     agent.reset()
@@ -158,7 +187,9 @@ def test_the_oldest_exchanges_are_cut_and_never_the_system_prompt_nor_the_newest
     assert sent(chat_server)[-1] == "And now?"
 
 
-def test_what_fits_into_the_context_less_the_reply_is_sent_and_no_more(chat_server: ChatServer, chat: Any) -> None:
+def test_what_fits_into_the_context_less_the_reply_is_sent_and_no_more(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat(context=200, max_tokens=50)
     for number in range(30):
         agent.accept(f"Number {number}.", "Noted.")
@@ -185,7 +216,9 @@ def test_each_text_is_counted_once_however_long_the_conversation_gets() -> None:
     assert len(counted) == len(set(counted)) == 101
 
 
-def test_the_endpoints_own_counts_correct_the_estimate(chat_server: ChatServer, chat: Any) -> None:
+def test_the_endpoints_own_counts_correct_the_estimate(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.count = lambda text: 3 * len(text.split())
     agent = chat(context=1000, max_tokens=100)
     for number in range(40):
@@ -193,12 +226,16 @@ def test_the_endpoints_own_counts_correct_the_estimate(chat_server: ChatServer, 
     agent.reply("What now?")
     agent.reply("And now?")
     assert 0.9 * kept(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
-    assert agent.count_tokens("one two three four") > 6  # as many as four words have by themselves: 4
+    assert (
+        agent.count_tokens("one two three four") > 6
+    )  # as many as four words have by themselves: 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_prompt_that_is_too_long_is_cut_until_it_fits(chat_server: ChatServer, chat: Any, dialect: str) -> None:
+def test_a_prompt_that_is_too_long_is_cut_until_it_fits(
+    chat_server: ChatServer, chat: Any, dialect: str
+) -> None:
     agent = chat(system="Be kind.")
     for number in range(60):
         agent.accept(f"Here is number {number} of many.", "That is noted, be assured.")
@@ -207,17 +244,23 @@ def test_a_prompt_that_is_too_long_is_cut_until_it_fits(chat_server: ChatServer,
     assert 1 < len(chat_server.requests) <= 1 + SHRINKS
     assert sent(chat_server)[0] == "Be kind."
     assert "Here is number 59 of many." in sent(chat_server)
-    assert chat_server.requests[-1].prompt_tokens > 150  # no more was cut than was needed
+    assert (
+        chat_server.requests[-1].prompt_tokens > 150
+    )  # no more was cut than was needed
     before = len(chat_server.requests)
     agent.reply("And now?")
     assert len(chat_server.requests) == before + 1  # it has learned how much fits
 
 
-def test_a_message_that_never_fits_is_a_fault(chat_server: ChatServer, chat: Any) -> None:
+def test_a_message_that_never_fits_is_a_fault(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat()
     agent.accept("a", "b")
     chat_server.context = 50
-    with pytest.raises(AgentFault, match=r"maximum context length is 50 .* Nothing is left to cut"):
+    with pytest.raises(
+        AgentFault, match=r"maximum context length is 50 .* Nothing is left to cut"
+    ):
         agent.reply("word " * 100)
 
 
@@ -234,7 +277,9 @@ def test_an_endpoint_that_never_has_enough_is_asked_a_bounded_number_of_times(
     assert len(chat_server.requests) == 1 + SHRINKS
 
 
-def test_a_response_limit_that_leaves_no_room_is_told(chat_server: ChatServer, chat: Any) -> None:
+def test_a_response_limit_that_leaves_no_room_is_told(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat(max_tokens=9000)
     agent.accept("a", "b")
     chat_server.next(overflows(8192))
@@ -252,12 +297,21 @@ def test_a_temperature_that_nobody_asked_for_is_left_out_where_the_model_refuses
     agent = chat()
     assert agent.reply("a").text == "Understood."
     agent.reply("b")
-    assert ["temperature" in asked.body for asked in chat_server.requests] == [True, False, False]
+    assert ["temperature" in asked.body for asked in chat_server.requests] == [
+        True,
+        False,
+        False,
+    ]
 
 
-def test_a_temperature_that_was_asked_for_is_not_left_out_silently(chat_server: ChatServer, chat: Any) -> None:
+def test_a_temperature_that_was_asked_for_is_not_left_out_silently(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.not_taken = frozenset({"temperature"})
-    with pytest.raises(AgentFault, match=r"does not take temperature=0\.5\. Write temperature=default\. http"):
+    with pytest.raises(
+        AgentFault,
+        match=r"does not take temperature=0\.5\. Write temperature=default\. http",
+    ):
         chat("temperature=0.5").reply("a")
     assert len(chat_server.requests) == 1
 
@@ -281,36 +335,49 @@ def test_models_that_refuse_a_temperature_of_0_in_other_words_are_understood(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "value"), [("seed", 7), ("reasoning_effort", "low"), ("top_k", 3)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("seed", 7), ("reasoning_effort", "low"), ("top_k", 3)]
+)
 def test_any_other_setting_that_is_refused_is_told_with_its_value(
     chat_server: ChatServer, chat: Any, name: str, value: Any
 ) -> None:
     chat_server.not_taken = frozenset({name})
     given = {"extra": {name: value}} if name == "top_k" else {name: value}
-    with pytest.raises(AgentFault, match=rf"does not take {name}={value!r}\. Leave it out\. http.* Unsupported"):
+    with pytest.raises(
+        AgentFault,
+        match=rf"does not take {name}={value!r}\. Leave it out\. http.* Unsupported",
+    ):
         chat(**given).reply("a")
 
 
-def test_a_refusal_for_another_reason_blames_no_setting(chat_server: ChatServer, chat: Any) -> None:
+def test_a_refusal_for_another_reason_blames_no_setting(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.next(fails(400, "Invalid role in message 0."))
     with pytest.raises(RequestRefused, match=r"Invalid role in message 0\.$"):
         chat(seed=7).reply("a")
 
 
-def test_the_response_limit_goes_by_the_name_that_the_model_takes(chat_server: ChatServer, chat: Any) -> None:
+def test_the_response_limit_goes_by_the_name_that_the_model_takes(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.not_taken = frozenset({"max_tokens", "temperature"})
     agent = chat("max_tokens=100")
     agent.reply("a")
     assert chat_server.requests[-1].body["max_completion_tokens"] == 100
     chat_server.not_taken = frozenset({"max_tokens", "max_completion_tokens"})
-    with pytest.raises(AgentFault, match=r"does not take max_tokens=100\. Leave it out"):
+    with pytest.raises(
+        AgentFault, match=r"does not take max_tokens=100\. Leave it out"
+    ):
         agent.reply("b")
 
 
 # --- what comes back
 
 
-def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatServer, chat: Any) -> None:
+def test_the_endpoints_counts_are_reported_with_cached_tokens(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat()
     chat_server.next(says("One.", cached=5), says("Two.", usage=False), says("Three."))
     first, second, third = (agent.reply("Hello, you over there!") for _ in range(3))
@@ -330,21 +397,61 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
         (refuses(429, retry_after=0), RequestRefused, "429"),
         (fails(500), RequestRefused, "500"),
         (fails(401, "No."), RequestRefused, "No."),
-        (truncated(), TransientFault, r"127\.0\.0\.1.* cannot be reached, or broke off: RemoteProtocolError"),
+        (
+            truncated(),
+            TransientFault,
+            r"127\.0\.0\.1.* cannot be reached, or broke off: RemoteProtocolError",
+        ),
         (resets(), TransientFault, "broke off"),
         (garbled(), TransientFault, "a body that is not JSON"),
         (garbled("[" * 200_000), TransientFault, "a body that is not JSON"),
-        (wrong_schema({"reply": "hello"}), AgentFault, "with the fields reply, not with choices"),
+        (
+            wrong_schema({"reply": "hello"}),
+            AgentFault,
+            "with the fields reply, not with choices",
+        ),
         (wrong_schema("<html>"), AgentFault, "not with choices"),
-        (wrong_schema({"choices": []}), AgentFault, "model 'm' answered with no choice at all: the provider kept"),
-        (wrong_schema({"choices": None, "usage": None}), AgentFault, "not with choices"),
-        (wrong_schema({"choices": [{"message": {"role": "assistant"}}]}), AgentFault, "without a text"),
-        (wrong_schema({"error": {"message": "busy", "code": 429}}), TransientFault, "busy"),
-        (wrong_schema({"error": {"message": "broken", "code": "x"}}), AgentFault, "broken"),
-        (says("", finish_reason="length"), AgentFault, "used up its response limit before it said anything"),
+        (
+            wrong_schema({"choices": []}),
+            AgentFault,
+            "model 'm' answered with no choice at all: the provider kept",
+        ),
+        (
+            wrong_schema({"choices": None, "usage": None}),
+            AgentFault,
+            "not with choices",
+        ),
+        (
+            wrong_schema({"choices": [{"message": {"role": "assistant"}}]}),
+            AgentFault,
+            "without a text",
+        ),
+        (
+            wrong_schema({"error": {"message": "busy", "code": 429}}),
+            TransientFault,
+            "busy",
+        ),
+        (
+            wrong_schema({"error": {"message": "broken", "code": "x"}}),
+            AgentFault,
+            "broken",
+        ),
+        (
+            says("", finish_reason="length"),
+            AgentFault,
+            "used up its response limit before it said anything",
+        ),
         (says("", finish_reason="content_filter"), AgentFault, "content filter"),
-        (says("", finish_reason="tool_calls"), AgentFault, "called a tool instead of answering"),
-        (of_parts([{"type": "thinking", "thinking": "Hm."}]), AgentFault, "without a text"),
+        (
+            says("", finish_reason="tool_calls"),
+            AgentFault,
+            "called a tool instead of answering",
+        ),
+        (
+            of_parts([{"type": "thinking", "thinking": "Hm."}]),
+            AgentFault,
+            "without a text",
+        ),
         (
             fails(404, "Not Found"),
             RequestRefused,
@@ -373,10 +480,16 @@ def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
 
 
 def _shown(agent: Any) -> dict[str, Any]:
-    return {name: value for name, value in json.loads(agent.save()).items() if name != "used"}
+    return {
+        name: value
+        for name, value in json.loads(agent.save()).items()
+        if name != "used"
+    }
 
 
-def test_a_key_that_was_not_sent_is_told_with_how_to_name_its_variable(chat_server: ChatServer, chat: Any) -> None:
+def test_a_key_that_was_not_sent_is_told_with_how_to_name_its_variable(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.key = "planted"
     with pytest.raises(RequestRefused) as caught:
         chat().reply("a")
@@ -399,19 +512,29 @@ def test_a_key_that_was_not_sent_is_told_with_how_to_name_its_variable(chat_serv
     ],
 )
 def test_a_key_that_was_refused_is_told_with_its_variable(
-    chat_server: ChatServer, chat: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, told: bool
+    chat_server: ChatServer,
+    chat: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Any,
+    told: bool,
 ) -> None:
     monkeypatch.setenv("SOME_KEY", "planted")
     chat_server.next(answer)
     with pytest.raises(RequestRefused) as caught:
         chat("key_env=SOME_KEY").reply("a")
-    assert ("environment variable SOME_KEY; key_env=NAME names another" in str(caught.value)) == told
+    assert (
+        "environment variable SOME_KEY; key_env=NAME names another" in str(caught.value)
+    ) == told
     assert "planted" not in str(caught.value)
 
 
-def test_a_refusal_of_the_model_is_what_it_replied(chat_server: ChatServer, chat: Any) -> None:
+def test_a_refusal_of_the_model_is_what_it_replied(
+    chat_server: ChatServer, chat: Any
+) -> None:
     message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
-    chat_server.next(wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}]}))
+    chat_server.next(
+        wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}]})
+    )
     assert chat().reply("a").text == "I would rather not."
 
 
@@ -425,7 +548,9 @@ def test_an_empty_reply_is_a_reply_and_is_never_sent_again_as_an_empty_message(
     assert sent(chat_server) == ["a", "(no reply)", "b", "(no reply)", "c"]
 
 
-def test_the_text_of_a_reply_in_parts_is_the_reply(chat_server: ChatServer, chat: Any) -> None:
+def test_the_text_of_a_reply_in_parts_is_the_reply(
+    chat_server: ChatServer, chat: Any
+) -> None:
     parts = [
         {"type": "thinking", "thinking": []},
         {"type": "text", "text": "It is "},
@@ -436,17 +561,29 @@ def test_the_text_of_a_reply_in_parts_is_the_reply(chat_server: ChatServer, chat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("total", "output"), [(None, 5), (105, 5), (905, 805), (50, 5)])
+@pytest.mark.parametrize(
+    ("total", "output"), [(None, 5), (105, 5), (905, 805), (50, 5)]
+)
 def test_what_was_thought_is_counted_where_only_the_total_tells(
     chat_server: ChatServer, chat: Any, total: int | None, output: int
 ) -> None:
-    usage = {"prompt_tokens": 100, "completion_tokens": 5} | ({} if total is None else {"total_tokens": total})
+    usage = {"prompt_tokens": 100, "completion_tokens": 5} | (
+        {} if total is None else {"total_tokens": total}
+    )
     message = {"role": "assistant", "content": "Teal."}
-    chat_server.next(wrong_schema({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}))
-    assert chat().reply("a").usage == Usage(input_tokens=100, output_tokens=output, calls=1)
+    chat_server.next(
+        wrong_schema(
+            {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+        )
+    )
+    assert chat().reply("a").usage == Usage(
+        input_tokens=100, output_tokens=output, calls=1
+    )
 
 
-def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServer, chat: Any) -> None:
+def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.next(says("It is te", finish_reason="length"))
     assert chat().reply("a").text == "It is te"
 
@@ -455,13 +592,21 @@ def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServe
 
 
 def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) -> None:
-    having = {"AnswersAlone", "AcceptsHistory", "Checkpointable", "Configured", "CountsTokens"}
+    having = {
+        "AnswersAlone",
+        "AcceptsHistory",
+        "Checkpointable",
+        "Configured",
+        "CountsTokens",
+    }
     having |= {"LimitsMessages", "ReportsUsage", "Resettable"}
     assert capabilities_of(chat()) == having
     assert capabilities_of(chat(kind="ts")) == having | {"TimeAware"}
 
 
-def test_a_question_asked_alone_is_in_no_later_prompt(chat: Callable[..., Any], chat_server: ChatServer) -> None:
+def test_a_question_asked_alone_is_in_no_later_prompt(
+    chat: Callable[..., Any], chat_server: ChatServer
+) -> None:
     chat_server.next("Ochre.", "Noted.", "Ochre.")
     agent = chat()
     agent.accept("I like ochre.", "Noted.")
@@ -469,11 +614,19 @@ def test_a_question_asked_alone_is_in_no_later_prompt(chat: Callable[..., Any], 
     agent.reply("I like teal, too.")
     agent.answer_alone("Which colours do I like?")
 
-    shown = [[one["content"] for one in request.messages] for request in chat_server.requests]
+    shown = [
+        [one["content"] for one in request.messages] for request in chat_server.requests
+    ]
     assert shown == [
         ["I like ochre.", "Noted.", "Which colour do I like?"],
         ["I like ochre.", "Noted.", "I like teal, too."],
-        ["I like ochre.", "Noted.", "I like teal, too.", "Noted.", "Which colours do I like?"],
+        [
+            "I like ochre.",
+            "Noted.",
+            "I like teal, too.",
+            "Noted.",
+            "Which colours do I like?",
+        ],
     ]
 
 
@@ -483,7 +636,9 @@ def test_room_that_was_made_for_a_question_alone_is_given_back(
     for questions in (["Is it teal? " * 20, "Which?"], ["Which?"]):
         agent = chat("context=200")
         for number in range(6):
-            agent.accept(f"Fact {number}: the colour of box {number} is ochre.", "Noted.")
+            agent.accept(
+                f"Fact {number}: the colour of box {number} is ochre.", "Noted."
+            )
         for question in questions:
             agent.answer_alone(question)
 
@@ -538,16 +693,23 @@ def test_the_configuration_tells_all_that_matters_and_no_key(
     assert agent.reply("a").text == "Understood."
     told = agent.configuration()
     assert told == {
-        "chat": 4, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
+        "chat": 4,
+        "model": "m",
+        "endpoint": chat_server.url,
+        "seed": 3,
+        "context": 8000,
+        "system": "Be kind.",
         "tokenizer": "o200k_base",
-    }  # fmt: skip
+    }
     assert "planted" not in str((told, agent.save(), vars(agent)))
 
 
 # --- time
 
 
-def test_a_timed_chat_says_how_much_time_has_passed(chat_server: ChatServer, chat: Any) -> None:
+def test_a_timed_chat_says_how_much_time_has_passed(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat(kind="ts")
     agent.tell_time(NOON)
     agent.reply("Hello.")
@@ -562,7 +724,9 @@ def test_a_timed_chat_says_how_much_time_has_passed(chat_server: ChatServer, cha
     ]
 
 
-def test_a_message_that_failed_does_not_hide_the_time_that_passed(chat_server: ChatServer, chat: Any) -> None:
+def test_a_message_that_failed_does_not_hide_the_time_that_passed(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat(kind="ts")
     agent.tell_time(NOON)
     agent.reply("Hello.")
@@ -576,14 +740,21 @@ def test_a_message_that_failed_does_not_hide_the_time_that_passed(chat_server: C
 
 
 def test_the_extra_body_cannot_take_the_place_of_the_conversation(chat: Any) -> None:
-    with pytest.raises((AgentError, DefinitionError), match="is set by the conversation"):
+    with pytest.raises(
+        (AgentError, DefinitionError), match="is set by the conversation"
+    ):
         chat(extra={"messages": []})
 
 
 def test_no_other_endpoint_is_ever_given_the_key_of_openai(
     chat_server: ChatServer, chat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_ORG_ID",
+        "OPENAI_PROJECT_ID",
+        "OPENAI_ADMIN_KEY",
+    ):
         monkeypatch.setenv(name, "planted")
     chat().reply("a")
     assert "planted" not in str(chat_server.requests[0].headers)
@@ -595,10 +766,16 @@ PNG, JPEG = b"\x89PNG\r\n\x1a\n....", b"\xff\xd8...."
 
 
 def shown_urls(message: Any) -> list[str]:
-    return [part["image_url"]["url"] for part in message["content"] if part["type"] == "image_url"]
+    return [
+        part["image_url"]["url"]
+        for part in message["content"]
+        if part["type"] == "image_url"
+    ]
 
 
-def test_an_image_goes_with_its_message_as_base64_and_is_shown_again(chat_server: ChatServer, chat: Any) -> None:
+def test_an_image_goes_with_its_message_as_base64_and_is_shown_again(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat("images=true")
     chat_server.next("A cat.", "Grey.", "Yes.")
     assert "AcceptsImages" in capabilities_of(agent)
@@ -606,11 +783,16 @@ def test_an_image_goes_with_its_message_as_base64_and_is_shown_again(chat_server
     assert agent.reply("Its colour?").text == "Grey."
     first, _, last = chat_server.requests[-1].messages
     assert first["content"][0] == {"type": "text", "text": "What is this?"}
-    assert shown_urls(first) == ["data:image/png;base64,iVBORw0KGgouLi4u", "data:image/jpeg;base64,/9guLi4u"]
+    assert shown_urls(first) == [
+        "data:image/png;base64,iVBORw0KGgouLi4u",
+        "data:image/jpeg;base64,/9guLi4u",
+    ]
     assert last["content"] == "Its colour?"
 
 
-def test_an_agent_that_is_saved_and_loaded_still_shows_its_images(chat_server: ChatServer, chat: Any) -> None:
+def test_an_agent_that_is_saved_and_loaded_still_shows_its_images(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent, other = chat("images=true"), chat("images=true")
     agent.reply_with_images("What is this?", [PNG])
     other.load(agent.save())
@@ -619,7 +801,9 @@ def test_an_agent_that_is_saved_and_loaded_still_shows_its_images(chat_server: C
     assert len(shown_urls(chat_server.requests[-1].messages[0])) == 1
 
 
-def test_images_are_estimated_so_that_a_small_context_drops_the_oldest(chat_server: ChatServer, chat: Any) -> None:
+def test_images_are_estimated_so_that_a_small_context_drops_the_oldest(
+    chat_server: ChatServer, chat: Any
+) -> None:
     agent = chat("images=true&context=3000")
     for number in range(4):
         agent.reply_with_images(f"Image {number}?", [PNG])
@@ -638,7 +822,9 @@ def test_what_is_no_image_is_not_sent(chat_server: ChatServer, chat: Any) -> Non
     assert chat_server.requests == []
 
 
-def test_a_model_that_refuses_images_is_a_fault_in_its_own_words(chat_server: ChatServer, chat: Any) -> None:
+def test_a_model_that_refuses_images_is_a_fault_in_its_own_words(
+    chat_server: ChatServer, chat: Any
+) -> None:
     chat_server.next(fails(400, "this model does not take image_url"))
     with pytest.raises(RequestRefused, match="does not take image_url"):
         chat("images=true").reply_with_images("See?", [PNG])
@@ -648,4 +834,6 @@ def test_only_openai_takes_images(chat: Any) -> None:
     with pytest.raises(AgentError, match="only openai:MODEL takes images"):
         chat("images=true", kind="ts")
     with pytest.raises(AgentError, match="only openai:MODEL takes images"):
-        ADAPTERS["anthropic"]("m@http://h/v1?images=true", Field({}, "bot.yml", "parameters"))
+        ADAPTERS["anthropic"](
+            "m@http://h/v1?images=true", Field({}, "bot.yml", "parameters")
+        )

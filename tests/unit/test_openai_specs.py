@@ -29,7 +29,12 @@ def made(spec: str) -> Any:
         ("org/llama3:8b@ollama", "org/llama3:8b", "http://localhost:11434/v1", ""),
         ("claude@20240620@http://h/v1", "claude@20240620", "http://h/v1", ""),
         ("m@http://h/v1?key_env=SOME_KEY", "m", "http://h/v1", "SOME_KEY"),
-        ("m@https://api.together.xyz/v1", "m", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        (
+            "m@https://api.together.xyz/v1",
+            "m",
+            "https://api.together.xyz/v1",
+            "TOGETHER_API_KEY",
+        ),
         ("m@anthropic", "m", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
         ("m", "m", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         ("@cf/meta/m@http://h/v1", "@cf/meta/m", "http://h/v1", ""),
@@ -60,14 +65,21 @@ def test_the_clients_own_variable_names_the_endpoint_where_the_spec_does_not(
     assert chat_server.requests[0].headers["traceparent"] == "00-ab-cd-01"
 
 
-def test_a_key_that_is_not_set_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_not_set_is_told_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(AgentError, match=r"OPENAI_API_KEY is not set\. Set it, or name another with key_env=NAME"):
+    with pytest.raises(
+        AgentError,
+        match=r"OPENAI_API_KEY is not set\. Set it, or name another with key_env=NAME",
+    ):
         find_agent("openai:m")
 
 
-def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_client_the_error_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(AgentError, match=r"pip install 'pytest-ltm\[openai\]'"):
         find_agent("openai:m@http://localhost:1/v1")
@@ -77,8 +89,14 @@ def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest
     ("spec", "told"),
     [
         ("openai:", "no model is named"),
-        ("openai:m@together?contxt=8k", r"unknown parameter 'contxt'\. Did you mean 'context'"),
-        ("openai:m@togethr", r"no endpoint is called 'togethr'\. Did you mean 'together'"),
+        (
+            "openai:m@together?contxt=8k",
+            r"unknown parameter 'contxt'\. Did you mean 'context'",
+        ),
+        (
+            "openai:m@togethr",
+            r"no endpoint is called 'togethr'\. Did you mean 'together'",
+        ),
         ("openai:m@http://", "'http://' is not an address"),
         ("openai:m@http://h:99999/v1", "is not an address"),
         ("openai:m@http://h/v1?context=none", "a number of tokens"),
@@ -110,5 +128,10 @@ def test_a_key_in_a_spec_is_refused_and_not_shown(spec: str) -> None:
 
 
 def test_a_parameter_in_the_file_and_in_the_spec_is_told_with_its_place() -> None:
-    with pytest.raises((AgentError, DefinitionError), match=r"bot\.yml: parameters\.seed: is also in the spec"):
-        ADAPTERS["openai"]("m@http://h/v1?seed=1", Field({"seed": 2}, "bot.yml", "parameters"))
+    with pytest.raises(
+        (AgentError, DefinitionError),
+        match=r"bot\.yml: parameters\.seed: is also in the spec",
+    ):
+        ADAPTERS["openai"](
+            "m@http://h/v1?seed=1", Field({"seed": 2}, "bot.yml", "parameters")
+        )

@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._language.meanings import found_in, is_like, meaning_keys, misspelled_in
-from pytest_ltm._language.rulings.rules import commits_to_neither, in_other_words, yes_or_no
+from pytest_ltm._language.rulings.rules import (
+    commits_to_neither,
+    in_other_words,
+    yes_or_no,
+)
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 
-def said_of(gold: str, answer: str, question: str = "Which one is it?", *, full: bool = True) -> str:
+def said_of(
+    gold: str, answer: str, question: str = "Which one is it?", *, full: bool = True
+) -> str:
     ruling = in_other_words(gold, question, answer, full=full)
     return ruling.verdict if ruling else "unscored"
 
@@ -81,7 +87,11 @@ def test_a_part_is_wrong_only_where_the_full_answer_is_needed() -> None:
 
 
 def judged(gold: str, said: str, question: str) -> str:
-    asked = {"question_id": "q", "question_type": "knowledge-update", "question": question}
+    asked = {
+        "question_id": "q",
+        "question_type": "knowledge-update",
+        "question": question,
+    }
     return rule_on_hypothesis(**asked, answer=gold, hypothesis=said).verdict
 
 
@@ -95,7 +105,9 @@ def judged(gold: str, said: str, question: str) -> str:
         ("£30 a month", "Roughly £30 a month or so.", "yes"),
     ],
 )
-def test_the_amount_counts_that_is_of_what_is_asked_for(gold: str, said: str, expected: str) -> None:
+def test_the_amount_counts_that_is_of_what_is_asked_for(
+    gold: str, said: str, expected: str
+) -> None:
     assert judged(gold, said, "What do I pay for the garage?") == expected
 
 
@@ -103,7 +115,9 @@ def test_something_in_the_place_of_what_is_over_is_wrong() -> None:
     asked = "Which language do I learn?"
 
     assert judged("Latvian", "You dropped Latvian for Estonian.", asked) == "no"
-    assert judged("Latvian", "You dropped Estonian and now learn Latvian.", asked) != "no"
+    assert (
+        judged("Latvian", "You dropped Estonian and now learn Latvian.", asked) != "no"
+    )
 
 
 def test_who_is_compared_with_whom_matters() -> None:
@@ -121,16 +135,26 @@ def test_words_of_a_name_have_no_synonyms() -> None:
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("Rather unlikely.", "no"), ("I wouldn't think so: she is too shy.", "no"), ("Very likely.", "yes"),
-        ("Not so far.", "no"), ("She did not pass it.", "no"), ("He could go either way.", ""), ("Perhaps.", ""),
+        ("Rather unlikely.", "no"),
+        ("I wouldn't think so: she is too shy.", "no"),
+        ("Very likely.", "yes"),
+        ("Not so far.", "no"),
+        ("She did not pass it.", "no"),
+        ("He could go either way.", ""),
+        ("Perhaps.", ""),
     ],
-)  # fmt: skip
+)
 def test_yes_and_no_are_read_in_other_words(said: str, expected: str) -> None:
     assert yes_or_no(said) == expected
 
 
 def test_a_bare_perhaps_commits_to_neither() -> None:
-    assert all(map(commits_to_neither, ["Perhaps.", "He might be.", "It depends on the weather."]))
+    assert all(
+        map(
+            commits_to_neither,
+            ["Perhaps.", "He might be.", "It depends on the weather."],
+        )
+    )
     assert not commits_to_neither("Perhaps, for she loves water.")
 
 
@@ -140,7 +164,11 @@ def test_a_bare_perhaps_commits_to_neither() -> None:
         ("June 2023", "In Jun '23.", "yes"),
         ("14 June 2023", "14/06/23", "yes"),
         ("The first week of June 2023", "1st week of June 2023", "yes"),
-        ("The Sunday before 14 June 2023", "The preceding Sunday (relative to 14 June 2023).", "unscored"),
+        (
+            "The Sunday before 14 June 2023",
+            "The preceding Sunday (relative to 14 June 2023).",
+            "unscored",
+        ),
         ("Three years before 2021 (2018)", "2018", "yes"),
         ("Three years before 2021 (2018)", "2021", "no"),
         ("2018", "Three years before 2021.", "yes"),
@@ -151,18 +179,26 @@ def test_a_bare_perhaps_commits_to_neither() -> None:
     ],
 )
 def test_times_are_read_in_other_forms(gold: str, said: str, expected: str) -> None:
-    assert strict_verdict(category=2, question="When did she go?", answer=gold, prediction=said).verdict == expected
+    assert (
+        strict_verdict(
+            category=2, question="When did she go?", answer=gold, prediction=said
+        ).verdict
+        == expected
+    )
 
 
 def test_keys_of_words_are_alike_for_what_means_the_same() -> None:
     assert meaning_keys("Two mums") == meaning_keys("2 mothers")
-    assert found_in(meaning_keys("painted doorbell"), meaning_keys("paint on the door bell")) == frozenset(
-        meaning_keys("painted")
-    )
+    assert found_in(
+        meaning_keys("painted doorbell"), meaning_keys("paint on the door bell")
+    ) == frozenset(meaning_keys("painted"))
     assert is_like("physiotherapi", "physiotherapist")
     assert not is_like("owl", "cake")
 
 
 def test_one_letter_may_be_wrong_in_a_long_word_beside_right_ones() -> None:
-    assert misspelled_in(("elkhound", "norwegian"), ("norwegien", "elkhound")) == {"elkhound", "norwegian"}
+    assert misspelled_in(("elkhound", "norwegian"), ("norwegien", "elkhound")) == {
+        "elkhound",
+        "norwegian",
+    }
     assert misspelled_in(("norwegian",), ("norwegien",)) == frozenset()

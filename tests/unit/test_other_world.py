@@ -19,10 +19,25 @@ BODY = scenario.test_other_world
 FLOOR = BODY.pytestmark[0].kwargs["floor"]
 ENOUGH = 30
 CARELESS = (
-    "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
-    "fixed:last", "random", "notes", "inject",
-)  # fmt: skip
-CATS, DUCKS = ("bark|woof", "meow|mew", "moo", "quack", "hoot"), ("moo", "hoot", "quack", "bark")
+    "echo",
+    "silent",
+    "dump",
+    "dump-always",
+    "recite:2k",
+    "agree",
+    "candidates",
+    "hedge",
+    "hedge:unsure",
+    "keywords",
+    "fixed:last",
+    "random",
+    "notes",
+    "inject",
+)
+CATS, DUCKS = (
+    ("bark|woof", "meow|mew", "moo", "quack", "hoot"),
+    ("moo", "hoot", "quack", "bark"),
+)
 NOVEL, PLAY = "Tavaholt|novel", "Oskdun|play"
 
 
@@ -33,7 +48,9 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
-def test_who_keeps_the_worlds_apart_earns_full_marks(agent: str, span: int | None) -> None:
+def test_who_keeps_the_worlds_apart_earns_full_marks(
+    agent: str, span: int | None
+) -> None:
     assert scores(BODY, made(12), find_agent(agent).make, span=span) == [1.0] * 12
 
 
@@ -66,11 +83,23 @@ class Fan:
 
     def reply(self, message: str) -> str:
         words = message.replace(",", " ").split()
-        self._worlds += [after for word, after in itertools.pairwise(words) if word in scenario.MEDIA]
-        asked = next((thing.question() for thing in THINGS if thing.question() in message.lower()), "")
+        self._worlds += [
+            after for word, after in itertools.pairwise(words) if word in scenario.MEDIA
+        ]
+        asked = next(
+            (
+                thing.question()
+                for thing in THINGS
+                if thing.question() in message.lower()
+            ),
+            "",
+        )
         if not asked:
             return str(self._reader.reply(message))
-        said = (str(self._reader.reply(f"In {world}, {asked}?")) for world in dict.fromkeys(self._worlds))
+        said = (
+            str(self._reader.reply(f"In {world}, {asked}?"))
+            for world in dict.fromkeys(self._worlds)
+        )
         return next((one for one in said if "don't know" not in one), "")
 
 
@@ -81,20 +110,38 @@ def test_who_answers_everything_from_the_invented_worlds_earns_nothing() -> None
 
 
 @pytest.mark.slow
-def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_floor() -> None:
+def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_floor() -> (
+    None
+):
     """What holds in our world never holds in another; of the other values of its kind one is as likely as the next."""
     chances = []
     for definition in made(400):
-        for question, realm in zip(definition.questions, definition.parameters["realms"], strict=True):
-            thing = next(one for one in THINGS if one.question() in question.text.lower())
+        for question, realm in zip(
+            definition.questions, definition.parameters["realms"], strict=True
+        ):
+            thing = next(
+                one for one in THINGS if one.question() in question.text.lower()
+            )
             if realm:
-                chances.append(1 / len([value for value in VALUES[thing.aspect] if value != thing.value]))
+                chances.append(
+                    1
+                    / len(
+                        [
+                            value
+                            for value in VALUES[thing.aspect]
+                            if value != thing.value
+                        ]
+                    )
+                )
     assert FLOOR - 0.01 < sum(chances) / len(chances) <= FLOOR
 
 
 @pytest.mark.slow
 def test_who_forgets_earlier_rules_loses_most_answers() -> None:
-    assert sum(scores(BODY, made(8), find_agent("window:2k").make, span=32_000)) <= 8 * FLOOR
+    assert (
+        sum(scores(BODY, made(8), find_agent("window:2k").make, span=32_000))
+        <= 8 * FLOOR
+    )
 
 
 @pytest.mark.parametrize("kind", ["TOLD", "LIKE", "CHANGED", "INSIDE", "OUTSIDE"])
@@ -104,16 +151,40 @@ def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"rules": 5}, {"rules": 13}, {"links": 0}, {"changes": 5}, {"questions": 5}, {"frames": 3}]
+    "parameters",
+    [
+        {"rules": 5},
+        {"rules": 13},
+        {"links": 0},
+        {"changes": 5},
+        {"questions": 5},
+        {"frames": 3},
+    ],
 )
 def test_sizes_that_make_no_test_are_refused(parameters: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         made(1, **parameters)
 
 
-def credit(answer: str, expected: str, *, realm: str = NOVEL, frames: tuple[str, ...] = (NOVEL, PLAY)) -> float:
-    every = CATS if expected in CATS[:2] else DUCKS if expected in DUCKS else ("white", "green", "blue")
-    others = () if expected[0].isdecimal() else tuple(value for value in every if value != expected)
+def credit(
+    answer: str,
+    expected: str,
+    *,
+    realm: str = NOVEL,
+    frames: tuple[str, ...] = (NOVEL, PLAY),
+) -> float:
+    every = (
+        CATS
+        if expected in CATS[:2]
+        else DUCKS
+        if expected in DUCKS
+        else ("white", "green", "blue")
+    )
+    others = (
+        ()
+        if expected[0].isdecimal()
+        else tuple(value for value in every if value != expected)
+    )
     return KeepsWorldsApart((expected,), (others,), (realm,), frames)([answer]).value
 
 
@@ -128,9 +199,21 @@ def credit(answer: str, expected: str, *, realm: str = NOVEL, frames: tuple[str,
         "They moo in your novel, hoot in your play, and quack here.",
     ],
 )
-def test_of_an_answer_about_several_worlds_each_part_counts_for_its_own(answer: str) -> None:
-    assert credit(answer, "moo") == credit(answer, "hoot", realm=PLAY) == credit(answer, "quack", realm="") == 1
-    assert credit(answer, "hoot") == credit(answer, "quack", realm=PLAY) == credit(answer, "moo", realm="") == 0
+def test_of_an_answer_about_several_worlds_each_part_counts_for_its_own(
+    answer: str,
+) -> None:
+    assert (
+        credit(answer, "moo")
+        == credit(answer, "hoot", realm=PLAY)
+        == credit(answer, "quack", realm="")
+        == 1
+    )
+    assert (
+        credit(answer, "hoot")
+        == credit(answer, "quack", realm=PLAY)
+        == credit(answer, "moo", realm="")
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,13 +263,23 @@ def test_comparisons_and_changes_are_read(answer: str, expected: str) -> None:
         ("15", "5 days"),
     ],
 )
-def test_hedges_refusals_and_other_worlds_earn_nothing(answer: str, expected: str) -> None:
+def test_hedges_refusals_and_other_worlds_earn_nothing(
+    answer: str, expected: str
+) -> None:
     frames = (NOVEL, PLAY) if "play" in answer else (NOVEL,)
     assert credit(answer, expected, frames=frames) == 0
 
 
 def test_names_of_worlds_may_have_any_signs() -> None:
-    assert credit("In (C++) they moo, in reality they quack.", "moo", realm="C++|game", frames=("C++|game",)) == 1
+    assert (
+        credit(
+            "In (C++) they moo, in reality they quack.",
+            "moo",
+            realm="C++|game",
+            frames=("C++|game",),
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("half", ["first", "second"])

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
-tomllib = pytest.importorskip("tomllib", reason="the standard library reads TOML from Python 3.11 on")
+tomllib = pytest.importorskip(
+    "tomllib", reason="the standard library reads TOML from Python 3.11 on"
+)
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def setuptools() -> dict[str, Any]:
     """The settings of the build."""
-    read: dict[str, dict[str, dict[str, Any]]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    read: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
+        (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    )
     return read["tool"]["setuptools"]
 
 
@@ -26,7 +30,9 @@ def folder_of(package: str) -> Path:
     )
 
 
-def test_every_data_file_is_packaged_and_every_pattern_names_one(setuptools: dict[str, Any]) -> None:
+def test_every_data_file_is_packaged_and_every_pattern_names_one(
+    setuptools: dict[str, Any],
+) -> None:
     packaged = {
         (package, pattern): set(folder_of(package).glob(pattern))
         for package, patterns in setuptools["package-data"].items()
@@ -43,5 +49,8 @@ def test_every_data_file_is_packaged_and_every_pattern_names_one(setuptools: dic
 
 
 def test_every_package_is_packaged(setuptools: dict[str, Any]) -> None:
-    packages = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "pytest_ltm").rglob("*.py")}
+    packages = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "pytest_ltm").rglob("*.py")
+    }
     assert set(setuptools["packages"]) == packages | {"pytest_ltm.scenarios"}

@@ -15,7 +15,10 @@ from pytest_ltm.plugin import options as _options
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "AGENTS")),
+    *(
+        ROOT / f"{name}.md"
+        for name in ("README", "CHANGELOG", "CONTRIBUTING", "AGENTS")
+    ),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(ROOT.glob("conftest_examples/**/*.md")),
 ]
@@ -24,7 +27,12 @@ PAGES = [
 def test_links_lead_somewhere() -> None:
     lost = []
     for page in PAGES:
-        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(
+            r"^```.*?^```$",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.MULTILINE | re.DOTALL,
+        )
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             path, _, anchor = target.partition("#")
             found = page.parent / path if path else page
@@ -35,18 +43,27 @@ def test_links_lead_somewhere() -> None:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    headings = re.findall(
+        r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-")
+        for heading in headings
+    }
 
 
-def test_the_page_of_options_has_every_option_with_its_default(pytestconfig: pytest.Config) -> None:
+def test_the_page_of_options_has_every_option_with_its_default(
+    pytestconfig: pytest.Config,
+) -> None:
     rows = table_rows(ROOT / "docs" / "options.md")
     options = _options.option_table(pytestconfig).rows.values()
     for option in options:
         [row] = [row for row in rows if row[0].startswith(f"`{option.flag}=")]
         assert row[1] == (f"`{option.default}`" if option.default else "-"), option.flag
         assert f"`{option.dest}`" in row[2]
-    documented = {flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])}
+    documented = {
+        flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])
+    }
     assert documented == {option.flag for option in options} | {
         "--ltm-agent",
         "--ltm-agent-process",
@@ -77,7 +94,11 @@ def test_the_commands_are_documented() -> None:
 
 def table_rows(page: Path) -> list[list[str]]:
     lines = page.read_text(encoding="utf-8").splitlines()
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("|")]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in lines
+        if line.startswith("|")
+    ]
 
 
 def test_the_page_of_architecture_is_short_and_names_only_modules_that_exist() -> None:
@@ -92,6 +113,13 @@ def test_the_page_of_architecture_is_short_and_names_only_modules_that_exist() -
 
 def test_the_page_of_architecture_tells_about_every_module() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    modules = {path.name for path in (ROOT / "pytest_ltm").glob("*.py")} - {"__init__.py", "__main__.py"}
-    folders = {f"{path.name}/" for path in (ROOT / "pytest_ltm").iterdir() if (path / "__init__.py").exists()}
+    modules = {path.name for path in (ROOT / "pytest_ltm").glob("*.py")} - {
+        "__init__.py",
+        "__main__.py",
+    }
+    folders = {
+        f"{path.name}/"
+        for path in (ROOT / "pytest_ltm").iterdir()
+        if (path / "__init__.py").exists()
+    }
     assert [name for name in sorted(modules | folders) if f"`{name}`" not in text] == []

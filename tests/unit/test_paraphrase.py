@@ -12,9 +12,15 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.author import Model
-from pytest_ltm._lab.commands.paraphrase import ParaphraseUnit, check_wording, reword_definition
+from pytest_ltm._lab.commands.paraphrase import (
+    ParaphraseUnit,
+    check_wording,
+    reword_definition,
+)
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly(
+    "whole runs: each test has its turn within days", every=4
+)
 
 Capture = pytest.CaptureFixture[str]
 SUITE = "name: small\nexamples: 2\nscenarios:\n  - scenario: colours\n"
@@ -43,7 +49,9 @@ def by(change: Callable[[str], str]) -> Model:
     """Return a model that changes each message."""
 
     def write(prompt: str) -> str:
-        (line,) = re.findall(r"^\[.*\]$", prompt.split("Write each of them", maxsplit=1)[0], re.MULTILINE)
+        (line,) = re.findall(
+            r"^\[.*\]$", prompt.split("Write each of them", maxsplit=1)[0], re.MULTILINE
+        )
         return json.dumps([change(text) for text in json.loads(line)])
 
     return write
@@ -68,7 +76,10 @@ def test_messages_are_reworded_and_what_questions_depend_on_with_them() -> None:
         {"say": "Well, My cat is called Kelvin."},
         {"wait": {"span": 0.9}},
         {"say": '{"cat": "Kelvin"}'},  # data stays as it is
-        {"ask": "Well, What is my cat called?", "about": ["Well, My cat is called Kelvin."]},
+        {
+            "ask": "Well, What is my cat called?",
+            "about": ["Well, My cat is called Kelvin."],
+        },
     ]
     assert found["expected"] == "Kelvin"
 
@@ -107,19 +118,36 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-WORDS = ("data", "paraphrase", "small.ltm-suite.yml", "--span=2k", "-o", "other", "--model")
+WORDS = (
+    "data",
+    "paraphrase",
+    "small.ltm-suite.yml",
+    "--span=2k",
+    "-o",
+    "other",
+    "--model",
+)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("place")
-def test_definitions_are_kept_with_their_provenance_and_are_not_asked_for_again(capsys: Capture) -> None:
+def test_definitions_are_kept_with_their_provenance_and_are_not_asked_for_again(
+    capsys: Capture,
+) -> None:
     assert main([*WORDS, "an_author_of_colours:write"]) == 0
     assert "other: 2 definitions in other words, 0 dropped" in capsys.readouterr().out
     (first, _) = sorted(Path("other/colours").glob("*.def.json"))
     held = json.loads(first.read_bytes())
-    assert all(step.get("say", step.get("ask", "Well then. ")).startswith("Well then. ") for step in held["steps"])
+    assert all(
+        step.get("say", step.get("ask", "Well then. ")).startswith("Well then. ")
+        for step in held["steps"]
+    )
     told = json.loads(Path("other/provenance.json").read_bytes())
-    assert (told["model"], told["seed"], told["span"]) == ("an_author_of_colours:write", 0, "2k")
+    assert (told["model"], told["seed"], told["span"]) == (
+        "an_author_of_colours:write",
+        0,
+        "2k",
+    )
     assert set(told["sources"]) == {"colours/0", "colours/1"}
     assert told["checked by"] == {"colours/0": "full", "colours/1": "full"}
     assert told["unchecked"] == told["dropped"] == {}
@@ -131,7 +159,9 @@ def test_definitions_are_kept_with_their_provenance_and_are_not_asked_for_again(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("place")
-def test_definitions_whose_gold_is_not_found_any_more_are_dropped(capsys: Capture) -> None:
+def test_definitions_whose_gold_is_not_found_any_more_are_dropped(
+    capsys: Capture,
+) -> None:
     assert main([*WORDS, "an_author_of_colours:forget"]) == 1
     told = capsys.readouterr().out
     assert "0 definitions in other words, 2 dropped" in told
@@ -151,9 +181,14 @@ def test_what_the_reader_cannot_read_another_solver_checks(capsys: Capture) -> N
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("place")
-def test_what_nobody_can_check_is_kept_only_if_asked_for_and_is_marked(capsys: Capture) -> None:
+def test_what_nobody_can_check_is_kept_only_if_asked_for_and_is_marked(
+    capsys: Capture,
+) -> None:
     assert main([*WORDS, "an_author_of_colours:forget", "--keep-unchecked"]) == 0
-    assert "2 definitions in other words, 2 of them unchecked, 0 dropped" in capsys.readouterr().out
+    assert (
+        "2 definitions in other words, 2 of them unchecked, 0 dropped"
+        in capsys.readouterr().out
+    )
     told = json.loads(Path("other/provenance.json").read_bytes())
     assert told["checked by"] == {}
     assert "full no longer finds the gold" in told["unchecked"]["colours/0"]

@@ -32,7 +32,9 @@ def test_signs_come_out_as_the_terminal_can_show_them(
     assert buffer.getvalue().decode(encoding) == shown
 
 
-@pytest.mark.parametrize("text", ["\rcollected 3 items", "\x1b[1m\rcollected 3 items\x1b[0m"])
+@pytest.mark.parametrize(
+    "text", ["\rcollected 3 items", "\x1b[1m\rcollected 3 items\x1b[0m"]
+)
 def test_pytest_may_go_back_to_the_beginning_of_its_line(text: str) -> None:
     file = io.StringIO()
     Screen(file, _PYTESTS).write(text)

@@ -4,15 +4,25 @@ import dataclasses
 
 import pytest
 
-from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, plan_differences
+from pytest_ltm._model.plan import (
+    Plan,
+    PlannedExample,
+    agent_fingerprint,
+    definition_rng,
+    plan_differences,
+)
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
 
-DEFINITION = Definition(steps=(Say("A."), Wait(span=0.5), Ask("B?")), expected="A", parameters={"n": 1})
+DEFINITION = Definition(
+    steps=(Say("A."), Wait(span=0.5), Ask("B?")), expected="A", parameters={"n": 1}
+)
 
 
-def an_example(scenario: str = "colours", example: str = "0", **others: object) -> PlannedExample:
+def an_example(
+    scenario: str = "colours", example: str = "0", **others: object
+) -> PlannedExample:
     return PlannedExample(scenario=scenario, example=example, **others)  # type: ignore[arg-type]
 
 
@@ -32,9 +42,19 @@ PLAN = Plan(
 
 
 def test_the_examples_of_a_plan_are_in_natural_order() -> None:
-    examples = [an_example("jokes"), an_example(example="10"), an_example(example="9"), an_example(example="x_2")]
+    examples = [
+        an_example("jokes"),
+        an_example(example="10"),
+        an_example(example="9"),
+        an_example(example="x_2"),
+    ]
     plan = dataclasses.replace(PLAN, examples=tuple(examples))
-    assert [example.key for example in plan.examples] == ["colours/9", "colours/10", "colours/x_2", "jokes/0"]
+    assert [example.key for example in plan.examples] == [
+        "colours/9",
+        "colours/10",
+        "colours/x_2",
+        "jokes/0",
+    ]
 
 
 def test_two_examples_with_one_key_are_an_error() -> None:
@@ -44,18 +64,26 @@ def test_two_examples_with_one_key_are_an_error() -> None:
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
     plan = dataclasses.replace(PLAN, examples=())
-    assert plan.fingerprint == "sha256:d4f0f99bfa27c56c2572ad57095df83cee3ba07ad8996a185a8591fef0f8f6a4"
+    assert (
+        plan.fingerprint
+        == "sha256:d4f0f99bfa27c56c2572ad57095df83cee3ba07ad8996a185a8591fef0f8f6a4"
+    )
 
 
 def test_a_plan_of_another_format_is_refused() -> None:
-    with pytest.raises(DefinitionError, match=r"plan\.json: format: expected the format 2, got 3\. Another version"):
+    with pytest.raises(
+        DefinitionError,
+        match=r"plan\.json: format: expected the format 2, got 3\. Another version",
+    ):
         Plan.from_json(PLAN.to_json() | {"format": 3})
 
 
 def test_a_plan_with_a_missing_field_names_it() -> None:
     data = PLAN.to_json()
     del data["seed"]
-    with pytest.raises(DefinitionError, match=r"run/plan\.json: the field 'seed' is missing\."):
+    with pytest.raises(
+        DefinitionError, match=r"run/plan\.json: the field 'seed' is missing\."
+    ):
         Plan.from_json(data, where="run/plan.json")
 
 
@@ -64,7 +92,9 @@ def test_equal_plans_have_no_differences() -> None:
 
 
 def test_each_difference_is_a_sentence() -> None:
-    changed = dataclasses.replace(DEFINITION, steps=(Say("A."), Wait(span=0.7), Ask("B?")))
+    changed = dataclasses.replace(
+        DEFINITION, steps=(Say("A."), Wait(span=0.7), Ask("B?"))
+    )
     examples = (an_example(definition=changed, version="2"), an_example("name_list"))
     other = dataclasses.replace(PLAN, examples=examples, span=None)
     assert plan_differences(PLAN, other) == [
@@ -89,19 +119,36 @@ def test_an_example_is_generated_from_its_own_name_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [(1, 0, "colours", "0"), (0, 1, "colours", "0"), (0, 0, "jokes", "0"), (0, 0, "colours", "1")]
+    "other",
+    [
+        (1, 0, "colours", "0"),
+        (0, 1, "colours", "0"),
+        (0, 0, "jokes", "0"),
+        (0, 0, "colours", "1"),
+    ],
 )
-def test_another_seed_trial_scenario_or_example_gives_another_definition(other: tuple[int, int, str, str]) -> None:
-    assert definition_rng(*other).random() != definition_rng(0, 0, "colours", "0").random()
+def test_another_seed_trial_scenario_or_example_gives_another_definition(
+    other: tuple[int, int, str, str],
+) -> None:
+    assert (
+        definition_rng(*other).random() != definition_rng(0, 0, "colours", "0").random()
+    )
 
 
 def test_names_that_run_together_do_not_share_their_chance() -> None:
-    assert definition_rng(0, 0, "a/b", "c").random() != definition_rng(0, 0, "a", "b/c").random()
+    assert (
+        definition_rng(0, 0, "a/b", "c").random()
+        != definition_rng(0, 0, "a", "b/c").random()
+    )
 
 
 def test_an_agent_without_a_configuration_is_known_by_its_spec() -> None:
-    assert agent_fingerprint("my.bot:Bot", None) == agent_fingerprint("my.bot:Bot", None)
-    assert agent_fingerprint("my.bot:Bot", None) != agent_fingerprint("my.bot:Other", None)
+    assert agent_fingerprint("my.bot:Bot", None) == agent_fingerprint(
+        "my.bot:Bot", None
+    )
+    assert agent_fingerprint("my.bot:Bot", None) != agent_fingerprint(
+        "my.bot:Other", None
+    )
 
 
 def test_an_agent_with_a_configuration_is_known_by_it() -> None:
@@ -112,11 +159,16 @@ def test_an_agent_with_a_configuration_is_known_by_it() -> None:
 
 
 def test_a_configuration_that_is_no_json_names_the_field() -> None:
-    with pytest.raises(AgentError, match=r"agent 'my\.bot:Bot': configuration\.model: expected a JSON value"):
+    with pytest.raises(
+        AgentError,
+        match=r"agent 'my\.bot:Bot': configuration\.model: expected a JSON value",
+    ):
         agent_fingerprint("my.bot:Bot", {"model": object()})
 
 
-def test_a_plan_of_before_there_was_a_reading_is_raw_and_equals_one_that_keeps_everything() -> None:
+def test_a_plan_of_before_there_was_a_reading_is_raw_and_equals_one_that_keeps_everything() -> (
+    None
+):
     recorded = PLAN.to_json()
 
     assert "reading" not in recorded
@@ -124,7 +176,9 @@ def test_a_plan_of_before_there_was_a_reading_is_raw_and_equals_one_that_keeps_e
 
 
 def test_a_reading_is_part_of_the_plan() -> None:
-    stripped = dataclasses.replace(PLAN, reading=Reading(thoughts="strip", tags=("hm",)))
+    stripped = dataclasses.replace(
+        PLAN, reading=Reading(thoughts="strip", tags=("hm",))
+    )
 
     assert stripped.fingerprint != PLAN.fingerprint
     assert Plan.from_json(stripped.to_json()) == stripped

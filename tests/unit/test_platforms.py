@@ -37,7 +37,9 @@ def test_no_limit_can_be_kept_by_a_signal_and_no_sleep_is_seen() -> None:
 
 
 @pytest.mark.usefixtures("windows")
-def test_an_agent_with_a_time_limit_replies_and_no_timer_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_with_a_time_limit_replies_and_no_timer_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Agent:
         def reply(self, message: str) -> str:
             return message
@@ -60,7 +62,9 @@ def test_an_async_agent_keeps_its_time_limit() -> None:
 
     agent: Any = Agent()
     speaker = AgentCaller(agent, timeout=0.05)
-    with pytest.raises(AgentFault, match=r"did not return from reply\(\) within 0.05 s"):
+    with pytest.raises(
+        AgentFault, match=r"did not return from reply\(\) within 0.05 s"
+    ):
         speaker.ask("Hello.")
     speaker.close()
 
@@ -71,9 +75,19 @@ def test_any_number_of_files_may_be_open() -> None:
 
 
 @pytest.mark.usefixtures("windows")
-def test_a_process_is_started_without_a_guard_and_ends_when_it_is_closed(tmp_path: Path) -> None:
+def test_a_process_is_started_without_a_guard_and_ends_when_it_is_closed(
+    tmp_path: Path,
+) -> None:
     program = "import sys\nfor line in sys.stdin: print(line.strip().replace('ask', 'reply'), flush=True)"
-    process = _process.LineProcess([sys.executable, "-c", program], folder=str(tmp_path), more={}, stderr=None)
-    assert process.ask({"ask": "Hello."}, wanted="reply", seconds=30) == {"reply": "Hello."}
+    process = _process.LineProcess(
+        [sys.executable, "-c", program], folder=str(tmp_path), more={}, stderr=None
+    )
+    assert process.ask({"ask": "Hello."}, wanted="reply", seconds=30) == {
+        "reply": "Hello."
+    }
     process.close()
-    assert not [each for each in threading.enumerate() if each.name.startswith("ltm-") and each.is_alive()]
+    assert not [
+        each
+        for each in threading.enumerate()
+        if each.name.startswith("ltm-") and each.is_alive()
+    ]

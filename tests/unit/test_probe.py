@@ -24,37 +24,71 @@ def definition(said: str, question: str, expected: object) -> Definition:
     return Definition(steps=(Say(said), Ask(question)), expected=expected)
 
 
-BOAT = definition("My boat is called Marquardt Kestrel.", "What is my boat called?", "Marquardt Kestrel")
-NAMES = definition("People call me Seanna, Thaddeus and Clair.", "Which names have I?", ["Seanna", "Thaddeus", "Clair"])
-COLOUR = definition("My favourite colour is ochre.", "Which colour is my favourite?", "ochre")
+BOAT = definition(
+    "My boat is called Marquardt Kestrel.",
+    "What is my boat called?",
+    "Marquardt Kestrel",
+)
+NAMES = definition(
+    "People call me Seanna, Thaddeus and Clair.",
+    "Which names have I?",
+    ["Seanna", "Thaddeus", "Clair"],
+)
+COLOUR = definition(
+    "My favourite colour is ochre.", "Which colour is my favourite?", "ochre"
+)
 PET = definition("I have a pet, a goat.", "What pet have I?", "a goat")
-REFUSED = definition("I own a cello.", "What is my sister's job?", "You did not mention this. I do not know.")
+REFUSED = definition(
+    "I own a cello.",
+    "What is my sister's job?",
+    "You did not mention this. I do not know.",
+)
 CHOICE = definition("He went home.", "Did he go home or to the harbour?", "home")
 
 
 def test_the_most_telling_questions_are_asked_one_of_each_scenario() -> None:
-    chosen = probe_questions({"colours": COLOUR, "boats": BOAT, "pets": PET, "names": NAMES})
+    chosen = probe_questions(
+        {"colours": COLOUR, "boats": BOAT, "pets": PET, "names": NAMES}
+    )
 
-    assert [one.text for one in chosen] == ["Which names have I?", "What is my boat called?",
-                                           "Which colour is my favourite?"]  # fmt: skip
+    assert [one.text for one in chosen] == [
+        "Which names have I?",
+        "What is my boat called?",
+        "Which colour is my favourite?",
+    ]
     assert len(chosen) == QUESTIONS
 
 
-@pytest.mark.parametrize("given", [REFUSED, CHOICE], ids=["a refusal", "in the question"])
+@pytest.mark.parametrize(
+    "given", [REFUSED, CHOICE], ids=["a refusal", "in the question"]
+)
 def test_a_question_that_anybody_can_answer_is_not_asked(given: Definition) -> None:
     assert probe_questions({"one": given}) == ()
 
 
 def test_an_answer_that_another_question_gives_away_tells_nothing() -> None:
-    asks_first = definition("I own the Kestrel and a dog, Zoltan.", "What else than the Kestrel do I own?", "Zoltan")
+    asks_first = definition(
+        "I own the Kestrel and a dog, Zoltan.",
+        "What else than the Kestrel do I own?",
+        "Zoltan",
+    )
 
-    assert all("kestrel" not in one.telling for one in probe_questions({"boats": BOAT, "other": asks_first}))
+    assert all(
+        "kestrel" not in one.telling
+        for one in probe_questions({"boats": BOAT, "other": asks_first})
+    )
 
 
 def test_each_of_several_questions_has_its_own_answer() -> None:
-    steps = (Say("The cat is Minka, the dog is Wolfgang."), Ask("How is the cat called?"), Ask("And the dog?"))
+    steps = (
+        Say("The cat is Minka, the dog is Wolfgang."),
+        Ask("How is the cat called?"),
+        Ask("And the dog?"),
+    )
 
-    (chosen,) = probe_questions({"pets": Definition(steps=steps, expected=["Minka", "Wolfgang"])})
+    (chosen,) = probe_questions(
+        {"pets": Definition(steps=steps, expected=["Minka", "Wolfgang"])}
+    )
 
     assert (chosen.text, chosen.telling) == ("And the dog?", frozenset({"wolfgang"}))
 
@@ -62,15 +96,34 @@ def test_each_of_several_questions_has_its_own_answer() -> None:
 @pytest.mark.parametrize(
     ("replies", "knows"),
     [
-        (["Seanna, Thaddeus, Clair", "It is the Marquardt Kestrel.", "I do not know."], True),
+        (
+            [
+                "Seanna, Thaddeus, Clair",
+                "It is the Marquardt Kestrel.",
+                "I do not know.",
+            ],
+            True,
+        ),
         (["Seanna and Thaddeus.", "marquardt kestrel", ""], True),
-        (["I do not know your names.", "It is the Marquardt Kestrel.", "No idea."], False),
-        (["You have not told me.", "I have no record of a boat.", "Your favourite colour is ochre."], False),
+        (
+            ["I do not know your names.", "It is the Marquardt Kestrel.", "No idea."],
+            False,
+        ),
+        (
+            [
+                "You have not told me.",
+                "I have no record of a boat.",
+                "Your favourite colour is ochre.",
+            ],
+            False,
+        ),
         (["Clair", "Kestrel", "ochre"], False),
     ],
     ids=["all", "most", "one answer", "a guess", "half an answer"],
 )
-def test_an_agent_knows_the_answers_only_if_it_gives_two_that_nobody_can_guess(replies: list[str], knows: bool) -> None:
+def test_an_agent_knows_the_answers_only_if_it_gives_two_that_nobody_can_guess(
+    replies: list[str], knows: bool
+) -> None:
     chosen = probe_questions({"names": NAMES, "boats": BOAT, "colours": COLOUR})
 
     assert is_known(list(zip(chosen, replies, strict=True))) is knows
@@ -82,11 +135,15 @@ def test_two_short_answers_may_be_guesses() -> None:
     assert not is_known([(one, "ochre, and a goat") for one in chosen])
 
 
-def test_a_secret_is_another_for_each_agent_and_seed_and_known_in_any_spelling() -> None:
+def test_a_secret_is_another_for_each_agent_and_seed_and_known_in_any_spelling() -> (
+    None
+):
     secret = Secret.secret_word(0, "bot")
 
     assert secret == Secret.secret_word(0, "bot")
-    assert len({secret, Secret.secret_word(1, "bot"), Secret.secret_word(0, "other")}) == 3
+    assert (
+        len({secret, Secret.secret_word(1, "bot"), Secret.secret_word(0, "other")}) == 3
+    )
     assert secret.word in secret.telling
     assert secret.word not in secret.question
     assert secret.is_in(f"It is called {secret.word.upper()}!")
@@ -97,7 +154,12 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
     used = Usage(input_tokens=500_000, output_tokens=0)
     rows: list[prechecks.Row] = [
         ProbeExchange(
-            agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
+            agent="bot",
+            conversation="probe-bot-1",
+            message="Hi?",
+            message_tokens=2,
+            reply="Ho.",
+            reply_tokens=3,
         ),
         ProbeExchange(
             agent="bot",
@@ -119,21 +181,34 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
     prechecks.append_probe_row(tmp_path / PROBE_FILE, rows[0])
     assert prechecks.read_probe(tmp_path) == [*rows, rows[0]]
     assert prechecks.probe_decisions(tmp_path) == {"bot": rows[-1]}
-    messages, tokens, usd, _guessed = prechecks.probe_usage(rows, "bot", Tariff(price=Price(1, 1)))
+    messages, tokens, usd, _guessed = prechecks.probe_usage(
+        rows, "bot", Tariff(price=Price(1, 1))
+    )
     assert (messages, tokens, round(usd or 0, 3)) == (2, 500_005, 0.5)
     assert prechecks.probe_usage(rows, "bot", Tariff()) == (2, 500_005, None, False)
 
 
-def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path) -> None:
+def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(
+    tmp_path: Path,
+) -> None:
     asked = ProbeExchange(
-        agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
+        agent="bot",
+        conversation="probe-bot-1",
+        message="Hi?",
+        message_tokens=2,
+        reply="Ho.",
+        reply_tokens=3,
     )
     for row in (asked, replace(asked, agent="priced", estimated=True)):
         prechecks.append_probe_row(tmp_path / PROBE_FILE, row)
 
-    assert [(one.of, one.verdict, one.estimated) for one in prechecks.probe_prechecks(tmp_path)] == [
-        ("bot", "unfinished", False), ("priced", "unfinished", True),
-    ]  # fmt: skip
+    assert [
+        (one.of, one.verdict, one.estimated)
+        for one in prechecks.probe_prechecks(tmp_path)
+    ] == [
+        ("bot", "unfinished", False),
+        ("priced", "unfinished", True),
+    ]
 
 
 def test_a_run_that_probed_nobody_has_no_record(tmp_path: Path) -> None:

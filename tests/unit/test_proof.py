@@ -6,7 +6,11 @@ import pytest
 
 from pytest_ltm._language import normalize
 from pytest_ltm._language.proof import prove, tells_nothing_new
-from pytest_ltm._language.quantities import canonical_values, differs_in_sign, is_same_value
+from pytest_ltm._language.quantities import (
+    canonical_values,
+    differs_in_sign,
+    is_same_value,
+)
 from pytest_ltm._language.recital import ToldReply
 
 VALUES = ("jade", "cobalt", "apricot")
@@ -56,7 +60,11 @@ def test_a_zero_is_proven_for_any_expected_value(answer: str, state: str) -> Non
 
 @pytest.mark.parametrize(
     "answer",
-    ["你最喜欢玉色。", "Normally jade; cobalt only in the holidays.", "My boss's van is jade."],
+    [
+        "你最喜欢玉色。",
+        "Normally jade; cobalt only in the holidays.",
+        "My boss's van is jade.",
+    ],
 )
 def test_what_is_unclear_stays_open(answer: str) -> None:
     assert prove(answer, VALUES).answers("jade") is None
@@ -64,18 +72,31 @@ def test_what_is_unclear_stays_open(answer: str) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "value"),
-    [("mira 15", "mira15"), ("the window seat", "by the window"), ("two kettles", "kettle"), ("the harbor", "harbour")],
-)  # fmt: skip
+    [
+        ("mira 15", "mira15"),
+        ("the window seat", "by the window"),
+        ("two kettles", "kettle"),
+        ("the harbor", "harbour"),
+    ],
+)
 def test_a_value_is_recognised_in_other_forms(answer: str, value: str) -> None:
     assert prove(answer, (value, "giza32")).answers(value)
 
 
 def test_a_long_value_may_be_said_in_other_words() -> None:
     assert (
-        prove("You sold it so that you could pay for a trip.", ("to pay for the long journey home",)).answers("")
+        prove(
+            "You sold it so that you could pay for a trip.",
+            ("to pay for the long journey home",),
+        ).answers("")
         is False
     )
-    assert prove("You sold it to fund a trip.", ("to pay for the long journey home",)).state == "unclear"
+    assert (
+        prove(
+            "You sold it to fund a trip.", ("to pay for the long journey home",)
+        ).state
+        == "unclear"
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +109,9 @@ def test_a_long_value_may_be_said_in_other_words() -> None:
         ("", False),
     ],
 )
-def test_an_answer_withholds_if_it_refuses_and_is_open_if_it_may(answer: str, nothing: bool | None) -> None:
+def test_an_answer_withholds_if_it_refuses_and_is_open_if_it_may(
+    answer: str, nothing: bool | None
+) -> None:
     assert tells_nothing_new(answer) is nothing
 
 
@@ -160,8 +183,14 @@ _TOLD = (
 @pytest.mark.parametrize(
     ("answer", "state"),
     [
-        ("This spring the colour that you like best is jade; put down apricot for me from now on.", "recites"),
-        ('"Put down apricot for me from now on" came after "the colour that I like best is jade".', "unclear"),
+        (
+            "This spring the colour that you like best is jade; put down apricot for me from now on.",
+            "recites",
+        ),
+        (
+            '"Put down apricot for me from now on" came after "the colour that I like best is jade".',
+            "unclear",
+        ),
         ("The colour that you like best is jade. Not apricot.", "asserts"),
         (
             "First the colour that I like best is jade, then put down apricot for me from now on. So: jade.",
@@ -169,14 +198,21 @@ _TOLD = (
         ),
     ],
 )
-def test_who_repeats_five_words_in_a_row_of_two_messages_recites(answer: str, state: str) -> None:
+def test_who_repeats_five_words_in_a_row_of_two_messages_recites(
+    answer: str, state: str
+) -> None:
     values = ("jade", "apricot", "cobalt")
-    assert (prove(ToldReply(answer, _TOLD), values).state == "recites") is (state == "recites")
+    assert (prove(ToldReply(answer, _TOLD), values).state == "recites") is (
+        state == "recites"
+    )
     assert prove(answer, values).state != "recites"
 
 
 def test_a_conclusion_that_the_user_drew_word_for_word_is_recited() -> None:
-    told = ("On Sundays I take the train to the office, I can't help it.", "You know, I take the ferry to the office.")
+    told = (
+        "On Sundays I take the train to the office, I can't help it.",
+        "You know, I take the ferry to the office.",
+    )
     recited = ToldReply(f"{told[1]} It takes two tries. {told[0]}", told)
     assert prove(recited, ("ferry", "train")).state == "recites"
     own = ToldReply(f"{told[1]} {told[0]} So you take the ferry.", told)
@@ -184,6 +220,12 @@ def test_a_conclusion_that_the_user_drew_word_for_word_is_recited() -> None:
 
 
 def test_what_is_recited_far_apart_is_recited_too() -> None:
-    told = ("Guess my favourite colour: wrong, it's cobalt.", "Actually, jade is my favourite these days.")
+    told = (
+        "Guess my favourite colour: wrong, it's cobalt.",
+        "Actually, jade is my favourite these days.",
+    )
     flood = " ".join(f"Somebody moved the printer on day {day}." for day in range(40))
-    assert prove(ToldReply(f"{told[0]} {flood} {told[1]} {flood}", told), VALUES).state == "recites"
+    assert (
+        prove(ToldReply(f"{told[0]} {flood} {told[1]} {flood}", told), VALUES).state
+        == "recites"
+    )

@@ -16,7 +16,11 @@ PAGES = [
     *ROOT.glob("conftest_examples/**/*.md"),
 ]
 TEMPLATES = [
-    *(path for kind in ("j2", "js", "yml") for path in ROOT.glob(f"pytest_ltm/reporting/**/*.{kind}")),
+    *(
+        path
+        for kind in ("j2", "js", "yml")
+        for path in ROOT.glob(f"pytest_ltm/reporting/**/*.{kind}")
+    ),
     *ROOT.glob("pytest_ltm/agents/*.yml"),
 ]
 MODULES = [*ROOT.glob("pytest_ltm/**/*.py"), *ROOT.glob("scenarios/*.py")]

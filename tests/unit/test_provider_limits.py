@@ -116,7 +116,9 @@ def test_a_refusal_halves_the_places_once_for_all_that_were_under_way() -> None:
     assert state["limit"] == 1.0
 
 
-def test_after_a_refusal_what_was_carried_comes_back_at_once_and_more_when_it_is_calm() -> None:
+def test_after_a_refusal_what_was_carried_comes_back_at_once_and_more_when_it_is_calm() -> (
+    None
+):
     state: dict[str, Any] = {"limit": 9.0}
     for name in "abcdefghi":
         taken(state, name, now=1.0)
@@ -130,7 +132,12 @@ def test_after_a_refusal_what_was_carried_comes_back_at_once_and_more_when_it_is
 
 
 def test_another_refusal_soon_after_the_pause_means_that_less_is_carried() -> None:
-    state: dict[str, Any] = {"limit": 32.0, "carried": 32.0, "halved": 1.0, "until": 100.0}
+    state: dict[str, Any] = {
+        "limit": 32.0,
+        "carried": 32.0,
+        "halved": 1.0,
+        "until": 100.0,
+    }
     for number in range(20):
         taken(state, str(number), now=101.0)
     _places.back_off(state, ticket("19"), 102.0, 0.0, 0.5)
@@ -139,17 +146,27 @@ def test_another_refusal_soon_after_the_pause_means_that_less_is_carried() -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("capacity", "bursts"), [(32, 0.0), (32, 20.0), (5, 0.0)])
-def test_what_an_endpoint_can_do_is_used_to_nine_tenths(capacity: int, bursts: float) -> None:
+def test_what_an_endpoint_can_do_is_used_to_nine_tenths(
+    capacity: int, bursts: float
+) -> None:
     rng, state, ends = random.Random(0), dict[str, Any](), list[float]()
-    events = [(0.0, number, "ask") for number in range(2 * capacity)]  # so many are asked at a time, one by one
+    events = [
+        (0.0, number, "ask") for number in range(2 * capacity)
+    ]  # so many are asked at a time, one by one
     numbers, busy = itertools.count(len(events)), 0
     while events and events[0][0] < 120.0:
         now, number, what = heapq.heappop(events)
         place = ticket(str(number))
         if what == "ask":
             wait = _places.take_place(state, place, now, anybody)
-            after = (now + wait + rng.uniform(0, 0.05), number, "ask") if wait else (now, number, "arrive")
-        elif what == "arrive" and (busy >= capacity or (bursts and now % bursts > bursts - 0.5)):
+            after = (
+                (now + wait + rng.uniform(0, 0.05), number, "ask")
+                if wait
+                else (now, number, "arrive")
+            )
+        elif what == "arrive" and (
+            busy >= capacity or (bursts and now % bursts > bursts - 0.5)
+        ):
             _places.back_off(state, place, now, 1.0, 0.5)
             _places.give_place_back(state, place)
             after = (now + 1.0, next(numbers), "ask")
@@ -197,7 +214,9 @@ def test_without_retry_after_the_pauses_grow_and_end() -> None:
     assert state["until"] == now + 1000 + 0.5
 
 
-def test_the_places_of_dead_processes_and_of_those_that_stayed_too_long_are_free() -> None:
+def test_the_places_of_dead_processes_and_of_those_that_stayed_too_long_are_free() -> (
+    None
+):
     state: dict[str, Any] = {"limit": 2.0}
     _places.take_place(state, ticket("dead", pid=7), 0.0, anybody)
     _places.take_place(state, ticket("late", lease=10.0), 0.0, anybody)
@@ -208,7 +227,12 @@ def test_the_places_of_dead_processes_and_of_those_that_stayed_too_long_are_free
 
 def test_what_is_left_over_from_before_a_restart_holds_nobody_up() -> None:
     """The clock of a machine begins anew with it."""
-    state: dict[str, Any] = {"limit": 1.0, "until": 1e6, "halved": 1e6, "places": {"old": ["here", 1, 1e6, 1e6 + 60]}}
+    state: dict[str, Any] = {
+        "limit": 1.0,
+        "until": 1e6,
+        "halved": 1e6,
+        "places": {"old": ["here", 1, 1e6, 1e6 + 60]},
+    }
     assert taken(state, "a", now=5.0)
     _places.back_off(state, ticket("a"), 6.0, 2.0, 0.5)
     assert state["until"] == 8.0
@@ -231,7 +255,9 @@ def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> No
                     most[0] = max(most[0], inside[0])
                     if inside[0] > 1:
                         two.set()
-                two.wait(60)  # the first waits for the second, however late that one comes
+                two.wait(
+                    60
+                )  # the first waits for the second, however late that one comes
                 threading.Event().wait(0.005)  # for a third
                 with lock:
                     inside[0] -= 1
@@ -249,7 +275,11 @@ def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> No
 def test_a_place_whose_process_was_killed_is_taken_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "e.json"
     Shared(path).change(lambda _: {"limit": 1.0})
-    holder = subprocess.Popen([sys.executable, "-c", HOLDS_A_PLACE, str(path)], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS_A_PLACE, str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "in\n"
     with (
@@ -271,7 +301,10 @@ def test_ctrl_c_ends_a_wait_and_leaves_no_place_behind(tmp_path: Path) -> None:
     Shared(path).change(lambda _: {"limit": 1.0})
     with limiter(Shared(path)).turn():
         waiting = subprocess.Popen(
-            [sys.executable, "-c", WAITS, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", WAITS, str(path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert waiting.stdout is not None
         assert waiting.stdout.readline() == "waiting\n"
@@ -288,7 +321,9 @@ def test_a_pause_that_is_too_long_to_wait_for_is_told_at_once() -> None:
     with waiting.turn() as turn:
         turn.note_refusal(1800.0)
     with (
-        pytest.raises(AgentFault, match=r"asks to wait 1800 s, and a request waits 900 s at most") as caught,
+        pytest.raises(
+            AgentFault, match=r"asks to wait 1800 s, and a request waits 900 s at most"
+        ) as caught,
         waiting.turn(),
     ):
         pass
@@ -303,12 +338,19 @@ def test_a_file_that_cannot_be_read_is_learned_anew(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["places"] == {}
 
 
-def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(tmp_path: Path) -> None:
+def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(
+    tmp_path: Path,
+) -> None:
     _calls.share_limits(tmp_path / "limits")
     for endpoint in ("https://h/v1 m", "https://h/v1 n", "https://g/v1 m"):
-        asked = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0))
+        asked = Limiter(
+            endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0)
+        )
         asked.change(lambda state: _places.note_success(state, 0.0))
-    told = {json.loads(path.read_text())["endpoint"] for path in (tmp_path / "limits").glob("*.json")}
+    told = {
+        json.loads(path.read_text())["endpoint"]
+        for path in (tmp_path / "limits").glob("*.json")
+    }
     assert told == {"https://h/v1 m", "https://h/v1 n", "https://g/v1 m"}
 
 
@@ -320,7 +362,9 @@ def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
     found: list[Any] = []
 
     def talk(stack: ExitStack) -> None:
-        chat = open_model(ModelSpec(name="m", base_url=server.url, key_env=""), rng=random.Random(0))
+        chat = open_model(
+            ModelSpec(name="m", base_url=server.url, key_env=""), rng=random.Random(0)
+        )
         stack.callback(chat.close)
         for _ in range(messages):
             try:
@@ -364,11 +408,16 @@ def test_after_a_refusal_fewer_are_asked_at_a_time(
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [429, 503, 529])
 def test_a_pause_that_the_server_asks_for_is_everybodys(
-    chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    chat_server: ChatServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(_limiter, "stopwatch_seconds", lambda: now[0])
-    monkeypatch.setattr(_limiter, "sleep_interruptibly", lambda seconds: now.append(now.pop() + seconds))
+    monkeypatch.setattr(
+        _limiter, "sleep_interruptibly", lambda seconds: now.append(now.pop() + seconds)
+    )
     _calls.share_limits(tmp_path)
     chat_server.next(refuses(status, retry_after=30))
     assert ask_all(chat_server, 1) == [status]
@@ -379,7 +428,9 @@ def test_a_pause_that_the_server_asks_for_is_everybodys(
     assert now[0] <= 1031.0
 
 
-def test_an_error_that_is_no_refusal_pauses_nobody(chat_server: ChatServer, tmp_path: Path) -> None:
+def test_an_error_that_is_no_refusal_pauses_nobody(
+    chat_server: ChatServer, tmp_path: Path
+) -> None:
     _calls.share_limits(tmp_path)
     chat_server.next(fails(500))
     assert ask_all(chat_server, 1) == [500]
@@ -387,7 +438,9 @@ def test_an_error_that_is_no_refusal_pauses_nobody(chat_server: ChatServer, tmp_
     assert Shared(path).read() == {"endpoint": f"{chat_server.url} m", "places": {}}
 
 
-def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path: Path) -> None:
+def test_all_tries_of_one_message_are_one_turn(
+    chat_server: ChatServer, tmp_path: Path
+) -> None:
     _calls.share_limits(tmp_path)
     agent: Any = ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make()
     chat_server.context = 60
@@ -397,7 +450,10 @@ def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path
     count = chat_server.count
 
     def look(text: str) -> int:
-        places.extend(len(Shared(path).read().get("places", {})) for path in tmp_path.glob("*.json"))
+        places.extend(
+            len(Shared(path).read().get("places", {}))
+            for path in tmp_path.glob("*.json")
+        )
         return count(text)
 
     chat_server.count = look
@@ -408,7 +464,9 @@ def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path
     assert set(places) == {1}
 
 
-@pytest.mark.skipif(not hasattr(signal, "getitimer"), reason="no timers to keep a limit with")
+@pytest.mark.skipif(
+    not hasattr(signal, "getitimer"), reason="no timers to keep a limit with"
+)
 def test_waiting_for_a_turn_is_no_time_that_the_agent_took(
     chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -420,7 +478,10 @@ def test_waiting_for_a_turn_is_no_time_that_the_agent_took(
 
     monkeypatch.setattr(_limiter, "stopwatch_seconds", lambda: now[0])
     monkeypatch.setattr(_limiter, "sleep_interruptibly", pause)
-    speaker = AgentCaller(ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(), timeout=50.0)
+    speaker = AgentCaller(
+        ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(),
+        timeout=50.0,
+    )
     chat_server.next(refuses(429, retry_after=100))
     with pytest.raises(AgentFault, match="answered 429: Slow down"):
         speaker.ask("a")

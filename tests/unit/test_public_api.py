@@ -21,22 +21,42 @@ PUBLIC = sorted(
     and not module.name.startswith("pytest_ltm.scenarios")
 )
 """The modules whose names have no underscore."""
-WITH_ALL = ["pytest_ltm", *(name for name in PUBLIC if hasattr(importlib.import_module(name), "__all__"))]
+WITH_ALL = [
+    "pytest_ltm",
+    *(name for name in PUBLIC if hasattr(importlib.import_module(name), "__all__")),
+]
 
 
 def type_checked(module: str) -> dict[str, str]:
     """Return the names that a package imports for type checkers only, with the modules they come from."""
-    tree = ast.parse(Path(str(importlib.import_module(module).__file__)).read_text(encoding="utf-8"))
-    guarded = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    imports = [node for branch in guarded for node in branch.body if isinstance(node, ast.ImportFrom)]
-    return {alias.asname or alias.name: node.module or "" for node in imports for alias in node.names}
+    tree = ast.parse(
+        Path(str(importlib.import_module(module).__file__)).read_text(encoding="utf-8")
+    )
+    guarded = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    imports = [
+        node
+        for branch in guarded
+        for node in branch.body
+        if isinstance(node, ast.ImportFrom)
+    ]
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in imports
+        for alias in node.names
+    }
 
 
 def public_names() -> dict[str, Any]:
     """Return all that is public by its name with its module's."""
     modules = {name: importlib.import_module(name) for name in WITH_ALL}
     return {
-        f"{path}.{name}": getattr(module, name, None) for path, module in modules.items() for name in module.__all__
+        f"{path}.{name}": getattr(module, name, None)
+        for path, module in modules.items()
+        for name in module.__all__
     }
 
 
@@ -51,15 +71,24 @@ def test_every_public_name_has_a_docstring() -> None:
     described = {
         name: inspect.getdoc(value) or ""
         for name, value in public_names().items()
-        if get_origin(value) is None and (inspect.isclass(value) or inspect.isroutine(value))
+        if get_origin(value) is None
+        and (inspect.isclass(value) or inspect.isroutine(value))
     }
     assert [name for name, text in described.items() if not text] == []
-    made = [name for name, text in described.items() if text.startswith(f"{name.rpartition('.')[2]}(")]
+    made = [
+        name
+        for name, text in described.items()
+        if text.startswith(f"{name.rpartition('.')[2]}(")
+    ]
     assert made == [], "only what a dataclass makes itself"
 
 
 def test_lazy_names_and_type_checkers_agree() -> None:
-    for module in [name for name in WITH_ALL if "__getattr__" in vars(importlib.import_module(name))]:
+    for module in [
+        name
+        for name in WITH_ALL
+        if "__getattr__" in vars(importlib.import_module(name))
+    ]:
         found, seen = importlib.import_module(module), type_checked(module)
         lazy = set(found.__all__) - vars(found).keys()
         assert {name for name in seen if not name.startswith("_")} >= lazy
@@ -92,7 +121,11 @@ def test_no_public_class_looks_like_a_test() -> None:
 
 @pytest.mark.slow
 def test_every_public_module_has_a_docstring() -> None:
-    assert [name for name in ["pytest_ltm", *PUBLIC] if not importlib.import_module(name).__doc__] == []
+    assert [
+        name
+        for name in ["pytest_ltm", *PUBLIC]
+        if not importlib.import_module(name).__doc__
+    ] == []
 
 
 @pytest.mark.slow
@@ -101,6 +134,10 @@ def test_built_in_scenarios_use_the_public_api_only() -> None:
     for path in sorted((PACKAGE.parent / "scenarios").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
-            if module.startswith("pytest_ltm") and "._" in module and not module.startswith("pytest_ltm.scenarios."):
+            if (
+                module.startswith("pytest_ltm")
+                and "._" in module
+                and not module.startswith("pytest_ltm.scenarios.")
+            ):
                 private.append(f"{path.name}: from {module}")
     assert private == []

@@ -37,7 +37,11 @@ def members(name: str, value: Any) -> Iterator[tuple[str, Any, str]]:
     if inspect.isfunction(value):
         yield name, value, value.__doc__ or ""
         return
-    if "__init__" in vars(value) and not is_dataclass(value) and not getattr(value, "_is_protocol", False):
+    if (
+        "__init__" in vars(value)
+        and not is_dataclass(value)
+        and not getattr(value, "_is_protocol", False)
+    ):
         yield name, value.__init__, value.__doc__ or ""
     for method, function in vars(value).items():
         if not method.startswith("_") and inspect.isfunction(function):
@@ -47,7 +51,11 @@ def members(name: str, value: Any) -> Iterator[tuple[str, Any, str]]:
 def undocumented(function: Any, docstring: str) -> list[str]:
     """Return the parameters that a docstring neither lists nor mentions."""
     names = [name for name in inspect.signature(function).parameters if name != "self"]
-    return [name for name in names if not re.search(rf"^\s*\**{name}:|`{name}\b", docstring, re.MULTILINE)]
+    return [
+        name
+        for name in names
+        if not re.search(rf"^\s*\**{name}:|`{name}\b", docstring, re.MULTILINE)
+    ]
 
 
 def fields_without_words(value: type) -> list[str]:
@@ -66,7 +74,11 @@ def fields_without_words(value: type) -> list[str]:
         and isinstance(after.value, ast.Constant)
     }
     own = vars(value).get("__annotations__", {})
-    return [each.name for each in fields(value) if each.name in own and each.name not in documented]
+    return [
+        each.name
+        for each in fields(value)
+        if each.name in own and each.name not in documented
+    ]
 
 
 @pytest.mark.slow
@@ -89,7 +101,9 @@ def test_an_exported_name_documents_its_parameters_and_fields(name: str) -> None
 def test_the_examples_of_an_exported_name_run(name: str) -> None:
     value = EXPORTED[name]
     module = importlib.import_module(value.__module__)
-    for test in doctest.DocTestFinder(recurse=True).find(value, name, module=module, globs=dict(vars(module))):
+    for test in doctest.DocTestFinder(recurse=True).find(
+        value, name, module=module, globs=dict(vars(module))
+    ):
         outcome: list[str] = []
         doctest.DocTestRunner(verbose=False).run(test, out=outcome.append)
         assert outcome == [], "".join(outcome)
@@ -98,15 +112,28 @@ def test_the_examples_of_an_exported_name_run(name: str) -> None:
 def test_examples_are_found() -> None:
     finder = doctest.DocTestFinder()
     with_examples = {
-        name for name, value in EXPORTED.items() if any(test.examples for test in finder.find(value, name))
+        name
+        for name, value in EXPORTED.items()
+        if any(test.examples for test in finder.find(value, name))
     }
-    assert {name.rpartition(".")[2] for name in with_examples} >= {"Definition", "Score", "duration", "run_scenario"}
+    assert {name.rpartition(".")[2] for name in with_examples} >= {
+        "Definition",
+        "Score",
+        "duration",
+        "run_scenario",
+    }
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, "pytest_ltm.evaluators"])
 def test_the_signature_of_a_public_class_can_be_shown(package: str) -> None:
     module = importlib.import_module(package)
-    classes = [value for value in (getattr(module, name) for name in module.__all__) if inspect.isclass(value)]
+    classes = [
+        value
+        for value in (getattr(module, name) for name in module.__all__)
+        if inspect.isclass(value)
+    ]
     assert classes
     for value in classes:
-        assert "(" in str(inspect.signature(value))  # of a struct, its annotations must be there at run time
+        assert "(" in str(
+            inspect.signature(value)
+        )  # of a struct, its annotations must be there at run time

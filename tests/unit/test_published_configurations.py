@@ -35,16 +35,22 @@ def suite_of(tmp_path: Path, text: str) -> Suite:
     return check_parameters(load_any_suite(file, scenario_names()))
 
 
-def test_a_published_configuration_is_a_suite_with_its_span_seed_and_examples(tmp_path: Path) -> None:
+def test_a_published_configuration_is_a_suite_with_its_span_seed_and_examples(
+    tmp_path: Path,
+) -> None:
     suite = suite_of(tmp_path, CONFIGURATION)
     assert (suite.name, suite.spans, suite.seed) == ("Bench - 32k", (32_000,), 7)
     assert [(entry.name, entry.examples) for entry in suite.entries] == [
-        ("name_list", 3), ("sally_anne", 1), ("trigger_response", 3),
-    ]  # fmt: skip
+        ("name_list", 3),
+        ("sally_anne", 1),
+        ("trigger_response", 3),
+    ]
     assert suite.entries[0].incompatible == ("names",)
 
 
-def test_what_a_published_configuration_leaves_open_is_that_of_the_suite_paper(tmp_path: Path) -> None:
+def test_what_a_published_configuration_leaves_open_is_that_of_the_suite_paper(
+    tmp_path: Path,
+) -> None:
     names, _, trigger = suite_of(tmp_path, CONFIGURATION).entries
     paper = built_in("paper").entry("trigger_response")
     assert paper is not None
@@ -62,9 +68,21 @@ def test_a_field_without_effect_is_named_with_the_reason(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("memory_span: 32000", "filler_tokens_low: 1000", "bench.yml:8: datasets.args.filler_tokens_low: cannot be"),
-        ("memory_span: 32000", "memory_span: far", "bench.yml:8: datasets.args.memory_span: expected a number of tok"),
-        ("debug: True", "debgu: True", "bench.yml:3: config.debgu: unknown field; known fields: run_name"),
+        (
+            "memory_span: 32000",
+            "filler_tokens_low: 1000",
+            "bench.yml:8: datasets.args.filler_tokens_low: cannot be",
+        ),
+        (
+            "memory_span: 32000",
+            "memory_span: far",
+            "bench.yml:8: datasets.args.memory_span: expected a number of tok",
+        ),
+        (
+            "debug: True",
+            "debgu: True",
+            "bench.yml:3: config.debgu: unknown field; known fields: run_name",
+        ),
         (
             '"sallyanne"',
             '"movies"',
@@ -77,7 +95,11 @@ def test_a_field_without_effect_is_named_with_the_reason(tmp_path: Path) -> None
             "dataset_examples: 0",
             "dataset_examples: expected a whole number of at least 1, got 0.",
         ),
-        ('["names", "name_list"]', "names", "config.incompatibilities[0]: expected a list of names"),
+        (
+            '["names", "name_list"]',
+            "names",
+            "config.incompatibilities[0]: expected a list of names",
+        ),
     ],
 )
 def test_what_cannot_be_honoured_is_an_error_with_its_line_and_field(
@@ -89,5 +111,13 @@ def test_what_cannot_be_honoured_is_an_error_with_its_line_and_field(
 
 
 def test_an_argument_that_a_scenario_does_not_use_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="the scenario 'sally_anne' does not use 'data_location'"):
-        suite_of(tmp_path, CONFIGURATION.replace("args: {dataset_examples: 1}", "args: {data_location: tomi.txt}"))
+    with pytest.raises(
+        ConfigurationError,
+        match="the scenario 'sally_anne' does not use 'data_location'",
+    ):
+        suite_of(
+            tmp_path,
+            CONFIGURATION.replace(
+                "args: {dataset_examples: 1}", "args: {data_location: tomi.txt}"
+            ),
+        )

@@ -9,14 +9,28 @@ import pytest
 
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
-from pytest_ltm.agents import AcceptsHistory, Agent, Checkpointable, Configured, Resettable, TimeAware
+from pytest_ltm.agents import (
+    AcceptsHistory,
+    Agent,
+    Checkpointable,
+    Configured,
+    Resettable,
+    TimeAware,
+)
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.fillers import reply_of
 from pytest_ltm.fillers._quiz import QuizFact, message_of
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
-QUIZ = message_of([QuizFact("How many legs has a spider?", "8"), QuizFact("Which letter follows A: or B?", "C")])
-LONG_QUIZ = message_of([QuizFact(f"What is {n} plus 1?", str(n + 1)) for n in range(100)])
+QUIZ = message_of(
+    [
+        QuizFact("How many legs has a spider?", "8"),
+        QuizFact("Which letter follows A: or B?", "C"),
+    ]
+)
+LONG_QUIZ = message_of(
+    [QuizFact(f"What is {n} plus 1?", str(n + 1)) for n in range(100)]
+)
 
 
 def full() -> Reader:
@@ -29,20 +43,31 @@ def heard(reader: Reader, *messages: str) -> list[str]:
 
 def test_the_colour_told_last_is_the_answer() -> None:
     reader = full()
-    *_, answer = heard(reader, "My favourite colour is teal.", "Now I prefer ochre.", "What is my favourite colour?")
+    *_, answer = heard(
+        reader,
+        "My favourite colour is teal.",
+        "Now I prefer ochre.",
+        "What is my favourite colour?",
+    )
     assert "ochre" in answer
     assert "teal" not in answer
 
 
 def test_short_words_tell_statements_of_one_form_apart() -> None:
     *_, cat, dog = heard(
-        full(), "My cat is called Kelvin.", "My dog is called Ohm.", "What is my cat called?", "What is my dog called?"
+        full(),
+        "My cat is called Kelvin.",
+        "My dog is called Ohm.",
+        "What is my cat called?",
+        "What is my dog called?",
     )
     assert ("Kelvin" in cat, "Ohm" in dog) == (True, True)
 
 
 def test_a_colour_that_is_in_no_list_is_understood_in_the_usual_sentence() -> None:
-    *_, answer = heard(full(), "My favourite colour is greige.", "What is my favorite color?")
+    *_, answer = heard(
+        full(), "My favourite colour is greige.", "What is my favorite color?"
+    )
     assert "greige" in answer
 
 
@@ -62,7 +87,10 @@ def test_what_tells_no_favourite_colour_is_not_taken_for_one(message: str) -> No
 
 def test_a_colour_is_forgotten_on_request() -> None:
     *_, answer = heard(
-        full(), "My favourite colour is teal.", "Forget about my favourite colour.", "What is my favourite colour?"
+        full(),
+        "My favourite colour is teal.",
+        "Forget about my favourite colour.",
+        "What is my favourite colour?",
     )
     assert answer == "You have not told me."
 
@@ -101,8 +129,14 @@ def test_at_one_moment_a_joke_comes_before_any_other_statement() -> None:
 def test_what_has_a_date_is_no_joke() -> None:
     reader = full()
     at(reader, 0, "The carpenter became a comedian. He nails each punchline.")
-    at(reader, 0, "I had meant to change to Ystorvia as my piano teacher on 26 February, but I thought better of it.")
-    assert "carpenter" in at(reader, 60, "What was the joke I told you about 1 hour ago?")
+    at(
+        reader,
+        0,
+        "I had meant to change to Ystorvia as my piano teacher on 26 February, but I thought better of it.",
+    )
+    assert "carpenter" in at(
+        reader, 60, "What was the joke I told you about 1 hour ago?"
+    )
 
 
 def test_jokes_are_forgotten_on_request() -> None:
@@ -117,19 +151,42 @@ QUOTE = "A kettle is a patient volcano."
 
 @pytest.mark.parametrize(
     "statement",
-    [f"'{QUOTE}' - Orla Quist", f'"{QUOTE}" - Orla Quist', f"In the wise words of a poet, Orla Quist, '{QUOTE}'"],
+    [
+        f"'{QUOTE}' - Orla Quist",
+        f'"{QUOTE}" - Orla Quist',
+        f"In the wise words of a poet, Orla Quist, '{QUOTE}'",
+    ],
 )
 @pytest.mark.parametrize(
     ("instruction", "due"),
     [
-        ("Please append the quote from Orla Quist to your 3rd response. This response is the first.", 3),
-        ("Please append the quote from Orla Quist, to your 2nd response, counting this one.", 2),
+        (
+            "Please append the quote from Orla Quist to your 3rd response. This response is the first.",
+            3,
+        ),
+        (
+            "Please append the quote from Orla Quist, to your 2nd response, counting this one.",
+            2,
+        ),
         ("Please recite the quote by Orla Quist after the next 3 statements.", 4),
-        ("Recite the quote from Orla Quist in the response to the 2nd new message after this one.", 3),
+        (
+            "Recite the quote from Orla Quist in the response to the 2nd new message after this one.",
+            3,
+        ),
     ],
 )
-def test_a_quote_is_appended_to_the_reply_asked_for_and_to_no_other(statement: str, instruction: str, due: int) -> None:
-    replies = heard(full(), statement, instruction, QUIZ, "My favourite colour is teal.", QUIZ, "Hello.")[1:]
+def test_a_quote_is_appended_to_the_reply_asked_for_and_to_no_other(
+    statement: str, instruction: str, due: int
+) -> None:
+    replies = heard(
+        full(),
+        statement,
+        instruction,
+        QUIZ,
+        "My favourite colour is teal.",
+        QUIZ,
+        "Hello.",
+    )[1:]
     assert [n for n, reply in enumerate(replies, start=1) if QUOTE in reply] == [due]
 
 
@@ -186,11 +243,21 @@ def test_trivia_leaves_no_trace() -> None:
 
 
 def test_an_explanation_is_just_agreed_to() -> None:
-    assert full().reply("I am going to tell you many things. Keep your answers short. Understood?") == "Understood."
+    assert (
+        full().reply(
+            "I am going to tell you many things. Keep your answers short. Understood?"
+        )
+        == "Understood."
+    )
 
 
 def test_a_question_of_unknown_kind_gets_the_statement_nearest_in_words() -> None:
-    *_, answer = heard(full(), "My sister lives in Porto.", "My brother breeds llamas.", "Where does my sister live?")
+    *_, answer = heard(
+        full(),
+        "My sister lives in Porto.",
+        "My brother breeds llamas.",
+        "Where does my sister live?",
+    )
     assert "Porto" in answer
 
 
@@ -222,9 +289,14 @@ def test_two_readers_of_one_factory_share_nothing() -> None:
 
 def test_a_window_sees_exactly_what_fits_into_it() -> None:
     told, question = "My favourite colour is teal.", "What is my favourite colour?"
-    size = sum(map(token_counter("cl100k_base").count, (told, full().reply(told), question)))
+    size = sum(
+        map(token_counter("cl100k_base").count, (told, full().reply(told), question))
+    )
     assert "teal" in heard(make_reader("window", str(size))(), told, question)[-1]
-    assert heard(make_reader("window", str(size - 1))(), told, question)[-1] == "You have not told me."
+    assert (
+        heard(make_reader("window", str(size - 1))(), told, question)[-1]
+        == "You have not told me."
+    )
 
 
 def test_a_window_loses_what_filler_pushed_out_of_it_even_if_it_was_only_told() -> None:
@@ -261,7 +333,9 @@ STORY = (
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [("full", ""), ("window", "150"), ("window", "8k")])
 @pytest.mark.parametrize("stop", range(len(STORY) + 1))
-def test_a_saved_reader_goes_on_as_if_nothing_had_happened(policy: tuple[str, str], stop: int) -> None:
+def test_a_saved_reader_goes_on_as_if_nothing_had_happened(
+    policy: tuple[str, str], stop: int
+) -> None:
     undisturbed, saved, loaded = (make_reader(*policy)() for _ in range(3))
     expected = [at(undisturbed, n, message) for n, message in enumerate(STORY)]
     for n in range(stop):
@@ -273,17 +347,30 @@ def test_a_saved_reader_goes_on_as_if_nothing_had_happened(policy: tuple[str, st
 
 
 def test_a_state_of_another_memory_is_refused() -> None:
-    with pytest.raises(AgentError, match=r"'full'; reader 6 with memory 'window:8k' cannot go on from it"):
+    with pytest.raises(
+        AgentError,
+        match=r"'full'; reader 6 with memory 'window:8k' cannot go on from it",
+    ):
         make_reader("window", "8k")().load(full().save())
 
 
 def test_the_reader_has_the_capabilities_that_the_engine_looks_for() -> None:
-    for capability in (Agent, Resettable, Checkpointable, AcceptsHistory, TimeAware, Configured):
+    for capability in (
+        Agent,
+        Resettable,
+        Checkpointable,
+        AcceptsHistory,
+        TimeAware,
+        Configured,
+    ):
         assert isinstance(full(), capability)
 
 
 def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
-    assert make_reader("window", "8k")().configuration() == {"reader": 6, "memory": "window:8k"}
+    assert make_reader("window", "8k")().configuration() == {
+        "reader": 6,
+        "memory": "window:8k",
+    }
     assert full().configuration() == {"reader": 6, "memory": "full"}
 
 
@@ -298,12 +385,17 @@ def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
         ("window", "-8k", "Write it as in 'window:8k'"),
     ],
 )
-def test_a_wrong_memory_policy_is_refused_with_a_cure(policy: str, argument: str, cure: str) -> None:
+def test_a_wrong_memory_policy_is_refused_with_a_cure(
+    policy: str, argument: str, cure: str
+) -> None:
     with pytest.raises(ConfigurationError, match=cure):
         make_reader(policy, argument)
 
 
-@pytest.mark.parametrize("message", ["", " ", "\ud800", "?" * 100_000, "'" * 5_000, '"a' * 600, "joke " * 240, "\x00"])
+@pytest.mark.parametrize(
+    "message",
+    ["", " ", "\ud800", "?" * 100_000, "'" * 5_000, '"a' * 600, "joke " * 240, "\x00"],
+)
 def test_any_message_gets_a_reply_and_can_be_saved(message: str) -> None:
     reader = full()
     assert isinstance(reader.reply(message), str)
@@ -316,7 +408,9 @@ def test_the_full_reader_needs_no_tokenizer() -> None:
         "import sys; from pytest_ltm.agents.reader.reader import make_reader; make_reader('full')().reply('Hello.'); "
         "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._model.tokens'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -331,7 +425,9 @@ def test_the_name_that_something_else_goes_by_is_not_the_users() -> None:
 
 
 def test_names_are_kept_while_another_is_forgotten_and_somebody_greets() -> None:
-    every = "What were all the names I have given you up to now? Answer with a JSON list."
+    every = (
+        "What were all the names I have given you up to now? Answer with a JSON list."
+    )
     *_, kept, _, left = heard(
         full(),
         "From now on I go by the name of Ada.",
@@ -347,7 +443,11 @@ def test_names_are_kept_while_another_is_forgotten_and_somebody_greets() -> None
 
 def test_a_question_after_another_name_is_not_taken_for_one_after_the_own() -> None:
     *_, cat, own = heard(
-        full(), "My cat is called Kelvin.", "My name is Odile.", "What is my cat called?", "What is my name?"
+        full(),
+        "My cat is called Kelvin.",
+        "My name is Odile.",
+        "What is my cat called?",
+        "What is my name?",
     )
     assert "Kelvin" in cat
     assert "Odile" in own
@@ -375,7 +475,9 @@ def test_lines_of_a_play_that_was_forgotten_are_no_jokes() -> None:
         "You can forget the puppet play and everybody in it.",
     )
     reader.tell_time(START + timedelta(hours=2))
-    assert "squirrel" in reader.reply("What was the joke that you heard from me about 2 hours ago?")
+    assert "squirrel" in reader.reply(
+        "What was the joke that you heard from me about 2 hours ago?"
+    )
 
 
 def test_two_of_one_family_have_codes_of_their_own() -> None:

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from pytest_ltm.agents.reader.general import _significant_words, _Statements
 from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
-WORDS = st.lists(st.sampled_from(["kelvin", "ochre", "harbour", "violin", "marble"]), max_size=4).map(" ".join)
+WORDS = st.lists(
+    st.sampled_from(["kelvin", "ochre", "harbour", "violin", "marble"]), max_size=4
+).map(" ".join)
 
 
-def notebook(statements: list[str], hidden: frozenset[int] = frozenset()) -> tuple[ReaderNotebook, list[int]]:
+def notebook(
+    statements: list[str], hidden: frozenset[int] = frozenset()
+) -> tuple[ReaderNotebook, list[int]]:
     seen: list[int] = []
 
     def sees(position: int) -> bool:
@@ -21,7 +25,9 @@ def notebook(statements: list[str], hidden: frozenset[int] = frozenset()) -> tup
 
     notes = ReaderNotebook(sees)
     for position, text in enumerate(statements):
-        notes.add(IncomingTurn(text=text, position=position, now=None), "statement", text)
+        notes.add(
+            IncomingTurn(text=text, position=position, now=None), "statement", text
+        )
     return notes, seen
 
 
@@ -43,5 +49,8 @@ def test_the_visible_statement_with_most_words_is_found_the_newest_of_equals(
 
 def test_of_many_equal_statements_only_the_newest_is_looked_at() -> None:
     notes, seen = notebook(["My cat is called Kelvin."] * 1_000)
-    assert _Statements().nearest_statement("What is my cat called?", notes) == "You told me: My cat is called Kelvin."
+    assert (
+        _Statements().nearest_statement("What is my cat called?", notes)
+        == "You told me: My cat is called Kelvin."
+    )
     assert seen == [999]

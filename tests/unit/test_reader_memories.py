@@ -6,7 +6,9 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
 
 
-def filled(policy: str, argument: str, exchanges: int, text: str = "filler talk about nothing") -> Memory:
+def filled(
+    policy: str, argument: str, exchanges: int, text: str = "filler talk about nothing"
+) -> Memory:
     memory = make_memory(policy, argument)()
     for number in range(exchanges):
         memory.add_message(f"{text} {number}")
@@ -59,7 +61,9 @@ def test_bm25_always_sees_the_newest_exchanges() -> None:
 def test_forgetful_forgets_about_its_share_and_always_the_same() -> None:
     lost = 1000 - len(seen(filled("forgetful", "0.2", 1000), 1000))
     assert 150 < lost < 250
-    assert seen(filled("forgetful", "0.2", 1000), 1000) == seen(filled("forgetful", "0.2", 1000), 1000)
+    assert seen(filled("forgetful", "0.2", 1000), 1000) == seen(
+        filled("forgetful", "0.2", 1000), 1000
+    )
 
 
 def test_forgetful_sees_the_message_that_it_answers() -> None:
@@ -72,12 +76,16 @@ def test_a_share_that_is_none_is_refused_with_the_cure(argument: str) -> None:
         make_memory("forgetful", argument)
 
 
-@pytest.mark.parametrize(("policy", "argument"), [("bm25", "60"), ("forgetful", "0.5"), ("window", "50")])
+@pytest.mark.parametrize(
+    ("policy", "argument"), [("bm25", "60"), ("forgetful", "0.5"), ("window", "50")]
+)
 def test_a_restored_memory_sees_the_same(policy: str, argument: str) -> None:
     memory = filled(policy, argument, 40)
     again = make_memory(policy, argument)()
     again.restore(memory.state())
-    if isinstance(memory, Retrieving) and isinstance(again, Retrieving):  # whose exchanges are saved line by line
+    if isinstance(memory, Retrieving) and isinstance(
+        again, Retrieving
+    ):  # whose exchanges are saved line by line
         again.take(memory.lines())
     ask(memory, "filler talk 7")
     ask(again, "filler talk 7")

@@ -19,9 +19,13 @@ MODULES = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")]
 @pytest.mark.parametrize("section", _PATTERNS)
 def test_a_section_holds_what_its_module_names_and_nothing_else(section: str) -> None:
     made = re.compile(rf'(\w+) = Patterns\(\s*"{section}"')
-    ((code, name),) = [(code, match[1]) for code in MODULES if (match := made.search(code))]
+    ((code, name),) = [
+        (code, match[1]) for code in MODULES if (match := made.search(code))
+    ]
     named = re.findall(rf"\b{name}\.(?!compile_group)(\w+)|\b{name}\[\"(\w+)\"\]", code)
-    assert {one or other for one, other in named} == {key for key in _PATTERNS[section] if not key.isupper()}
+    assert {one or other for one, other in named} == {
+        key for key in _PATTERNS[section] if not key.isupper()
+    }
 
 
 def test_a_word_in_capitals_stands_for_a_part_and_any_other_for_itself() -> None:

@@ -21,7 +21,10 @@ SEEDS = range(50)
 def examples(seed: int, number: int = 3) -> dict[str, list[Definition]]:
     authors = ["known", "invented"][seed % 2]
     return {
-        name: [make(random.Random(f"{seed} {name} {i}"), {"authors": authors}) for i in range(number)]
+        name: [
+            make(random.Random(f"{seed} {name} {i}"), {"authors": authors})
+            for i in range(number)
+        ]
         for name, make in GENERATORS.items()
     }
 
@@ -60,10 +63,14 @@ def test_a_window_loses_whatever_has_left_it(seed: int) -> None:
     assert NamesColour(definition.expected)([answer]).value == 0
 
 
-def test_every_reset_message_of_the_built_in_scenarios_is_the_one_that_is_played_here() -> None:
+def test_every_reset_message_of_the_built_in_scenarios_is_the_one_that_is_played_here() -> (
+    None
+):
     marks = {
         "colours": colours.test_colours,
         "jokes": jokes.test_jokes,
         "prospective_memory": prospective_memory.test_prospective_memory,
     }
-    assert {name: body.pytestmark[0].kwargs["reset"] for name, body in marks.items()} == RESETS
+    assert {
+        name: body.pytestmark[0].kwargs["reset"] for name, body in marks.items()
+    } == RESETS

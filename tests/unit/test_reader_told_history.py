@@ -7,7 +7,12 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from pytest_ltm.agents import ShowsRetrieval
-from pytest_ltm.agents.reader.history_qa import NOT_MENTIONED, date_of_event, parse_question, split_date
+from pytest_ltm.agents.reader.history_qa import (
+    NOT_MENTIONED,
+    date_of_event,
+    parse_question,
+    split_date,
+)
 from pytest_ltm.agents.reader.reader import Reader, RetrievingReader, make_reader
 
 TALK = [
@@ -18,10 +23,19 @@ TALK = [
     "[2:30 pm on 20 June, 2021] Ida: I sold my red canoe two weeks ago.",
 ]
 SESSIONS = [
-    ("[2022/01/04 (Tue) 08:10] I keep 14 hens at the moment. How do I keep them warm?", "Use a heated drinker."),
-    ("And what about the coop?", "Line the coop with straw. The brand Nestwell makes good liners."),
+    (
+        "[2022/01/04 (Tue) 08:10] I keep 14 hens at the moment. How do I keep them warm?",
+        "Use a heated drinker.",
+    ),
+    (
+        "And what about the coop?",
+        "Line the coop with straw. The brand Nestwell makes good liners.",
+    ),
     ("[2022/02/01 (Tue) 19:00] I now keep 21 hens, by the way.", "How nice."),
-    ("[2022/03/01 (Tue) 19:00] I visited the lighthouse museum today.", "I hope it was fun."),
+    (
+        "[2022/03/01 (Tue) 19:00] I visited the lighthouse museum today.",
+        "I hope it was fun.",
+    ),
 ]
 
 
@@ -41,7 +55,9 @@ def chatted() -> Reader:
 
 
 def asked(reader: Reader, question: str) -> str:
-    return reader.reply(f"About the conversation that you have read: {question} Answer with a short phrase.")
+    return reader.reply(
+        f"About the conversation that you have read: {question} Answer with a short phrase."
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +72,9 @@ def asked(reader: Reader, question: str) -> str:
         ("Did Tom repair a clock?", "Yes"),
     ],
 )
-def test_a_short_phrase_answers_by_the_kind_of_question(question: str, expected: str) -> None:
+def test_a_short_phrase_answers_by_the_kind_of_question(
+    question: str, expected: str
+) -> None:
     assert asked(told(), question) == expected
 
 
@@ -80,7 +98,10 @@ def test_the_choice_with_evidence_is_taken(choices: str, letter: str) -> None:
 def test_what_somebody_else_did_is_no_evidence_of_who_is_asked_about() -> None:
     question = "What did Tom adopt yesterday? Choose one of the two: (a) a greyhound called Biscuit (b) Not mentioned"
 
-    assert told().reply(f"About the conversation that you have read: {question}") == "(b) Not mentioned"
+    assert (
+        told().reply(f"About the conversation that you have read: {question}")
+        == "(b) Not mentioned"
+    )
 
 
 def test_a_window_that_has_moved_on_has_nothing_to_answer_from() -> None:
@@ -95,13 +116,17 @@ def test_what_was_said_last_is_so() -> None:
 
 
 def test_what_the_assistant_said_can_be_asked_for() -> None:
-    answer = chatted().reply("[2022/04/01 (Fri) 10:00] Which brand makes good liners for the coop?")
+    answer = chatted().reply(
+        "[2022/04/01 (Fri) 10:00] Which brand makes good liners for the coop?"
+    )
 
     assert "Nestwell" in answer
 
 
 def test_days_are_counted_from_the_day_of_the_question() -> None:
-    answer = chatted().reply("[2022/03/11 (Fri) 10:00] How many days ago did I visit the lighthouse museum?")
+    answer = chatted().reply(
+        "[2022/03/11 (Fri) 10:00] How many days ago did I visit the lighthouse museum?"
+    )
 
     assert answer == "10 days."
 
@@ -142,8 +167,12 @@ def test_a_reader_that_was_saved_and_loaded_answers_the_same(spec: str) -> None:
 
 def test_the_time_that_is_told_dates_what_has_no_date() -> None:
     reader = make_reader("full")()
-    for number, message in enumerate(["[2022-05-01] I begin.", "I painted the fence yesterday."]):
-        reader.tell_time(datetime(2022, 5, 1, tzinfo=timezone.utc) + timedelta(days=9 * number))
+    for number, message in enumerate(
+        ["[2022-05-01] I begin.", "I painted the fence yesterday."]
+    ):
+        reader.tell_time(
+            datetime(2022, 5, 1, tzinfo=timezone.utc) + timedelta(days=9 * number)
+        )
         reader.accept(message, "Good.")
 
     assert asked(reader, "When did I paint the fence?") == "9 May 2022"
@@ -178,7 +207,9 @@ def test_only_readers_that_retrieve_show_it() -> None:
         ("I like it", None),
     ],
 )
-def test_a_time_that_is_told_is_resolved_against_its_day(text: str, expected: str | None) -> None:
+def test_a_time_that_is_told_is_resolved_against_its_day(
+    text: str, expected: str | None
+) -> None:
     assert date_of_event(text, date(2023, 6, 9)) == expected
 
 

@@ -12,7 +12,14 @@ from recorded_gate import RECORDED, recorded, subjects
 @pytest.mark.recorded
 @pytest.mark.parametrize("subject", subjects())
 def test_what_is_said_is_as_recorded(subject: str) -> None:
-    changed = unified_diff(recorded(subject), list(subjects()[subject]()), "recorded", "now", lineterm="", n=0)
+    changed = unified_diff(
+        recorded(subject),
+        list(subjects()[subject]()),
+        "recorded",
+        "now",
+        lineterm="",
+        n=0,
+    )
     assert "\n".join(changed) == ""
 
 

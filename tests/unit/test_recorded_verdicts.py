@@ -1,7 +1,8 @@
 """What evaluators say of thousands of replies is as recorded: a change of a rule shows, in its diff, what it changes.
 
-The record is no judge of what is right: labelled replies are (`test_verdict_limits.py`). A rule that is meant to change
-is recorded anew, `python tests/golden/refresh.py verdicts`, and the difference is read.
+The record is no judge of what is right: labelled replies are
+(`test_verdict_limits.py`). A rule that is meant to change is recorded anew, `python
+tests/golden/refresh.py verdicts`, and the difference is read.
 """
 
 from __future__ import annotations
@@ -29,9 +30,14 @@ def test_all_that_is_recorded_is_compared() -> None:
 @pytest.mark.recorded
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_verdicts_are_as_recorded(name: str, part: slice) -> None:
-    then, count = recorded_verdicts.recorded(name), recorded_verdicts.neighbours(CASES[name])
+    then, count = (
+        recorded_verdicts.recorded(name),
+        recorded_verdicts.neighbours(CASES[name]),
+    )
     changed = [
-        line for case in CASES[name][part] for line in differing(case, count, judged(case, count), then[case.id])
+        line
+        for case in CASES[name][part]
+        for line in differing(case, count, judged(case, count), then[case.id])
     ]
     assert "\n".join(changed) == ""
 
@@ -50,7 +56,13 @@ def test_what_has_changed_is_told_with_the_reply() -> None:
 
 
 def test_neighbours_differ_from_the_reply_and_are_the_same_each_time() -> None:
-    case = Case("x", "NamesColour", {"expected": "teal"}, ["", "It is teal, as you said."], ["Red."])
+    case = Case(
+        "x",
+        "NamesColour",
+        {"expected": "teal"},
+        ["", "It is teal, as you said."],
+        ["Red."],
+    )
     made = list(near(case, 40))
     assert made == list(near(case, 40))
     assert len({answers[1] for answers in made}) > 30
@@ -59,7 +71,9 @@ def test_neighbours_differ_from_the_reply_and_are_the_same_each_time() -> None:
 
 
 def test_a_cue_moves_away_from_the_right_answer_letter_by_letter() -> None:
-    case = Case("x", "NamesColour", {"expected": "teal"}, ["It is teal."], [], cue="not")
+    case = Case(
+        "x", "NamesColour", {"expected": "teal"}, ["It is teal."], [], cue="not"
+    )
     (near_by, *_, far) = near(case, 0)
     assert near_by[0].count("not") == far[0].count("not") == 1
     assert len(far[0]) - len(near_by[0]) == recorded_verdicts.REACH - 1

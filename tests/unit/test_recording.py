@@ -5,16 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from journals import fault, filler, header, judge, message, opened, reply, sealed, wait, write
+from journals import (
+    fault,
+    filler,
+    header,
+    judge,
+    message,
+    opened,
+    reply,
+    sealed,
+    wait,
+    write,
+)
 
 from pytest_ltm._engine.recording_folder import cut_back, read_recording
 from pytest_ltm._journal import events, timings
 from pytest_ltm._storage.errors import LtmError
 
-HEADER, MESSAGE, REPLY, FAULT, FATAL = header(), message(), reply(), fault(), fault(fatal=True)
+HEADER, MESSAGE, REPLY, FAULT, FATAL = (
+    header(),
+    message(),
+    reply(),
+    fault(),
+    fault(fatal=True),
+)
 WAIT, JUDGE, FILLER = wait(), judge(), filler(1)
 END, ENDED = events.End(example="a/0"), events.End(reason="complete")
-INTERRUPTED, GONE = events.End(reason="interrupted"), events.End(reason="the agent is gone")
+INTERRUPTED, GONE = (
+    events.End(reason="interrupted"),
+    events.End(reason="the agent is gone"),
+)
 
 
 def journal(tmp_path: Path, *said: events.Event, torn: str = "") -> Path:
@@ -35,7 +55,22 @@ def journal(tmp_path: Path, *said: events.Event, torn: str = "") -> Path:
         ([MESSAGE, REPLY, MESSAGE, FAULT, END, INTERRUPTED], 5),
         ([MESSAGE, FAULT, MESSAGE, REPLY, MESSAGE, FAULT, MESSAGE], 7),
         ([MESSAGE, REPLY, MESSAGE, FAULT, MESSAGE, FAULT, WAIT, MESSAGE, FAULT], 3),
-        ([MESSAGE, REPLY, MESSAGE, FAULT, MESSAGE, FAULT, MESSAGE, FAULT, END, END, GONE], 3),
+        (
+            [
+                MESSAGE,
+                REPLY,
+                MESSAGE,
+                FAULT,
+                MESSAGE,
+                FAULT,
+                MESSAGE,
+                FAULT,
+                END,
+                END,
+                GONE,
+            ],
+            3,
+        ),
         ([MESSAGE, REPLY, MESSAGE, FATAL], 3),
         ([MESSAGE, FAULT, END, GONE], 1),
         ([MESSAGE, REPLY, END, END, GONE], 3),
@@ -58,7 +93,11 @@ def test_what_is_complete_or_just_fits_is_not_touched(tmp_path: Path) -> None:
     recording = read_recording(path)
     assert recording is not None
     assert recording.complete
-    assert (recording.exchanges, recording.record.transcript.remembered[-1].number, recording.heard) == (1, 0, True)
+    assert (
+        recording.exchanges,
+        recording.record.transcript.remembered[-1].number,
+        recording.heard,
+    ) == (1, 0, True)
     cut_back(tmp_path, recording)
     assert not (tmp_path / "timings.jsonl").exists()
 
@@ -69,13 +108,20 @@ def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> Non
     whole = path.read_bytes()
     cut_back(tmp_path, read_recording(path))
     told = (tmp_path / "timings.jsonl").read_bytes()
-    for size in range(len(told) + 1):  # whatever was written of the telling, the journal was still whole
+    for size in range(
+        len(told) + 1
+    ):  # whatever was written of the telling, the journal was still whole
         path.write_bytes(whole)
         (tmp_path / "timings.jsonl").write_bytes(told[:size])
         cut_back(tmp_path, read_recording(path))
         assert list(events.read_events(path)) == [HEADER, MESSAGE, REPLY]
         cut = sealed(HEADER, MESSAGE, REPLY, MESSAGE)[-1]
-        assert list(timings.iter_timings(tmp_path / "timings.jsonl", timings.Resumed))[-1].cut == cut
+        assert (
+            list(timings.iter_timings(tmp_path / "timings.jsonl", timings.Resumed))[
+                -1
+            ].cut
+            == cut
+        )
 
 
 def test_no_journal_and_one_without_a_whole_header_hold_nothing(tmp_path: Path) -> None:
@@ -86,7 +132,9 @@ def test_no_journal_and_one_without_a_whole_header_hold_nothing(tmp_path: Path) 
     assert path.read_bytes() == b""
 
 
-def test_an_agent_that_never_replied_has_heard_nothing_that_matters(tmp_path: Path) -> None:
+def test_an_agent_that_never_replied_has_heard_nothing_that_matters(
+    tmp_path: Path,
+) -> None:
     gone = read_recording(journal(tmp_path, HEADER, MESSAGE, FATAL, GONE))
     once = read_recording(journal(tmp_path, HEADER, MESSAGE, FAULT))
     assert gone is not None
@@ -105,11 +153,23 @@ def _replied(number: str) -> tuple[events.Event | str, ...]:
         (["[1]\n"], "line 1: not a JSON event"),
         (["[" * 100_000 + "\n"], "line 1: not a JSON event"),
         ([MESSAGE], "line 1: not the header of a journal"),
-        ([events.encode_event(HEADER).replace('"format":3', '"format":99')], "a journal of format 99; this version"),
+        (
+            [events.encode_event(HEADER).replace('"format":3', '"format":99')],
+            "a journal of format 99; this version",
+        ),
         (['{"event":"header","format":3}\n'], "line 1: a damaged 'header' event"),
-        ([HEADER, '{"event":"mood"}\n'], "line 2: an event 'mood' is not part of journal format 3"),
-        (_replied('"../x"'), "line 2: a damaged 'reply' event: Expected `int`, got `str` - at `.\\.exchange`"),
-        (_replied("-1"), "line 2: a damaged 'reply' event: Expected `int` >= 0 - at `.\\.exchange`"),
+        (
+            [HEADER, '{"event":"mood"}\n'],
+            "line 2: an event 'mood' is not part of journal format 3",
+        ),
+        (
+            _replied('"../x"'),
+            "line 2: a damaged 'reply' event: Expected `int`, got `str` - at `.\\.exchange`",
+        ),
+        (
+            _replied("-1"),
+            "line 2: a damaged 'reply' event: Expected `int` >= 0 - at `.\\.exchange`",
+        ),
         (_replied("7"), "line 2: a reply to no message: no message 7 waits for one"),
     ],
 )
@@ -123,8 +183,13 @@ def test_what_is_no_journal_of_ours_is_an_error_that_says_where(
     assert path.read_bytes() == text
 
 
-def test_a_journal_of_the_format_before_says_so_rather_than_that_it_is_damaged(tmp_path: Path) -> None:
+def test_a_journal_of_the_format_before_says_so_rather_than_that_it_is_damaged(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(events.encode_event(HEADER).replace('"format":3', '"format":2'))
-    with pytest.raises(LtmError, match="line 1: a journal of format 2; this version of pytest-ltm reads format 3"):
+    with pytest.raises(
+        LtmError,
+        match="line 1: a journal of format 2; this version of pytest-ltm reads format 3",
+    ):
         read_recording(path)

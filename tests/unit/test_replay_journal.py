@@ -11,7 +11,12 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
-from pytest_ltm.agents._replay import JournalReplay, nearest_message, replay_agent, text_difference
+from pytest_ltm.agents._replay import (
+    JournalReplay,
+    nearest_message,
+    replay_agent,
+    text_difference,
+)
 
 
 def message(number: int, text: str, by: str = "cat/0") -> events.MessageSent:
@@ -25,13 +30,20 @@ def agent_of(*said: events.Event, speaker: str = "cat/0") -> JournalReplay:
 
 
 def test_equal_texts_of_two_examples_have_their_own_replies() -> None:
-    agent = agent_of(message(0, "Hi."), reply(0, "cat"), message(1, "Hi.", "dog/0"), reply(1, "dog"))
+    agent = agent_of(
+        message(0, "Hi."), reply(0, "cat"), message(1, "Hi.", "dog/0"), reply(1, "dog")
+    )
     agent.announce("dog/0")
     assert agent.reply("Hi.").text == "dog"
 
 
 def test_a_state_that_was_saved_says_what_has_been_said() -> None:
-    said: list[events.Event] = [message(0, "Hi."), reply(0, "one"), message(1, "Hi."), reply(1, "two")]
+    said: list[events.Event] = [
+        message(0, "Hi."),
+        reply(0, "one"),
+        message(1, "Hi."),
+        reply(1, "two"),
+    ]
     agent = agent_of(*said)
     agent.reply("Hi.")
     other = agent_of(*said)
@@ -52,16 +64,29 @@ def test_a_message_that_nobody_replied_to_is_told_as_such() -> None:
 
 
 def test_what_it_cost_then_is_not_spent_now() -> None:
-    agent = agent_of(message(0, "Hi."), reply(0, "Ho.", cost_usd=0.5, usage=Usage(input_tokens=3)))
+    agent = agent_of(
+        message(0, "Hi."), reply(0, "Ho.", cost_usd=0.5, usage=Usage(input_tokens=3))
+    )
     found = agent.reply("Hi.")
     assert (found.cost_usd, found.hypothetical) == (0.5, True)
     assert found.usage is not None
     assert found.usage.input_tokens == 3
 
 
-def test_it_has_the_capabilities_of_the_recorded_agent_and_can_be_put_back(tmp_path: Path) -> None:
-    facts = events.AgentFacts(spec="bot", configuration=None, capabilities=("ShowsRetrieval",), max_message_tokens=77)
-    said: list[events.Event] = [header(agent=facts), message(0, "Hi."), reply(0, "Ho.", retrieved=("a", "b"))]
+def test_it_has_the_capabilities_of_the_recorded_agent_and_can_be_put_back(
+    tmp_path: Path,
+) -> None:
+    facts = events.AgentFacts(
+        spec="bot",
+        configuration=None,
+        capabilities=("ShowsRetrieval",),
+        max_message_tokens=77,
+    )
+    said: list[events.Event] = [
+        header(agent=facts),
+        message(0, "Hi."),
+        reply(0, "Ho.", retrieved=("a", "b")),
+    ]
     path = write(tmp_path / "journal.jsonl", *said)
     agent = replay_agent(path)
     assert isinstance(agent, JournalReplay)
@@ -76,9 +101,13 @@ def test_it_has_the_capabilities_of_the_recorded_agent_and_can_be_put_back(tmp_p
 def test_what_a_cut_text_held_is_found_again() -> None:
     long, other = "My cat is called Pim. " * 30, "My dog is called Rex."
     agent = agent_of(
-        message(0, long), reply(0, "Ho."), message(2, other), reply(2, "Ho."), message(4, "And?"),
+        message(0, long),
+        reply(0, "Ho."),
+        message(2, other),
+        reply(2, "Ho."),
+        message(4, "And?"),
         reply(4, "Pim.", retrieved=("short", "x" * 199 + "…"), places=((0, 2),)),
-    )  # fmt: skip
+    )
     for text in (long, other, "And?"):
         agent.reply(text)
     short, cut = agent._retrieved()
@@ -96,8 +125,16 @@ def test_what_a_cut_text_held_is_found_again() -> None:
         "{}",
     ],
 )
-def test_a_hostile_line_is_an_agent_error_that_says_where(tmp_path: Path, line: str) -> None:
-    path = write(tmp_path / "journal.jsonl", header(), f"{line}\n", message(0, "Hi."), reply(0, "Ho."))
+def test_a_hostile_line_is_an_agent_error_that_says_where(
+    tmp_path: Path, line: str
+) -> None:
+    path = write(
+        tmp_path / "journal.jsonl",
+        header(),
+        f"{line}\n",
+        message(0, "Hi."),
+        reply(0, "Ho."),
+    )
     with pytest.raises(AgentError, match=r"not a journal: .*journal\.jsonl, line 2: "):
         replay_agent(path)
 
@@ -117,7 +154,15 @@ def test_of_two_texts_only_what_differs_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("", ""), ("a", ""), ("", "a"), ("aa", "aaa"), ("abc", "axc"), ("a" * 9999, "b" * 9999)]
+    ("one", "other"),
+    [
+        ("", ""),
+        ("a", ""),
+        ("", "a"),
+        ("aa", "aaa"),
+        ("abc", "axc"),
+        ("a" * 9999, "b" * 9999),
+    ],
 )
 def test_any_two_texts_can_be_contrasted(one: str, other: str) -> None:
     assert len(text_difference(one, other).splitlines()) == 2

@@ -18,11 +18,17 @@ from pytest_ltm.reporting.agent_sentences import agents_under_test as under_test
 
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:
-    return [AgentAtSpan(one.agent, one) for one in result_columns(RunResult(run_id="run", conversations=conversations))]
+    return [
+        AgentAtSpan(one.agent, one)
+        for one in result_columns(RunResult(run_id="run", conversations=conversations))
+    ]
 
 
 def talk(agent: str, spec: str, **scores: float | None) -> ConversationResult:
-    rows = [played(name, score, agent=agent, nodeid=f"{agent}-{name}") for name, score in scores.items()]
+    rows = [
+        played(name, score, agent=agent, nodeid=f"{agent}-{name}")
+        for name, score in scores.items()
+    ]
     return held(rows, agent_spec=spec)
 
 
@@ -32,12 +38,17 @@ def test_a_control_is_never_ranked_and_a_bundled_agent_only_among_such() -> None
     both = sides(*bundled, talk("mine", "bot:Bot", a=0.5))
     assert under_test(both) == {"mine"}
     assert [side.agent for side in rank_sides(both)] == ["mine"]
-    assert [one.sentence for one in agent_sentences_for(both)] == ["mine: 50% at 2k; weakest in a"]
+    assert [one.sentence for one in agent_sentences_for(both)] == [
+        "mine: 50% at 2k; weakest in a"
+    ]
 
 
 def test_an_agent_that_lost_most_of_its_examples_comes_last() -> None:
     lost = {f"s{i}": None for i in range(4)}
-    some = [talk("lost", "bot:A", a=1.0, b=1.0, c=1.0, **lost), talk("poor", "bot:B", a=0.1, b=0.1, c=0.1)]
+    some = [
+        talk("lost", "bot:A", a=1.0, b=1.0, c=1.0, **lost),
+        talk("poor", "bot:B", a=0.1, b=0.1, c=0.1),
+    ]
     assert [one.agent for one in agent_sentences_for(sides(*some))] == ["poor", "lost"]
 
 
@@ -50,26 +61,48 @@ def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
 
 def at(span: int, floor: float = 0.0, **scores: float) -> ConversationResult:
     rows = [
-        played(name, score, agent="bot", span=span, span_label=f"{span}", floor=floor, nodeid=f"{span}-{name}")
+        played(
+            name,
+            score,
+            agent="bot",
+            span=span,
+            span_label=f"{span}",
+            floor=floor,
+            nodeid=f"{span}-{name}",
+        )
         for name, score in scores.items()
     ]
     return held(rows, agent_spec="bot:Bot")
 
 
-def said(*conversations: ConversationResult, before: dict[str, str] | None = None) -> str:
+def said(
+    *conversations: ConversationResult, before: dict[str, str] | None = None
+) -> str:
     [one] = agent_sentences_for(sides(*conversations), before)
     return one.sentence
 
 
 def test_it_names_the_span_to_which_an_agent_remembers_and_what_falls_first() -> None:
     near = at(2000, colours=1.0, jokes=1.0, never=0.0)
-    middle, far = at(8000, colours=1.0, jokes=0.5, never=0.0), at(32000, colours=0.0, jokes=0.0, never=0.0)
-    assert said(near, middle, far) == "bot: remembers to about 8000 tokens (50%, 0% at 32000); loses jokes first"
-    assert said(near, middle) == "bot: remembers to 8000 tokens or more (50%); loses jokes first"
+    middle, far = (
+        at(8000, colours=1.0, jokes=0.5, never=0.0),
+        at(32000, colours=0.0, jokes=0.0, never=0.0),
+    )
+    assert (
+        said(near, middle, far)
+        == "bot: remembers to about 8000 tokens (50%, 0% at 32000); loses jokes first"
+    )
+    assert (
+        said(near, middle)
+        == "bot: remembers to 8000 tokens or more (50%); loses jokes first"
+    )
 
 
 def test_what_was_never_there_is_not_lost_with_the_distance() -> None:
-    assert said(at(2000, a=1.0, never=0.0), at(8000, a=1.0, never=0.0)) == "bot: remembers to 8000 tokens or more (50%)"
+    assert (
+        said(at(2000, a=1.0, never=0.0), at(8000, a=1.0, never=0.0))
+        == "bot: remembers to 8000 tokens or more (50%)"
+    )
 
 
 def test_an_agent_that_earns_what_guessing_earns_is_no_better() -> None:
@@ -80,19 +113,42 @@ def test_an_agent_that_earns_what_guessing_earns_is_no_better() -> None:
 
 
 def test_it_says_how_far_above_guessing_an_agent_is() -> None:
-    assert said(at(2000, 0.25, a=0.5)) == "bot: 50% at 2000; weakest in a; 0.25 above guessing"
+    assert (
+        said(at(2000, 0.25, a=0.5))
+        == "bot: 50% at 2000; weakest in a; 0.25 above guessing"
+    )
 
 
 def test_it_stands_beside_its_baseline_at_the_largest_span() -> None:
     compared = {
         "before": "baseline 'main'",
         "changes": [
-            {"agent": "bot", "span_label": "2k", "difference": 0.0, "pairs": 3, "p": None},
-            {"agent": "bot", "span_label": "8k", "difference": 0.2, "pairs": 3, "p": 0.02},
-            {"agent": "other", "span_label": "8k", "difference": None, "pairs": 0, "p": None},
+            {
+                "agent": "bot",
+                "span_label": "2k",
+                "difference": 0.0,
+                "pairs": 3,
+                "p": None,
+            },
+            {
+                "agent": "bot",
+                "span_label": "8k",
+                "difference": 0.2,
+                "pairs": 3,
+                "p": 0.02,
+            },
+            {
+                "agent": "other",
+                "span_label": "8k",
+                "difference": None,
+                "pairs": 0,
+                "p": None,
+            },
         ],
     }
-    assert baseline_standings(compared) == {"bot": "better than baseline 'main' by 0.20 at 8k (two-sided p = 0.020)"}
+    assert baseline_standings(compared) == {
+        "bot": "better than baseline 'main' by 0.20 at 8k (two-sided p = 0.020)"
+    }
 
 
 @pytest.mark.parametrize(

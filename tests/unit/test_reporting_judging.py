@@ -19,7 +19,9 @@ def judged(*asked: tuple[int, int, float | None]) -> RunResult:
     one = sample_runs.one().conversations[0]
     rows = [
         replace(row, judge_calls=calls, judge_tokens=tokens, judge_cost_usd=cost)
-        for row, (calls, tokens, cost) in zip(one.scenarios, [*asked, *[(0, 0, None)] * 3], strict=False)
+        for row, (calls, tokens, cost) in zip(
+            one.scenarios, [*asked, *[(0, 0, None)] * 3], strict=False
+        )
     ]
     return sample_runs.run(replace(one, scenarios=tuple(rows), cost_usd=5.0))
 
@@ -28,7 +30,11 @@ def judged(*asked: tuple[int, int, float | None]) -> RunResult:
     ("asked", "remembered", "line"),
     [
         ([(2, 0, None)], [], "judge: 2 calls"),
-        ([(1, 900, 0.0125), (3, 2_100, None)], [], "judge: 4 calls, 3,000 tokens, $0.0125"),
+        (
+            [(1, 900, 0.0125), (3, 2_100, None)],
+            [],
+            "judge: 4 calls, 3,000 tokens, $0.0125",
+        ),
         ([(4, 10, 2.5)], [None], "judge: 4 calls, 10 tokens, $2.50; 1 of them cached"),
         (
             [(4, 10, 2.5)],
@@ -38,7 +44,9 @@ def judged(*asked: tuple[int, int, float | None]) -> RunResult:
     ],
 )
 def test_one_line_tells_what_the_judge_took_and_what_was_spared(
-    asked: list[tuple[int, int, float | None]], remembered: list[float | None], line: str
+    asked: list[tuple[int, int, float | None]],
+    remembered: list[float | None],
+    line: str,
 ) -> None:
     assert judge_lines(judged(*asked), remembered) == [line]
 
@@ -48,15 +56,26 @@ def test_nothing_is_said_of_a_judge_that_nobody_asked() -> None:
 
 
 def test_the_summary_keeps_the_judge_apart_from_the_agent() -> None:
-    whole = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
+    whole = (
+        importlib.resources.files("pytest_ltm.reporting")
+        .joinpath("summary.schema.json")
+        .read_text("utf-8")
+    )
     for run, expected in (
-        (judged((2, 900, 0.5), (1, 100, None)), {"calls": 3, "tokens": 1_000, "cost_usd": 0.5}),
+        (
+            judged((2, 900, 0.5), (1, 100, None)),
+            {"calls": 3, "tokens": 1_000, "cost_usd": 0.5},
+        ),
         (judged(), None),
     ):
-        found = summary_json(run, pytest_ltm_version="1", seed=0, plan={}, wall_seconds=None)
+        found = summary_json(
+            run, pytest_ltm_version="1", seed=0, plan={}, wall_seconds=None
+        )
         assert found["results"][0]["judge"] == expected
         assert found["results"][0]["cost_usd"] == 5.0
-        jsonschema.Draft202012Validator(json.loads(whole)).validate(json.loads(json.dumps(found)))
+        jsonschema.Draft202012Validator(json.loads(whole)).validate(
+            json.loads(json.dumps(found))
+        )
 
 
 # --- the models of simulated users
@@ -66,18 +85,30 @@ def voiced(*, estimated: bool = False) -> RunResult:
     """Return a run with one example whose simulated user was asked twice."""
     one = sample_runs.one().conversations[0]
     first, *others = one.scenarios
-    first = replace(first, user_calls=2, user_tokens=300, user_cost_usd=0.5, user_estimated=estimated)
+    first = replace(
+        first,
+        user_calls=2,
+        user_tokens=300,
+        user_cost_usd=0.5,
+        user_estimated=estimated,
+    )
     return sample_runs.run(replace(one, scenarios=(first, *others), cost_usd=5.0))
 
 
 def test_users_have_a_line_of_their_own_and_an_estimate_says_so() -> None:
     assert user_lines(voiced()) == ["simulated users: 2 calls, 300 tokens, $0.5000"]
-    assert user_lines(voiced(estimated=True)) == ["simulated users: 2 calls, ~300 tokens, ~$0.5000"]
+    assert user_lines(voiced(estimated=True)) == [
+        "simulated users: 2 calls, ~300 tokens, ~$0.5000"
+    ]
     assert user_lines(judged((2, 900, 0.5))) == []
 
 
 def test_the_dollars_of_users_stand_apart_in_tables() -> None:
-    assert any(line.split()[-1] == "0.50" for line in terminal(voiced()) if line.startswith("simulated user in USD"))
+    assert any(
+        line.split()[-1] == "0.50"
+        for line in terminal(voiced())
+        if line.startswith("simulated user in USD")
+    )
     assert not any("simulated user" in line for line in terminal(judged((2, 900, 0.5))))
     assert "simulated user in USD" in run_markdown(voiced())
     assert "simulated user in USD" not in run_markdown(judged((2, 900, 0.5)))
@@ -88,9 +119,26 @@ def terminal(run: RunResult) -> list[str]:
 
 
 def test_the_summary_keeps_users_apart_from_the_agent() -> None:
-    whole = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
-    found = summary_json(voiced(estimated=True), pytest_ltm_version="1", seed=0, plan={}, wall_seconds=None)
+    whole = (
+        importlib.resources.files("pytest_ltm.reporting")
+        .joinpath("summary.schema.json")
+        .read_text("utf-8")
+    )
+    found = summary_json(
+        voiced(estimated=True),
+        pytest_ltm_version="1",
+        seed=0,
+        plan={},
+        wall_seconds=None,
+    )
     column = found["results"][0]
-    assert column["simulated_users"] == {"calls": 2, "tokens": 300, "cost_usd": 0.5, "estimated": True}
+    assert column["simulated_users"] == {
+        "calls": 2,
+        "tokens": 300,
+        "cost_usd": 0.5,
+        "estimated": True,
+    }
     assert column["cost_usd"] == 5.0
-    jsonschema.Draft202012Validator(json.loads(whole)).validate(json.loads(json.dumps(found)))
+    jsonschema.Draft202012Validator(json.loads(whole)).validate(
+        json.loads(json.dumps(found))
+    )

@@ -57,8 +57,14 @@ def test_the_table_names_scenarios_examples_and_figures() -> None:
 
 def test_a_long_name_stands_in_two_lines() -> None:
     held = talk("full")
-    rows = tuple(replace(row, metrics=(ExampleMetric("recall_repaired", 0.5),)) for row in held.scenarios)
-    lines = [line.split() for line in metric_lines(run(replace(held, scenarios=rows)), 80, color=False)]
+    rows = tuple(
+        replace(row, metrics=(ExampleMetric("recall_repaired", 0.5),))
+        for row in held.scenarios
+    )
+    lines = [
+        line.split()
+        for line in metric_lines(run(replace(held, scenarios=rows)), 80, color=False)
+    ]
 
     assert ["recall"] in lines
     assert ["examples", "repaired"] in lines
@@ -67,9 +73,21 @@ def test_a_long_name_stands_in_two_lines() -> None:
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     held = talk("an_agent_with_quite_a_long_label_that_goes_on_and_on_and_on")
-    names = ["f1", "f1_corrected", "ceiling", "abstains", "judge", "recall", "recall_repaired", "recall_sessions"]
+    names = [
+        "f1",
+        "f1_corrected",
+        "ceiling",
+        "abstains",
+        "judge",
+        "recall",
+        "recall_repaired",
+        "recall_sessions",
+    ]
     figures = tuple(ExampleMetric(name, 0.5) for name in names)
-    rows = tuple(replace(row, scenario=row.scenario * 9, metrics=figures) for row in held.scenarios)
+    rows = tuple(
+        replace(row, scenario=row.scenario * 9, metrics=figures)
+        for row in held.scenarios
+    )
     lines = metric_lines(run(replace(held, scenarios=rows)), width, color=False)
 
     assert max(map(columns_of, lines)) <= width
@@ -77,7 +95,10 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_without_figures_nothing_is_said() -> None:
-    assert metric_lines(run(conversation("full", "2k", {"names": [1.0]})), 80, color=False) == []
+    assert (
+        metric_lines(run(conversation("full", "2k", {"names": [1.0]})), 80, color=False)
+        == []
+    )
 
 
 def test_the_summary_has_the_table_and_a_quiet_one_a_line() -> None:
@@ -91,10 +112,15 @@ def test_the_summary_has_the_table_and_a_quiet_one_a_line() -> None:
 def test_what_a_data_set_publishes_leads_every_report(tmp_path: Path) -> None:
     said = "F1 over all questions: full at 2k 0.500, window_8k at 2k 0.500"
     runs = [replace(one, agent_spec="bot") for one in two().conversations]
-    build_report([write_run(tmp_path / "run", *runs, journals=False)], tmp_path / "r.html")
+    build_report(
+        [write_run(tmp_path / "run", *runs, journals=False)], tmp_path / "r.html"
+    )
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
 
-    assert [summary_lines(two(), width=80, verbosity=level, color=False)[0] for level in (0, -1)] == [said, said]
+    assert [
+        summary_lines(two(), width=80, verbosity=level, color=False)[0]
+        for level in (0, -1)
+    ] == [said, said]
     assert "**F1 over all questions: full at 2k 0.500, " in run_markdown(two())
     assert page.index("F1 over all questions") < page.index("judged by rules")
 
@@ -103,7 +129,10 @@ def test_the_json_has_means_and_counts_by_scenario() -> None:
     assert metrics_json(two(), "full", "2k")["recall"] == {
         "mean": 0.625,
         "count": 2,
-        "scenarios": {"names": {"mean": 1.0, "count": 1}, "places": {"mean": 0.25, "count": 1}},
+        "scenarios": {
+            "names": {"mean": 1.0, "count": 1},
+            "places": {"mean": 0.25, "count": 1},
+        },
     }
     written = summary_json(two(), pytest_ltm_version="1", seed=0, plan={})
     assert written["results"][1]["metrics"]["f1"]["mean"] == 0.5
@@ -115,16 +144,32 @@ def beside_control(*gains: tuple[float, float]) -> RunResult:
     for trial, (high, low) in enumerate(gains):
         one = conversation("bot", "2k", {"names": [1.0]}, trial=str(trial))
         metrics = (ExampleMetric("f", high), ExampleMetric("f_control", low))
-        held.append(replace(one, scenarios=(replace(one.scenarios[0], trial=str(trial), metrics=metrics),)))
+        held.append(
+            replace(
+                one,
+                scenarios=(
+                    replace(one.scenarios[0], trial=str(trial), metrics=metrics),
+                ),
+            )
+        )
     return run(*held)
 
 
 @pytest.mark.parametrize(
     ("gains", "said"),
     [
-        ([(1.0, 0.0)] * 8, "f against its control: +1.00 (the same in all; 8 examples)"),
-        ([(0.5, 0.5)] * 8, "f against its control: +0.00 (the same in all; 8 examples)"),
-        ([(1.0, 0.5)], "f against its control: +0.50 (interval needs trials; 1 example)"),
+        (
+            [(1.0, 0.0)] * 8,
+            "f against its control: +1.00 (the same in all; 8 examples)",
+        ),
+        (
+            [(0.5, 0.5)] * 8,
+            "f against its control: +0.00 (the same in all; 8 examples)",
+        ),
+        (
+            [(1.0, 0.5)],
+            "f against its control: +0.50 (interval needs trials; 1 example)",
+        ),
     ],
 )
 def test_what_a_metric_has_over_its_control_is_told_with_an_interval(
@@ -137,14 +182,28 @@ def test_what_a_metric_has_over_its_control_is_told_with_an_interval(
 
 
 def test_the_interval_of_a_contrast_is_that_of_the_paired_tests() -> None:
-    gains = [(1.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.0), (0.5, 1.0)]
+    gains = [
+        (1.0, 0.0),
+        (1.0, 0.0),
+        (1.0, 1.0),
+        (0.5, 0.0),
+        (1.0, 0.0),
+        (0.0, 0.0),
+        (1.0, 0.5),
+        (1.0, 0.0),
+        (0.5, 1.0),
+    ]
     (one,) = agent_metrics(beside_control(*gains))
     contrast = one.contrasts["f"]
 
     assert contrast.kind == "conversation"
-    assert contrast.difference == pytest.approx(sum(high - low for high, low in gains) / len(gains))
+    assert contrast.difference == pytest.approx(
+        sum(high - low for high, low in gains) / len(gains)
+    )
     assert contrast.interval is not None
-    assert metrics_json(beside_control(*gains), "bot", "2k")["f"]["against_control"] == {
+    assert metrics_json(beside_control(*gains), "bot", "2k")["f"][
+        "against_control"
+    ] == {
         "difference": contrast.difference,
         "interval": [contrast.interval.low, contrast.interval.high],
         "examples": 9,

@@ -30,7 +30,10 @@ def _table(suite: str, width: int = 80) -> list[str]:
 
 
 def test_the_terminals_table_has_the_suite_in_its_corner() -> None:
-    assert [line.split() for line in _table("paper 1")[:2]] == [["paper", "1", "full"], ["memory", "span", "2k"]]
+    assert [line.split() for line in _table("paper 1")[:2]] == [
+        ["paper", "1", "full"],
+        ["memory", "span", "2k"],
+    ]
     assert _table("")[0].split() == ["full"]
 
 
@@ -41,7 +44,11 @@ def test_a_long_name_of_a_suite_leaves_room_for_the_scores() -> None:
 
 
 def test_the_tables_of_the_markdown_summary_have_the_suite_in_their_corner() -> None:
-    assert [line for line in run_markdown(_run("my_suite 2")).splitlines() if line.startswith("| my")] == [
+    assert [
+        line
+        for line in run_markdown(_run("my_suite 2")).splitlines()
+        if line.startswith("| my")
+    ] == [
         r"| my\_suite 2 | total | accuracy | passed | 95% interval | no score | tokens | of which replies |",
         r"| my\_suite 2 | full at 2k |",
     ]
@@ -62,13 +69,20 @@ def test_a_suite_is_named_where_it_says_what_was_played(plan: Any, title: str) -
 
 
 def test_the_page_names_the_suites_of_its_runs(tmp_path: Path) -> None:
-    one, other = conversation("full", "2k", {"colours": [1.0]}), conversation("echo", "2k", {"colours": [0.0]})
+    one, other = (
+        conversation("full", "2k", {"colours": [1.0]}),
+        conversation("echo", "2k", {"colours": [0.0]}),
+    )
     first = write_run(tmp_path / "first", one, plan=PAPER)
-    second = write_run(tmp_path / "second", other, plan={"suite": "standard", "suite_version": 3})
+    second = write_run(
+        tmp_path / "second", other, plan={"suite": "standard", "suite_version": 3}
+    )
     assert read_run(first).result.suite == "paper 1"
     build_report([first], tmp_path / "one.html")
     page = (tmp_path / "one.html").read_text("utf-8")
     assert "; suite paper 1; run first</p>" in page
     assert "at each memory span, suite paper 1; below it" in page
     build_report([first, second], tmp_path / "both.html")
-    assert "; suites paper 1 and standard 3; 2 runs</p>" in (tmp_path / "both.html").read_text("utf-8")
+    assert "; suites paper 1 and standard 3; 2 runs</p>" in (
+        tmp_path / "both.html"
+    ).read_text("utf-8")

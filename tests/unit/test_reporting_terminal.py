@@ -28,8 +28,12 @@ RUNS: dict[str, Callable[[], RunResult]] = {
 }
 
 
-def summary(shown: RunResult, *, width: int = 80, verbosity: int = 0, color: bool = False) -> str:
-    return "\n".join(summary_lines(shown, width=width, verbosity=verbosity, color=color))
+def summary(
+    shown: RunResult, *, width: int = 80, verbosity: int = 0, color: bool = False
+) -> str:
+    return "\n".join(
+        summary_lines(shown, width=width, verbosity=verbosity, color=color)
+    )
 
 
 def same_as_snapshot(text: str, name: str) -> bool:
@@ -42,41 +46,64 @@ def same_as_snapshot(text: str, name: str) -> bool:
 @pytest.mark.parametrize("width", [80, 200])
 @pytest.mark.parametrize("name", RUNS)
 def test_a_summary_looks_as_it_did(name: str, width: int) -> None:
-    assert same_as_snapshot(summary(RUNS[name](), width=width), f"terminal_{name}_{width}")
+    assert same_as_snapshot(
+        summary(RUNS[name](), width=width), f"terminal_{name}_{width}"
+    )
 
 
 @pytest.mark.parametrize("name", ["grid", "gaps"])
-def test_a_quiet_summary_is_one_line_for_each_agent_and_span_and_the_notes_on_them(name: str) -> None:
+def test_a_quiet_summary_is_one_line_for_each_agent_and_span_and_the_notes_on_them(
+    name: str,
+) -> None:
     text = summary(RUNS[name](), width=100, verbosity=-1)
 
     assert same_as_snapshot(text, f"terminal_{name}_quiet")
-    lines = [line for line in text.splitlines() if not line.startswith(("note: ", "      "))]
+    lines = [
+        line for line in text.splitlines() if not line.startswith(("note: ", "      "))
+    ]
     assert len(lines) == len(RUNS[name]().conversations)
 
 
 def test_a_quiet_summary_keeps_what_changes_the_meaning_of_a_score() -> None:
-    told = conversation("bot", "2k", {"colours": [0.0]}, notices=("store 'Mine' found nothing in any of 15 searches",))
-    assert "note: bot at 2k: store 'Mine' found nothing in any of 15 searches" in summary(run(told), verbosity=-1)
+    told = conversation(
+        "bot",
+        "2k",
+        {"colours": [0.0]},
+        notices=("store 'Mine' found nothing in any of 15 searches",),
+    )
+    assert (
+        "note: bot at 2k: store 'Mine' found nothing in any of 15 searches"
+        in summary(run(told), verbosity=-1)
+    )
 
 
-def test_where_agents_do_not_fit_the_best_comes_first_and_yardsticks_are_folded() -> None:
+def test_where_agents_do_not_fit_the_best_comes_first_and_yardsticks_are_folded() -> (
+    None
+):
     specs = {"slow": 0.2, "full": 1.0, "best": 0.9, "oracle": 1.0}
     own = {"slow": "bot:Slow", "best": "bot:Best"}
     told = [
-        conversation(name, "2k", {"colours": [score]}, agent_spec=own.get(name, name)) for name, score in specs.items()
+        conversation(name, "2k", {"colours": [score]}, agent_spec=own.get(name, name))
+        for name, score in specs.items()
     ]
     narrow, wide, verbose = (
-        summary(run(*told), width=width, verbosity=verbosity) for width, verbosity in ((40, 0), (200, 0), (40, 1))
+        summary(run(*told), width=width, verbosity=verbosity)
+        for width, verbosity in ((40, 0), (200, 0), (40, 1))
     )
     assert re.search(r"best +slow", narrow)
-    assert "for comparison (-v shows their columns):\n  full 100% at 2k; oracle (control) 100%\n  at 2k" in narrow
+    assert (
+        "for comparison (-v shows their columns):\n  full 100% at 2k; oracle (control) 100%\n  at 2k"
+        in narrow
+    )
     assert re.search(r"slow +full +best +oracle", wide)
     assert "for comparison" not in wide + verbose
 
 
 def test_a_quiet_line_that_is_too_long_goes_on_in_the_next() -> None:
     long = "an_agent_with_a_name_that_says_much_of_how_it_was_made"
-    text = summary(run(conversation(long, "2k", {"colours": [0.5]})), width=60, verbosity=-1)
+    text = summary(
+        run(conversation(long, "2k", {"colours": [0.5]})), width=60, verbosity=-1
+    )
 
     first, *more = text.splitlines()
     assert first.startswith(long)
@@ -86,7 +113,11 @@ def test_a_quiet_line_that_is_too_long_goes_on_in_the_next() -> None:
 
 
 def test_why_a_conversation_ended_early_is_told_once() -> None:
-    early = {"ended": "agent gone", "gone": "no luck", "notices": (ended_early("no luck"),)}
+    early = {
+        "ended": "agent gone",
+        "gone": "no luck",
+        "notices": (ended_early("no luck"),),
+    }
     told = conversation("full", "2k", {"colours": [1.0]}, **early)
     untold = conversation("full", "2k", {"colours": [1.0]}, ended="interrupted")
 
@@ -96,32 +127,57 @@ def test_why_a_conversation_ended_early_is_told_once() -> None:
 
 def test_a_reason_that_stands_below_the_table_in_full_is_no_note_again() -> None:
     def shown(reason: str) -> str:
-        lost = replace(conversation("full", "2k", {"colours": [None]}).scenarios[0], cause="not reached", reason=reason)
-        held = conversation("full", "2k", {}, ended="agent gone", gone=reason, notices=(ended_early(reason),))
+        lost = replace(
+            conversation("full", "2k", {"colours": [None]}).scenarios[0],
+            cause="not reached",
+            reason=reason,
+        )
+        held = conversation(
+            "full",
+            "2k",
+            {},
+            ended="agent gone",
+            gone=reason,
+            notices=(ended_early(reason),),
+        )
         return " ".join(summary(run(replace(held, scenarios=(lost,)))).split())
 
     assert shown("the agent is gone (boom)").count("boom") == 1
-    assert shown("the agent is gone " + "again and " * 30 + "again (boom)").count("gone again") == 2
+    assert (
+        shown("the agent is gone " + "again and " * 30 + "again (boom)").count(
+            "gone again"
+        )
+        == 2
+    )
 
 
 def test_a_verbose_summary_has_the_score_of_the_paper() -> None:
     assert "LTM score (paper)" not in summary(sample_runs.grid())
-    assert re.search(r"LTM score \(paper\) +1,900 +1,900 +1,900 +1,900 +0 +0", summary(sample_runs.grid(), verbosity=1))
+    assert re.search(
+        r"LTM score \(paper\) +1,900 +1,900 +1,900 +1,900 +0 +0",
+        summary(sample_runs.grid(), verbosity=1),
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])
 @pytest.mark.parametrize("width", [40, 53, 80, 100, 133, 200])
 @pytest.mark.parametrize("name", RUNS)
-def test_no_line_is_wider_than_the_terminal(name: str, width: int, verbosity: int) -> None:
+def test_no_line_is_wider_than_the_terminal(
+    name: str, width: int, verbosity: int
+) -> None:
     lines = summary(RUNS[name](), width=width, verbosity=verbosity).splitlines()
 
     assert max(map(columns_of, lines)) <= width
 
 
 def test_what_guessing_earns_stands_beside_the_total_where_it_earns_anything() -> None:
-    assert re.search(r"without memory +0\.50 +0\.50 +0\.50 +0\.50", summary(sample_runs.floors()))
-    assert re.search(r"sally_anne +1\.00 +1\.00 +1\.00 +0\.33≤", summary(sample_runs.floors()))
+    assert re.search(
+        r"without memory +0\.50 +0\.50 +0\.50 +0\.50", summary(sample_runs.floors())
+    )
+    assert re.search(
+        r"sally_anne +1\.00 +1\.00 +1\.00 +0\.33≤", summary(sample_runs.floors())
+    )
     assert "without memory" not in summary(sample_runs.grid())
     assert "0.50 without memory" in summary(sample_runs.floors(), verbosity=-1)
 
@@ -132,7 +188,9 @@ def test_a_mean_is_marked_if_there_is_a_floor_and_it_is_not_above_that() -> None
         rows = tuple(replace(row, floor=floor) for row in held.scenarios)
         return "≤" in summary(run(replace(held, scenarios=rows)))
 
-    assert [marked(*each) for each in ((0.0, 0.0), (0.5, 0.5), (0.51, 0.5), (0.0, 0.1))] == [False, True, False, True]
+    assert [
+        marked(*each) for each in ((0.0, 0.0), (0.5, 0.5), (0.51, 0.5), (0.0, 0.1))
+    ] == [False, True, False, True]
 
 
 def test_colours_change_nothing_but_colours() -> None:
@@ -147,10 +205,14 @@ def test_without_colours_there_is_no_escape_at_all() -> None:
 
 
 def test_wide_characters_keep_the_columns_aligned() -> None:
-    shown = run(conversation("記憶エージェント", "2k", {"色": (1.0,), "colours": (0.5,)}))
+    shown = run(
+        conversation("記憶エージェント", "2k", {"色": (1.0,), "colours": (0.5,)})
+    )
     lines = summary(shown).splitlines()
 
-    ends = {columns_of(line) for line in lines if line.endswith(("1.00", "0.50", " 2k"))}
+    ends = {
+        columns_of(line) for line in lines if line.endswith(("1.00", "0.50", " 2k"))
+    }
 
     assert len(ends) == 1
     assert any("記憶エージェント" in line for line in lines)
@@ -163,7 +225,11 @@ HOSTILE = "a\x1b]0;own\x07\r\u202eb\u2066\ud800\x9b2J"
 def test_no_name_reason_or_notice_can_drive_the_terminal(verbosity: int) -> None:
     base = conversation(HOSTILE, "2k", {HOSTILE: (1.0,)}, notices=(HOSTILE,))
     lost = row(HOSTILE, None, agent=HOSTILE, reason=HOSTILE + "\nsecond line")
-    shown = run(replace(base, scenarios=(*base.scenarios, lost)), notices=(HOSTILE,), folder=HOSTILE)
+    shown = run(
+        replace(base, scenarios=(*base.scenarios, lost)),
+        notices=(HOSTILE,),
+        folder=HOSTILE,
+    )
 
     text = summary(shown, width=300, verbosity=verbosity)
 
@@ -172,19 +238,27 @@ def test_no_name_reason_or_notice_can_drive_the_terminal(verbosity: int) -> None
 
 
 def test_examples_without_a_score_change_no_mean_and_are_explained() -> None:
-    text = summary(run(conversation("bot", "2k", {"colours": (1.0, None), "jokes": (None,)})))
+    text = summary(
+        run(conversation("bot", "2k", {"colours": (1.0, None), "jokes": (None,)}))
+    )
 
     assert re.search(r"colours +1\.00\*", text)
     assert re.search(r"jokes +-\*", text)
     assert re.search(r"total of 2 +0\.50 to 2\.00", text)
     assert "bot at 2k: no score in jokes\n" in text
-    assert "* 2 of 3 examples have no score and are left out of the means; totals count them\n  as 0 and as 1:" in text
+    assert (
+        "* 2 of 3 examples have no score and are left out of the means; totals count them\n  as 0 and as 1:"
+        in text
+    )
     assert "  2 unscored: no judge was given (bot at 2k: colours, jokes)" in text
 
 
 def test_what_could_not_be_played_is_in_no_total_but_is_named() -> None:
     held = conversation("bot", "2k", {"colours": (1.0,), "jokes": (None,)})
-    rows = tuple(replace(row, cause="requires", tokens=0) if row.score is None else row for row in held.scenarios)
+    rows = tuple(
+        replace(row, cause="requires", tokens=0) if row.score is None else row
+        for row in held.scenarios
+    )
     text = summary(run(replace(held, scenarios=rows)))
 
     assert re.search(r"total of 1 +1\.00", text)
@@ -193,7 +267,9 @@ def test_what_could_not_be_played_is_in_no_total_but_is_named() -> None:
 
 def test_many_reasons_are_cut_and_counted() -> None:
     base = conversation("bot", "2k", {})
-    rows = tuple(row(f"s{i}", None, agent="bot", reason=f"reason {i}") for i in range(11))
+    rows = tuple(
+        row(f"s{i}", None, agent="bot", reason=f"reason {i}") for i in range(11)
+    )
 
     text = summary(run(replace(base, scenarios=rows)))
 
@@ -203,7 +279,16 @@ def test_many_reasons_are_cut_and_counted() -> None:
 
 
 def test_many_notices_are_cut_and_counted() -> None:
-    text = summary(run(conversation("bot", "2k", {"a": (1.0,)}, notices=tuple(f"notice {i}" for i in range(30)))))
+    text = summary(
+        run(
+            conversation(
+                "bot",
+                "2k",
+                {"a": (1.0,)},
+                notices=tuple(f"notice {i}" for i in range(30)),
+            )
+        )
+    )
 
     assert text.count("note: ") == 12
     assert "… and 18 more notes" in text
@@ -228,8 +313,13 @@ def test_isolated_examples_are_explained_and_no_span_is() -> None:
     assert "Memory span:" not in text
 
 
-@pytest.mark.parametrize(("score", "shown"), [(0.999, "0.99"), (0.001, "0.01"), (1 - 1e-12, "1.00"), (0.0, "0.00")])
-def test_only_full_marks_read_one_and_only_nothing_reads_zero(score: float, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [(0.999, "0.99"), (0.001, "0.01"), (1 - 1e-12, "1.00"), (0.0, "0.00")],
+)
+def test_only_full_marks_read_one_and_only_nothing_reads_zero(
+    score: float, shown: str
+) -> None:
     text = summary(run(conversation("bot", "2k", {"a": (score,)})))
 
     assert re.search(rf"\na +{shown}\n", text)
@@ -247,15 +337,21 @@ def test_equal_runs_have_equal_summaries() -> None:
 
 def test_a_column_is_marked_where_much_went_wrong_within_the_agent() -> None:
     def shown(*mishaps: Mishap) -> str:
-        held = replace(conversation("bot", "2k", {"a": (1.0,)}), mishaps=mishaps, metered=10)
+        held = replace(
+            conversation("bot", "2k", {"a": (1.0,)}), mishaps=mishaps, metered=10
+        )
         return summary(run(held))
 
-    text = shown(Mishap("notebooks unreadable", 3, 10), Mishap("tool calls failed", 0, 40))
+    text = shown(
+        Mishap("notebooks unreadable", 3, 10), Mishap("tool calls failed", 0, 40)
+    )
     assert re.search(r"memory span +2k!\n", text)
     assert re.search(r"went wrong within +30%!\n", text)
     assert "that the score is hardly about its memory" in " ".join(text.split())
     few = shown(Mishap("notebooks unreadable", 2, 10))
     assert re.search(r"went wrong within +20%\n", few)
     assert "!" not in few
-    assert re.search(r"went wrong within +40%!\n", shown(Mishap("reply cut off at max_tokens=9", 4)))
+    assert re.search(
+        r"went wrong within +40%!\n", shown(Mishap("reply cut off at max_tokens=9", 4))
+    )
     assert "went wrong" not in shown(Mishap("tool calls failed", 0, 40))

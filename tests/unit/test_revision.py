@@ -26,14 +26,16 @@ def repository(folder: Path, head: str, **files: str) -> Path:
 def test_the_branch_that_is_checked_out_names_its_commit(tmp_path: Path) -> None:
     repository(tmp_path, "ref: refs/heads/topic\n", refs__heads__topic=f"{ONE}\n")
     (tmp_path / "below" / "it").mkdir(parents=True)
-    assert source_revision(tmp_path / "below" / "it", {}) == SourceRevision(ONE, "topic")
+    assert source_revision(tmp_path / "below" / "it", {}) == SourceRevision(
+        ONE, "topic"
+    )
 
 
 def test_packed_branches_are_found(tmp_path: Path) -> None:
     packed = f"# pack-refs with: peeled\n{TWO} refs/heads/other\n{ONE} refs/heads/topic\n^{TWO}\n"
-    assert source_revision(repository(tmp_path, "ref: refs/heads/topic", packed_refs=packed), {}) == SourceRevision(
-        ONE, "topic"
-    )
+    assert source_revision(
+        repository(tmp_path, "ref: refs/heads/topic", packed_refs=packed), {}
+    ) == SourceRevision(ONE, "topic")
 
 
 def test_a_worktree_finds_the_branches_of_its_repository(tmp_path: Path) -> None:
@@ -50,7 +52,10 @@ def test_a_worktree_finds_the_branches_of_its_repository(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("environment", "branch"),
     [
-        ({"GITHUB_SHA": ONE, "GITHUB_HEAD_REF": "fix", "GITHUB_REF_NAME": "7/merge"}, "fix"),
+        (
+            {"GITHUB_SHA": ONE, "GITHUB_HEAD_REF": "fix", "GITHUB_REF_NAME": "7/merge"},
+            "fix",
+        ),
         ({"GITHUB_SHA": ONE, "GITHUB_HEAD_REF": "", "GITHUB_REF_NAME": "main"}, "main"),
         ({"CI_COMMIT_SHA": ONE, "CI_COMMIT_REF_NAME": "main"}, "main"),
         ({"GITHUB_SHA": TWO, "GITHUB_REF_NAME": "of another repository"}, ""),
@@ -60,15 +65,21 @@ def test_a_worktree_finds_the_branches_of_its_repository(tmp_path: Path) -> None
 def test_a_ci_job_says_which_branch_its_commit_belongs_to(
     tmp_path: Path, environment: dict[str, str], branch: str
 ) -> None:
-    assert source_revision(repository(tmp_path, ONE), environment) == SourceRevision(ONE, branch)
+    assert source_revision(repository(tmp_path, ONE), environment) == SourceRevision(
+        ONE, branch
+    )
 
 
 def test_without_a_repository_a_ci_job_says_both(tmp_path: Path) -> None:
-    assert source_revision(tmp_path, {"GITHUB_SHA": ONE, "GITHUB_REF_NAME": "main"}) == SourceRevision(ONE, "main")
+    assert source_revision(
+        tmp_path, {"GITHUB_SHA": ONE, "GITHUB_REF_NAME": "main"}
+    ) == SourceRevision(ONE, "main")
     assert source_revision(tmp_path, {"GITHUB_SHA": "not a hash"}) is None
 
 
-@pytest.mark.parametrize("head", ["", "ref: refs/heads/unborn", "ref: ../../../etc/passwd", "\x00", "f" * 39])
+@pytest.mark.parametrize(
+    "head", ["", "ref: refs/heads/unborn", "ref: ../../../etc/passwd", "\x00", "f" * 39]
+)
 def test_what_says_nothing_is_unknown(tmp_path: Path, head: str) -> None:
     assert source_revision(repository(tmp_path, head), {}) is None
 
@@ -77,11 +88,21 @@ def test_what_says_nothing_is_unknown(tmp_path: Path, head: str) -> None:
 def test_git_itself_says_the_same(tmp_path: Path) -> None:
     def git(*words: str) -> str:
         who = ["-c", "user.name=n", "-c", "user.email=e"]
-        done = subprocess.run(["git", *who, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["git", *who, *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return done.stdout.strip()
 
     git("init", "-q", "-b", "topic")
     git("commit", "-q", "--allow-empty", "-m", "first")
-    assert source_revision(tmp_path, {}) == SourceRevision(git("rev-parse", "HEAD"), "topic")
+    assert source_revision(tmp_path, {}) == SourceRevision(
+        git("rev-parse", "HEAD"), "topic"
+    )
     git("pack-refs", "--all")
-    assert source_revision(tmp_path, {}) == SourceRevision(git("rev-parse", "HEAD"), "topic")
+    assert source_revision(tmp_path, {}) == SourceRevision(
+        git("rev-parse", "HEAD"), "topic"
+    )

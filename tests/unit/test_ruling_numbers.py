@@ -27,7 +27,9 @@ from pytest_ltm._language.rulings.gold import amount_ruling, read_gold
         ("five to ten", "five to ten"),
     ],
 )
-def test_numbers_of_several_words_are_written_with_digits(text: str, written: str) -> None:
+def test_numbers_of_several_words_are_written_with_digits(
+    text: str, written: str
+) -> None:
     assert write_digits(text) == written
     assert write_digits(written) == written
 
@@ -47,7 +49,9 @@ def test_numbers_of_several_words_are_written_with_digits(text: str, written: st
         ("230°C", "230 degrees Celsius", "230°F"),
     ],
 )
-def test_an_amount_is_the_same_in_any_unit_and_format(gold: str, same: str, other: str) -> None:
+def test_an_amount_is_the_same_in_any_unit_and_format(
+    gold: str, same: str, other: str
+) -> None:
     expected = read_gold(gold, "How much?")
 
     assert amount_ruling(expected, "How much?", same, forgiving=False).verdict == "yes"

@@ -9,13 +9,23 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._journal.run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
+from pytest_ltm._journal.run_file import (
+    RunFile,
+    find_run,
+    newest_first,
+    read_run_file,
+    write_run_file,
+)
 from pytest_ltm._storage.errors import ConfigurationError
 
 RUN = RunFile(
-    run="r1", options={"ltm_agent": ["full"], "ltm": True, "ltm_span": "2k"}, paths=("tests",), folder=".",
-    settings={"seed": 0}, versions={"pytest": "9"},
-)  # fmt: skip
+    run="r1",
+    options={"ltm_agent": ["full"], "ltm": True, "ltm_span": "2k"},
+    paths=("tests",),
+    folder=".",
+    settings={"seed": 0},
+    versions={"pytest": "9"},
+)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -34,7 +44,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ({"folder": None}, "folder is None, not a str"),
     ],
 )
-def test_what_is_wrong_with_it_is_said(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_what_is_wrong_with_it_is_said(
+    tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
     write_run_file(tmp_path, RUN)
     path = tmp_path / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
@@ -54,7 +66,10 @@ def test_a_run_is_found_by_latest_by_its_id_and_by_its_folder(tmp_path: Path) ->
         (tmp_path / "runs" / name).mkdir(parents=True)
         write_run_file(tmp_path / "runs" / name, RUN)
     (tmp_path / "latest").write_text("r2\n")
-    found = {said: find_run(said, tmp_path, tmp_path).name for said in ("latest", "r1", "runs/r1")}
+    found = {
+        said: find_run(said, tmp_path, tmp_path).name
+        for said in ("latest", "r1", "runs/r1")
+    }
     assert found == {"latest": "r2", "r1": "r1", "runs/r1": "r1"}
 
 
@@ -65,7 +80,10 @@ def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> 
         find_run("latest", tmp_path, tmp_path)
     for number in range(7):
         (tmp_path / "runs" / f"run-{number}").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match=r"Did you mean 'run-1'\? Runs: latest, run-6, .* \.\.\."):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"Did you mean 'run-1'\? Runs: latest, run-6, .* \.\.\.",
+    ):
         find_run("run_1", tmp_path, tmp_path)
     write_run_file(tmp_path, RUN)
     (tmp_path / "latest").write_text("../latest/..\n")
@@ -74,7 +92,12 @@ def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> 
 
 
 def test_runs_are_listed_by_the_time_at_which_they_were_begun(tmp_path: Path) -> None:
-    begun = {"20260105-101500-ffff": 50, "20260105-101500-0000": 60, "zebra": 40, "aardvark": 1767608200}
+    begun = {
+        "20260105-101500-ffff": 50,
+        "20260105-101500-0000": 60,
+        "zebra": 40,
+        "aardvark": 1767608200,
+    }
     for name, at in begun.items():
         (tmp_path / "runs" / name).mkdir(parents=True)
         write_run_file(tmp_path / "runs" / name, RUN)

@@ -33,11 +33,16 @@ def test_a_duration_is_read_as_people_write_it(written: Any, meant: timedelta) -
     assert duration(written) == meant
 
 
-@pytest.mark.parametrize("written", ["", "soon", "3", "3 hours", "-3h", "h", "3h!", "3H"])
+@pytest.mark.parametrize(
+    "written", ["", "soon", "3", "3 hours", "-3h", "h", "3h!", "3H"]
+)
 def test_what_is_no_duration_is_refused_with_examples(written: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         duration(written)
-    assert str(caught.value) == f"{written!r} is not a duration; write it as '30s', '45m', '3h', '1h 30m' or '2d'"
+    assert (
+        str(caught.value)
+        == f"{written!r} is not a duration; write it as '30s', '45m', '3h', '1h 30m' or '2d'"
+    )
 
 
 @pytest.mark.parametrize("written", [-1, -0.5, timedelta(seconds=-1)])
@@ -61,7 +66,13 @@ def test_what_a_question_is_about_are_texts() -> None:
 
 @pytest.mark.parametrize(
     "conditions",
-    [{"tokens": -1}, {"span": -0.1}, {"time": timedelta(-1)}, {"span": float("nan")}, {"tokens": float("nan")}],
+    [
+        {"tokens": -1},
+        {"span": -0.1},
+        {"time": timedelta(-1)},
+        {"span": float("nan")},
+        {"tokens": float("nan")},
+    ],
 )
 def test_nobody_waits_backwards(conditions: Any) -> None:
     with pytest.raises(ScenarioError, match="cannot wait backwards: "):
@@ -69,7 +80,9 @@ def test_nobody_waits_backwards(conditions: Any) -> None:
 
 
 def test_nobody_waits_for_more_than_the_span() -> None:
-    with pytest.raises(ScenarioError, match=r"beyond the memory span: span=1.1 \(1.0 is all of it\)"):
+    with pytest.raises(
+        ScenarioError, match=r"beyond the memory span: span=1.1 \(1.0 is all of it\)"
+    ):
         Wait(span=1.1)
     assert Wait(span=1.0).span == 1.0
 
@@ -86,7 +99,11 @@ def test_the_questions_of_a_definition_are_its_asks() -> None:
 
 
 def test_messages_are_spread_over_nine_tenths_of_the_span() -> None:
-    waits = [step.span for step in spread([Say("1"), Say("2"), Say("3"), Ask("4")]) if isinstance(step, Wait)]
+    waits = [
+        step.span
+        for step in spread([Say("1"), Say("2"), Say("3"), Ask("4")])
+        if isinstance(step, Wait)
+    ]
     assert waits == pytest.approx([0.3, 0.6, 0.9])
 
 

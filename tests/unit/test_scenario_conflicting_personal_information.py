@@ -35,9 +35,15 @@ def test_full_knows_what_is_so(span: int | None, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("statements", [1, 9])
 def test_full_knows_every_topic(seed: int, statements: int) -> None:
-    definition = generated(GENERATE, 1, seed, topics=len(scenario.TOPICS), statements=statements)[0]
+    definition = generated(
+        GENERATE, 1, seed, topics=len(scenario.TOPICS), statements=statements
+    )[0]
     reader = FULL()
-    replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
+    replies = [
+        reader.reply(step.text)
+        for step in definition.steps
+        if not isinstance(step, Wait)
+    ]
     assert evaluator(definition)(replies[-len(scenario.TOPICS) :]).value == 1
 
 
@@ -57,9 +63,18 @@ def test_a_window_loses_what_has_left_it() -> None:
 def test_believing_the_last_value_heard_is_often_wrong() -> None:
     values = []
     for definition in generated(GENERATE, 60, topics=1):
-        last = [value for value in (*definition.parameters["mentioned"][0], *definition.expected) if value]
+        last = [
+            value
+            for value in (*definition.parameters["mentioned"][0], *definition.expected)
+            if value
+        ]
         said = [step.text for step in definition.steps if isinstance(step, Say)]
-        heard = max(last, key=lambda value: max((n for n, text in enumerate(said) if value in text), default=-1))
+        heard = max(
+            last,
+            key=lambda value: max(
+                (n for n, text in enumerate(said) if value in text), default=-1
+            ),
+        )
         values.append(evaluator(definition)([heard]).value)
     assert 0.3 < sum(values) / len(values) < 0.9
 
@@ -85,7 +100,9 @@ def test_believing_the_last_value_heard_is_often_wrong() -> None:
     ],
 )
 def test_an_answer_says_what_is_so_and_only_that(answer: str, *, right: bool) -> None:
-    assert KnowsCurrentFacts(("harp",), (("tuba", "oboe"),))([answer]).value == float(right)
+    assert KnowsCurrentFacts(("harp",), (("tuba", "oboe"),))([answer]).value == float(
+        right
+    )
 
 
 def test_numbers_may_be_spelled_out() -> None:
@@ -103,32 +120,49 @@ def test_the_published_rules_ask_a_model_so_ours_stands_in() -> None:
     assert (score.value, score.rule) == (1.0, "current-facts/v3.5+current-facts/1")
 
 
-def test_statements_are_mixed_and_questions_come_last_each_about_its_own_topic() -> None:
+def test_statements_are_mixed_and_questions_come_last_each_about_its_own_topic() -> (
+    None
+):
     definition = generated(GENERATE, 1, topics=3, statements=4)[0]
     messages = [step for step in definition.steps if not isinstance(step, Wait)]
     assert [type(message) for message in messages] == [Say] * 12 + [Ask] * 3
-    assert sorted(text for ask in definition.questions for text in ask.about) == sorted(m.text for m in messages[:12])
+    assert sorted(text for ask in definition.questions for text in ask.about) == sorted(
+        m.text for m in messages[:12]
+    )
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("topics", 0), ("topics", 13), ("statements", "4"), ("statements", 10)])
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("topics", 0), ("topics", 13), ("statements", "4"), ("statements", 10)],
+)
 def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
-    with pytest.raises(ValueError, match=f"{name} is a whole number from . to .*, not {wrong!r}"):
+    with pytest.raises(
+        ValueError, match=f"{name} is a whole number from . to .*, not {wrong!r}"
+    ):
         GENERATE(random.Random(0), {name: wrong})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_full_tells_a_habit_from_its_exception(seed: int) -> None:
-    (definition,) = generated(GENERATE, 1, seed, conflict="exception", topics=len(scenario.HABITS))
+    (definition,) = generated(
+        GENERATE, 1, seed, conflict="exception", topics=len(scenario.HABITS)
+    )
     assert scores(BODY, [definition], FULL, span=None) == [1.0]
 
 
-def test_a_habit_and_its_exception_are_both_asked_for_and_either_is_wrong_for_the_other() -> None:
+def test_a_habit_and_its_exception_are_both_asked_for_and_either_is_wrong_for_the_other() -> (
+    None
+):
     (definition,) = generated(GENERATE, 1, conflict="exception", topics=1)
     told = [step.text for step in definition.steps if type(step) is Say]
     assert len(told) == len(definition.expected) == 2
-    assert [values[0] for values in definition.parameters["mentioned"]] == definition.expected[::-1]
-    assert all(sum(value in text for text in told) == 1 for value in definition.expected)
+    assert [
+        values[0] for values in definition.parameters["mentioned"]
+    ] == definition.expected[::-1]
+    assert all(
+        sum(value in text for text in told) == 1 for value in definition.expected
+    )
     assert evaluator(definition)(definition.expected).value == 1
     assert evaluator(definition)(definition.expected[::-1]).value == 0
     assert evaluator(definition)([definition.expected[0]] * 2).value == 0.5
@@ -136,23 +170,34 @@ def test_a_habit_and_its_exception_are_both_asked_for_and_either_is_wrong_for_th
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
 def test_echo_and_silent_know_no_habits(agent: type) -> None:
-    assert scores(BODY, generated(GENERATE, 6, conflict="exception"), agent, span=None) == [0.0] * 6
+    assert (
+        scores(BODY, generated(GENERATE, 6, conflict="exception"), agent, span=None)
+        == [0.0] * 6
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wordings", [scenario.RULES, scenario.EXCEPTIONS])
 @pytest.mark.parametrize("habit", scenario.HABITS)
-def test_full_reads_every_wording_of_a_habit(habit: scenario.Habit, wordings: Sequence[str]) -> None:
+def test_full_reads_every_wording_of_a_habit(
+    habit: scenario.Habit, wordings: Sequence[str]
+) -> None:
     when = "when it snows" if wordings is scenario.EXCEPTIONS else "as a rule"
     rng = random.Random(0)
     for said in variants(wordings):
         reader = FULL()
         (clause,) = rng.sample(list(variants([habit.clause])), 1)
-        reader.reply(capital(said.format(clause=clause.format(v=habit.values[0]), when=when)))
+        reader.reply(
+            capital(said.format(clause=clause.format(v=habit.values[0]), when=when))
+        )
         question = rng.choice(list(variants([scenario.LEADS + habit.question])))
-        assert reader.reply(capital(question.format(when=when))) == f"{habit.values[0]}.", said
+        assert (
+            reader.reply(capital(question.format(when=when))) == f"{habit.values[0]}."
+        ), said
 
 
 def test_an_unknown_kind_of_conflict_is_named() -> None:
-    with pytest.raises(ValueError, match="conflict is 'changes', 'sessions' or 'exception', not 'none'"):
+    with pytest.raises(
+        ValueError, match="conflict is 'changes', 'sessions' or 'exception', not 'none'"
+    ):
         generated(GENERATE, 1, conflict="none")

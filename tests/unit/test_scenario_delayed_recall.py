@@ -25,34 +25,57 @@ def scored(verdict: object) -> Score:
 
 
 def evaluator(definition: Definition, **options: Any) -> RecallsFacts:
-    return RecallsFacts(tuple(definition.expected), tuple(ask.text for ask in definition.questions), **options)
+    return RecallsFacts(
+        tuple(definition.expected),
+        tuple(ask.text for ask in definition.questions),
+        **options,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_recalls_all_facts(span: int | None, seed: int) -> None:
-    assert scores(BODY, generated(delayed_recall.delayed_recall, seed=seed), FULL, span=span) == [1.0] * 3
+    assert (
+        scores(
+            BODY, generated(delayed_recall.delayed_recall, seed=seed), FULL, span=span
+        )
+        == [1.0] * 3
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_full_recalls_every_kind_of_fact(seed: int) -> None:
-    definition = generated(delayed_recall.delayed_recall, 1, seed, facts=len(delayed_recall.KINDS))[0]
+    definition = generated(
+        delayed_recall.delayed_recall, 1, seed, facts=len(delayed_recall.KINDS)
+    )[0]
     reader = FULL()
-    replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
+    replies = [
+        reader.reply(step.text)
+        for step in definition.steps
+        if not isinstance(step, Wait)
+    ]
     assert scored(evaluator(definition)(replies[1:])).value == 1
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
 @pytest.mark.parametrize("span", [2_000, None])
 def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
-    assert scores(BODY, generated(delayed_recall.delayed_recall), agent, span=span) == [0.0] * 3
+    assert (
+        scores(BODY, generated(delayed_recall.delayed_recall), agent, span=span)
+        == [0.0] * 3
+    )
 
 
 @pytest.mark.slow
 def test_a_window_loses_the_facts_once_they_have_left_it() -> None:
-    lost = scores(BODY, generated(delayed_recall.delayed_recall), make_reader("window", "8k"), span=32_000)
+    lost = scores(
+        BODY,
+        generated(delayed_recall.delayed_recall),
+        make_reader("window", "8k"),
+        span=32_000,
+    )
     assert all(score <= 0.3 for score in lost)
 
 
@@ -77,15 +100,25 @@ def test_repeating_all_facts_each_time_earns_nothing() -> None:
         ("Tavaholt Ormenka", "Ormenka founded it, if I recall", False),
         ("eel pudding", "A pudding of eels.", True),
         ("eel pudding", "", False),
-        ("eel pudding", "I do not have that information. A popular example would be eel pudding.", False),
+        (
+            "eel pudding",
+            "I do not have that information. A popular example would be eel pudding.",
+            False,
+        ),
     ],
 )
-def test_an_answer_needs_the_words_of_the_fact(expected: str, answer: str, *, right: bool) -> None:
-    assert scored(RecallsFacts((expected,), ("What is it?",))([answer])).value == float(right)
+def test_an_answer_needs_the_words_of_the_fact(
+    expected: str, answer: str, *, right: bool
+) -> None:
+    assert scored(RecallsFacts((expected,), ("What is it?",))([answer])).value == float(
+        right
+    )
 
 
 def test_words_of_the_question_earn_nothing() -> None:
-    rule = RecallsFacts(("The capital of Orm is Vel.",), ("What is the capital of Orm?",))
+    rule = RecallsFacts(
+        ("The capital of Orm is Vel.",), ("What is the capital of Orm?",)
+    )
     assert scored(rule(["The capital of Orm"])).value == 0
 
 
@@ -122,13 +155,19 @@ def test_a_wrong_number_of_facts_is_named(facts: object) -> None:
         delayed_recall.delayed_recall(random.Random(0), {"facts": facts})
 
 
-def test_the_questions_are_spread_over_90_percent_of_the_span_and_depend_on_the_facts() -> None:
+def test_the_questions_are_spread_over_90_percent_of_the_span_and_depend_on_the_facts() -> (
+    None
+):
     definition = delayed_recall.delayed_recall(random.Random(0), {"last_wait": 0.9})
     waits = [step.span for step in definition.steps if isinstance(step, Wait)]
     assert waits == pytest.approx([0.09 * n for n in range(1, 11)])
     facts = definition.steps[0]
     assert isinstance(facts, Say)
-    assert all(step.about == (facts.text,) for step in definition.steps if isinstance(step, Ask))
+    assert all(
+        step.about == (facts.text,)
+        for step in definition.steps
+        if isinstance(step, Ask)
+    )
 
 
 @pytest.mark.published
@@ -136,7 +175,11 @@ def test_full_recalls_most_facts_of_the_published_definitions() -> None:
     values = []
     for definition in published("Delayed Recall", "delayed_recall"):
         reader = FULL()
-        replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
+        replies = [
+            reader.reply(step.text)
+            for step in definition.steps
+            if not isinstance(step, Wait)
+        ]
         values.append(scored(evaluator(definition)(replies[1:])).value)
     assert len(values) == 6
     assert min(values) >= 0.9
@@ -145,16 +188,26 @@ def test_full_recalls_most_facts_of_the_published_definitions() -> None:
 @pytest.mark.slow
 @pytest.mark.published
 @pytest.mark.parametrize("folder", ["Delayed Recall", "Instruction Recall"])
-def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(folder: str) -> None:
+def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(
+    folder: str,
+) -> None:
     agree, undecided = list[bool](), 0
     for row in lines_of(GOODAI / "results_dev.jsonl.gz"):
         if row["dataset"] != folder:
             continue
         expected = tuple(row["expected_responses"])
-        checks = scored(RecallsFacts(expected, tuple(row["questions"]))(row["responses"][: len(expected)])).checks
+        checks = scored(
+            RecallsFacts(expected, tuple(row["questions"]))(
+                row["responses"][: len(expected)]
+            )
+        ).checks
         said = [reason.lower() for reason in map(str, row["reasoning"])]
         right = ["incorrect" not in text and "does not" not in text for text in said]
-        agree += [check.ok == ok for check, ok in zip(checks, right, strict=True) if not check.open]
+        agree += [
+            check.ok == ok
+            for check, ok in zip(checks, right, strict=True)
+            if not check.open
+        ]
         undecided += sum(check.open for check in checks)
     assert len(agree) >= 130
     assert sum(agree) / len(agree) >= 0.95

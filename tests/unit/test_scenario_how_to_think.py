@@ -29,33 +29,52 @@ def evaluator(definition: Definition, **options: Any) -> AppliesRule:
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(4))
 def test_full_decides_all_cases(span: int | None, seed: int) -> None:
-    assert scores(BODY, generated(how_to_think.how_to_think, seed=seed), FULL, span=span) == [1.0] * 3
+    assert (
+        scores(BODY, generated(how_to_think.how_to_think, seed=seed), FULL, span=span)
+        == [1.0] * 3
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("options", [3, 15])
 def test_full_applies_every_kind_of_rule(seed: int, options: int) -> None:
-    definition = generated(how_to_think.how_to_think, 1, seed, rules=10, cases=20, options=options)[0]
+    definition = generated(
+        how_to_think.how_to_think, 1, seed, rules=10, cases=20, options=options
+    )[0]
     reader = FULL()
-    replies = [reader.reply(step.text) for step in definition.steps if not isinstance(step, Wait)]
+    replies = [
+        reader.reply(step.text)
+        for step in definition.steps
+        if not isinstance(step, Wait)
+    ]
     assert evaluator(definition)(replies[10:]).value == 1
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
 @pytest.mark.parametrize("span", [2_000, None])
 def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
-    assert scores(BODY, generated(how_to_think.how_to_think), agent, span=span) == [0.0] * 3
+    assert (
+        scores(BODY, generated(how_to_think.how_to_think), agent, span=span)
+        == [0.0] * 3
+    )
 
 
 def test_a_window_loses_the_rules_once_they_have_left_it() -> None:
-    lost = scores(BODY, generated(how_to_think.how_to_think), make_reader("window", "8k"), span=32_000)
+    lost = scores(
+        BODY,
+        generated(how_to_think.how_to_think),
+        make_reader("window", "8k"),
+        span=32_000,
+    )
     assert all(score <= 0.25 for score in lost)
 
 
 def test_always_naming_the_first_earns_about_a_fifth() -> None:
     values = [
-        evaluator(definition)([towns[0] for towns in definition.parameters["offered"]]).value
+        evaluator(definition)(
+            [towns[0] for towns in definition.parameters["offered"]]
+        ).value
         for definition in generated(how_to_think.how_to_think, 60)
     ]
     assert 0.1 < sum(values) / len(values) < 0.3
@@ -67,8 +86,14 @@ def test_always_naming_the_first_earns_about_a_fifth() -> None:
         ("Velamere", True),
         ("VELAMERE.", True),
         ("**Velamere**. Ormofell is heavier, and Quenika is too far away.", True),
-        ("Ormofell is out, since it costs more than 40 crowns. Of Velamere and Quenika, you take Velamere.", True),
-        ("Ormofell costs 70. Quenika costs 50. So the answer is Velamere, instead of them.", True),
+        (
+            "Ormofell is out, since it costs more than 40 crowns. Of Velamere and Quenika, you take Velamere.",
+            True,
+        ),
+        (
+            "Ormofell costs 70. Quenika costs 50. So the answer is Velamere, instead of them.",
+            True,
+        ),
         ("Ormofell costs 70. Quenika costs 50. So the answer is Velamere.", True),
         ("I would take Ormofell.", False),
         ("Velamere, Ormofell or Quenika", False),
@@ -82,7 +107,10 @@ def test_an_answer_names_or_decides_on_one_thing(answer: str, *, right: bool) ->
 
 
 def test_missing_answers_count_as_wrong() -> None:
-    assert AppliesRule(("Velamere", "Quenika"), (OFFERED, OFFERED))(["Velamere"]).value == 0.5
+    assert (
+        AppliesRule(("Velamere", "Quenika"), (OFFERED, OFFERED))(["Velamere"]).value
+        == 0.5
+    )
 
 
 def test_the_published_rules_ask_a_model_so_ours_stands_in() -> None:
@@ -94,14 +122,19 @@ def test_each_case_depends_on_the_rule_that_it_names() -> None:
     definition = generated(how_to_think.how_to_think, 1, rules=3, cases=6)[0]
     rules = [step.text for step in definition.steps if isinstance(step, Say)]
     cases = [step for step in definition.steps if isinstance(step, Ask)]
-    assert [case.about for case in cases] == [(rules[number % 3],) for number in range(6)]
+    assert [case.about for case in cases] == [
+        (rules[number % 3],) for number in range(6)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("rules", 0), ("rules", 19), ("cases", "4"), ("options", 2), ("options", True)]
+    ("name", "wrong"),
+    [("rules", 0), ("rules", 19), ("cases", "4"), ("options", 2), ("options", True)],
 )
 def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
-    with pytest.raises(ValueError, match=f"{name} is a whole number from . to .., not {wrong!r}"):
+    with pytest.raises(
+        ValueError, match=f"{name} is a whole number from . to .., not {wrong!r}"
+    ):
         how_to_think.how_to_think(random.Random(0), {name: wrong})
 
 
@@ -116,11 +149,21 @@ def test_a_maxim_is_told_once_and_decides_dilemmas_that_do_not_name_it() -> None
         assert len(questions) == len(definition.expected) == 5
         assert all(question.about == (told,) for question in questions)
         assert any(maxim.words in told for maxim in how_to_think.MAXIMS)
-        for question, offered in zip(questions, definition.parameters["offered"], strict=True):
-            assert all(re.search(rf"\b{thing}\b", question.text, re.IGNORECASE) for thing in offered)
+        for question, offered in zip(
+            questions, definition.parameters["offered"], strict=True
+        ):
+            assert all(
+                re.search(rf"\b{thing}\b", question.text, re.IGNORECASE)
+                for thing in offered
+            )
             assert told not in question.text
         assert evaluator(definition)(definition.expected).value == 1
-        assert evaluator(definition)([wrong for _, wrong in definition.parameters["offered"]]).value == 0
+        assert (
+            evaluator(definition)(
+                [wrong for _, wrong in definition.parameters["offered"]]
+            ).value
+            == 0
+        )
 
 
 def test_the_oracle_decides_all_dilemmas_and_silence_none() -> None:
@@ -132,7 +175,10 @@ def test_the_oracle_decides_all_dilemmas_and_silence_none() -> None:
 @pytest.mark.parametrize("maxim", how_to_think.MAXIMS)
 def test_full_takes_no_maxim_for_a_joke(maxim: how_to_think.Maxim) -> None:
     for said in variants(how_to_think.PRINCIPLES):
-        assert FULL().reply(capital(said.format(maxim=maxim.words))) == "I will think like that.", said
+        assert (
+            FULL().reply(capital(said.format(maxim=maxim.words)))
+            == "I will think like that."
+        ), said
 
 
 def test_dilemmas_are_as_many_as_asked_for() -> None:

@@ -28,7 +28,9 @@ def definition(seed: int, **parameters: Any) -> Definition:
     return made
 
 
-def scores(agent: object, definitions: list[Definition], *, span: int | None) -> list[float]:
+def scores(
+    agent: object, definitions: list[Definition], *, span: int | None
+) -> list[float]:
     examples = [
         PlannedExample(
             scenario="kv_pairs",
@@ -38,7 +40,9 @@ def scores(agent: object, definitions: list[Definition], *, span: int | None) ->
         )
         for i, made in enumerate(definitions)
     ]
-    played = run_conversation({"kv_pairs": kv_pairs.test_kv_pairs}, agent, examples=examples, span=span)
+    played = run_conversation(
+        {"kv_pairs": kv_pairs.test_kv_pairs}, agent, examples=examples, span=span
+    )
     verdicts = [ending.verdict for ending in played.endings.values()]
     assert all(isinstance(verdict, Score) for verdict in verdicts), played.endings
     return [verdict.value for verdict in verdicts if isinstance(verdict, Score)]
@@ -59,7 +63,9 @@ def test_echo_and_silent_earn_nothing(agent: object) -> None:
 
 @pytest.mark.slow
 def test_a_window_loses_most_of_the_register() -> None:
-    values = scores(make_reader("window", "8k")(), [definition(i) for i in range(10)], span=32_000)
+    values = scores(
+        make_reader("window", "8k")(), [definition(i) for i in range(10)], span=32_000
+    )
     assert sum(values) <= 2
 
 
@@ -70,9 +76,15 @@ def test_entries_are_spread_over_90_percent_of_the_span() -> None:
     assert waits == pytest.approx([0.18, 0.36, 0.54, 0.72, 0.9])
 
 
-def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going_on() -> None:
+def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going_on() -> (
+    None
+):
     made = definition(4, levels=1)
-    pairs = [re.findall(r"[a-z]{4}\d\d", step.text) for step in made.steps if isinstance(step, Say)]
+    pairs = [
+        re.findall(r"[a-z]{4}\d\d", step.text)
+        for step in made.steps
+        if isinstance(step, Say)
+    ]
     assert not {key for key, _ in pairs} & {value for _, value in pairs}
     assert "and so on" not in made.questions[0].text
 
@@ -80,31 +92,48 @@ def test_with_one_level_no_value_is_a_key_and_the_question_says_nothing_of_going
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [1, 3])
 def test_all_entries_may_be_told_together_with_long_random_codes(levels: int) -> None:
-    made = [definition(seed, told="together", pairs=60, levels=levels, last_wait=0.9) for seed in range(3)]
+    made = [
+        definition(seed, told="together", pairs=60, levels=levels, last_wait=0.9)
+        for seed in range(3)
+    ]
     (told,) = [step.text for step in made[0].steps if type(step) is Say]
     register = json.loads(told[told.index("{") :])
     assert len(register) == 60
-    assert all(re.fullmatch("[0-9a-f]{32}", code) for pair in register.items() for code in pair)
+    assert all(
+        re.fullmatch("[0-9a-f]{32}", code) for pair in register.items() for code in pair
+    )
     assert made[0].questions[0].about == (told,)
-    assert [wait.span for wait in made[0].steps if isinstance(wait, Wait)] == pytest.approx([0.9])
+    assert [
+        wait.span for wait in made[0].steps if isinstance(wait, Wait)
+    ] == pytest.approx([0.9])
     assert scores(make_reader("full")(), made, span=None) == [1.0] * 3
     assert scores(make_reader("window", "8k")(), made, span=32_000) == [0.0] * 3
 
 
 def test_half_of_the_entries_do_not_speak_of_the_register() -> None:
-    texts = [step.text for seed in range(100) for step in definition(seed).steps if type(step) is Say]
+    texts = [
+        step.text
+        for seed in range(100)
+        for step in definition(seed).steps
+        if type(step) is Say
+    ]
     assert 0.4 < sum("register" not in text for text in texts) / len(texts) < 0.6
 
 
 @pytest.mark.nightly("every wording, which only the scenario and the reader change")
 @pytest.mark.slow
 @pytest.mark.parametrize("wordings", [kv_pairs.ENTRIES, kv_pairs.UNNAMED])
-def test_full_reads_every_wording_of_an_entry_and_every_question(wordings: Sequence[str]) -> None:
+def test_full_reads_every_wording_of_an_entry_and_every_question(
+    wordings: Sequence[str],
+) -> None:
     for said in variants(wordings):
         reader = make_reader("full")()
         reader.reply(capital(said.format(key="dima12", value="tivo42")))
         for question in (*variants(kv_pairs.PLAIN), *variants(kv_pairs.NESTED)):
-            assert reader.reply(capital(question.format(key="dima12"))) == "tivo42", (said, question)
+            assert reader.reply(capital(question.format(key="dima12"))) == "tivo42", (
+                said,
+                question,
+            )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +153,13 @@ def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) ->
 
 def test_no_word_of_our_texts_looks_like_a_code_or_is_a_colour() -> None:
     reset = kv_pairs.test_kv_pairs.pytestmark[0].kwargs["reset"]
-    texts = (*kv_pairs.ENTRIES, *kv_pairs.UNNAMED, *kv_pairs.TOGETHER, *kv_pairs.PLAIN, *kv_pairs.NESTED)
+    texts = (
+        *kv_pairs.ENTRIES,
+        *kv_pairs.UNNAMED,
+        *kv_pairs.TOGETHER,
+        *kv_pairs.PLAIN,
+        *kv_pairs.NESTED,
+    )
     said = {word for text in (reset, *variants(texts)) for word in plain_words(text)}
     assert not any(character.isdigit() for word in said for character in word)
     assert not said & set(colours.COLOURS)
@@ -156,7 +191,10 @@ def test_a_verdict_says_why() -> None:
     evaluate = RecallsValue("tivo42", ("lale33",))
     assert evaluate(["no"]).reason == "tells nothing, not 'tivo42'"
     assert evaluate(["tivo42, lale33"]).reason == "names several, not 'tivo42'"
-    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == ("kv-pairs/3", "tivo42")
+    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == (
+        "kv-pairs/3",
+        "tivo42",
+    )
 
 
 def test_an_unknown_scoring_is_refused() -> None:
@@ -166,7 +204,10 @@ def test_an_unknown_scoring_is_refused() -> None:
 
 def test_a_definition_in_the_published_form_is_played() -> None:
     fields = {
-        "script": ["New entry in the register: pamo10 holds tivo42.", "What does pamo10 hold in the register?"],
+        "script": [
+            "New entry in the register: pamo10 holds tivo42.",
+            "What does pamo10 hold in the register?",
+        ],
         "is_question": [False, True],
         "waits": [{"percentage_finished": 90.0}, {}],
         "expected_responses": ["tivo42"],

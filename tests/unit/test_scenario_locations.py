@@ -23,34 +23,60 @@ PLACES = ("lido", "opera")
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("seed", range(5))
 def test_full_knows_the_direct_way(span: int | None, seed: int) -> None:
-    assert scores(BODY, generated(locations.locations, seed=seed), FULL, span=span) == [1.0] * 3
+    assert (
+        scores(BODY, generated(locations.locations, seed=seed), FULL, span=span)
+        == [1.0] * 3
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 12])
 def test_full_knows_it_among_any_number_of_places(number: int) -> None:
-    assert scores(BODY, generated(locations.locations, 10, known_locations=number), FULL, span=None) == [1.0] * 10
+    assert (
+        scores(
+            BODY,
+            generated(locations.locations, 10, known_locations=number),
+            FULL,
+            span=None,
+        )
+        == [1.0] * 10
+    )
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
 @pytest.mark.parametrize("span", [2_000, None])
 def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
-    assert scores(BODY, generated(locations.locations, 6), agent, span=span) == [0.0] * 6
+    assert (
+        scores(BODY, generated(locations.locations, 6), agent, span=span) == [0.0] * 6
+    )
 
 
 def test_a_window_loses_the_way() -> None:
-    assert scores(BODY, generated(locations.locations), make_reader("window", "8k"), span=32_000) == [0.0] * 3
+    assert (
+        scores(
+            BODY,
+            generated(locations.locations),
+            make_reader("window", "8k"),
+            span=32_000,
+        )
+        == [0.0] * 3
+    )
 
 
 def test_the_town_of_one_scenario_is_over_before_that_of_the_other_begins() -> None:
-    bodies = {"locations": BODY, "locations_directions": locations_directions.test_locations_directions}
+    bodies = {
+        "locations": BODY,
+        "locations_directions": locations_directions.test_locations_directions,
+    }
     definitions = {
         "locations": generated(locations.locations),
         "locations_directions": generated(locations_directions.locations_directions),
     }
     played = conversation(bodies, definitions, FULL(), span=2_000)
     assert set(values(played).values()) == {1.0}
-    speakers = list(dict.fromkeys(exchange.by for exchange in played.transcript if exchange.by))
+    speakers = list(
+        dict.fromkeys(exchange.by for exchange in played.transcript if exchange.by)
+    )
     order = [exchange.by for exchange in played.transcript if exchange.by]
     assert order == sorted(order, key=speakers.index)
 
@@ -105,12 +131,19 @@ def test_an_unknown_scoring_is_refused() -> None:
 @pytest.mark.parametrize("question", list(variants(locations.QUESTIONS)))
 def test_the_question_gives_nothing_away(question: str) -> None:
     for way in ("north", "south", "east", "west"):
-        assert LiesAt(3, way, PLACES)([question.format(way="from the lido to the opera in Elverfell")]).value == 0
+        assert (
+            LiesAt(3, way, PLACES)(
+                [question.format(way="from the lido to the opera in Elverfell")]
+            ).value
+            == 0
+        )
 
 
 @pytest.mark.parametrize("number", [0, 2, 99, "5", True])
 def test_a_wrong_number_of_places_is_named(number: object) -> None:
-    with pytest.raises(ValueError, match=r"known_locations is a whole number from 3 to \d+, not"):
+    with pytest.raises(
+        ValueError, match=r"known_locations is a whole number from 3 to \d+, not"
+    ):
         locations.locations(random.Random(0), {"known_locations": number})
 
 
@@ -122,12 +155,19 @@ PUBLISHED = {
         "Please calculate the direction and distance starting from Quay going directly to Mill. Solve it step by step.",
     ],
     "is_question": [False, False, False, True],
-    "waits": [{"percentage_finished": 30.0}, {"percentage_finished": 60.0}, {"percentage_finished": 90.0}, {}],
+    "waits": [
+        {"percentage_finished": 30.0},
+        {"percentage_finished": 60.0},
+        {"percentage_finished": 90.0},
+        {},
+    ],
 }
 
 
 def test_a_definition_in_the_published_form_is_played() -> None:
-    definition = from_published(Field({**PUBLISHED, "expected_responses": ["2 km North"]}, "0"), "locations")
+    definition = from_published(
+        Field({**PUBLISHED, "expected_responses": ["2 km North"]}, "0"), "locations"
+    )
     assert definition.expected == {"km": 2.0, "direction": "north"}
     assert scores(BODY, [definition], FULL, span=2_000) == [1.0]
     assert scores(BODY, [definition], Silent, span=2_000) == [0.0]
@@ -135,4 +175,6 @@ def test_a_definition_in_the_published_form_is_played() -> None:
 
 def test_an_expected_text_without_a_direction_is_an_error() -> None:
     with pytest.raises(DefinitionError, match="a text such as '3 km North'"):
-        from_published(Field({**PUBLISHED, "expected_responses": ["Nearby."]}, "0"), "locations")
+        from_published(
+            Field({**PUBLISHED, "expected_responses": ["Nearby."]}, "0"), "locations"
+        )

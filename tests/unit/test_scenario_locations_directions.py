@@ -30,7 +30,10 @@ def test_full_finds_the_way(span: int | None, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 9, len(_places.PLACES)])
 def test_full_finds_the_way_through_any_number_of_places(number: int) -> None:
-    assert scores(BODY, generated(GENERATE, 10, known_locations=number), FULL, span=None) == [1.0] * 10
+    assert (
+        scores(BODY, generated(GENERATE, 10, known_locations=number), FULL, span=None)
+        == [1.0] * 10
+    )
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
@@ -40,27 +43,48 @@ def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
 
 
 def test_a_window_loses_the_way() -> None:
-    assert scores(BODY, generated(GENERATE), make_reader("window", "8k"), span=32_000) == [0.0] * 3
+    assert (
+        scores(BODY, generated(GENERATE), make_reader("window", "8k"), span=32_000)
+        == [0.0] * 3
+    )
 
 
-def test_the_way_told_in_other_words_earns_full_marks_and_a_wrong_turn_costs_its_leg() -> None:
+def test_the_way_told_in_other_words_earns_full_marks_and_a_wrong_turn_costs_its_leg() -> (
+    None
+):
     definition = generated(GENERATE, 1)[0]
     legs = definition.expected["route"]
-    right = ", then ".join(f"head {km} kilometres {way} until you reach the {place}" for km, way, place in legs)
+    right = ", then ".join(
+        f"head {km} kilometres {way} until you reach the {place}"
+        for km, way, place in legs
+    )
     wrong = right.replace(
-        legs[0][1], {"north": "south", "south": "north", "east": "west", "west": "east"}[legs[0][1]], 1
+        legs[0][1],
+        {"north": "south", "south": "north", "east": "west", "west": "east"}[
+            legs[0][1]
+        ],
+        1,
     )
     for answer, value in ((right, 1.0), (wrong, 0.8)):
-        assert scores(BODY, [definition], lambda said=answer: ScriptedAgent(*[""] * 6, said), span=None) == [value]
+        assert scores(
+            BODY,
+            [definition],
+            lambda said=answer: ScriptedAgent(*[""] * 6, said),
+            span=None,
+        ) == [value]
 
 
 def test_no_place_is_inside_another() -> None:
-    assert not [(a, b) for a in _places.PLACES for b in _places.PLACES if a != b and a in b]
+    assert not [
+        (a, b) for a in _places.PLACES for b in _places.PLACES if a != b and a in b
+    ]
 
 
 @pytest.mark.parametrize("number", [0, 1, len(_places.PLACES) + 1, "6", True])
 def test_a_wrong_number_of_places_is_named(number: object) -> None:
-    with pytest.raises(ValueError, match=r"known_locations is a whole number from 2 to \d+, not"):
+    with pytest.raises(
+        ValueError, match=r"known_locations is a whole number from 2 to \d+, not"
+    ):
         GENERATE(random.Random(0), {"known_locations": number})
 
 
@@ -74,7 +98,9 @@ def test_the_question_leads_nowhere(question: str) -> None:
 def test_full_forgets_the_town_when_asked_to() -> None:
     definition = generated(GENERATE, 1)[0]
     reader = FULL()
-    *statements, question = (step.text for step in definition.steps if hasattr(step, "text"))
+    *statements, question = (
+        step.text for step in definition.steps if hasattr(step, "text")
+    )
     for statement in statements:
         reader.reply(statement)
     assert "From the" in reader.reply(question)
@@ -106,13 +132,21 @@ PUBLISHED = {
 
 def test_the_published_example_of_an_answer_becomes_the_route() -> None:
     text = "(Just an example)\nFrom Mill, go 2km North to Old Inn.\nFrom Old Inn, go 1km West to Quay."
-    definition = from_published(Field({**PUBLISHED, "expected_responses": [text]}, "0"), "locations_directions")
-    assert definition.expected == {"start": "Mill", "route": [[2.0, "north", "Old Inn"], [1.0, "west", "Quay"]]}
+    definition = from_published(
+        Field({**PUBLISHED, "expected_responses": [text]}, "0"), "locations_directions"
+    )
+    assert definition.expected == {
+        "start": "Mill",
+        "route": [[2.0, "north", "Old Inn"], [1.0, "west", "Quay"]],
+    }
 
 
 def test_an_expected_text_without_legs_is_an_error() -> None:
     with pytest.raises(DefinitionError, match="legs such as"):
-        from_published(Field({**PUBLISHED, "expected_responses": ["somewhere"]}, "0"), "locations_directions")
+        from_published(
+            Field({**PUBLISHED, "expected_responses": ["somewhere"]}, "0"),
+            "locations_directions",
+        )
 
 
 @pytest.mark.slow

@@ -35,13 +35,21 @@ def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
 
 
 def test_a_window_loses_the_name_that_has_left_it() -> None:
-    lost = scores(BODY, generated(names.names, name_changes=1), make_reader("window", "8k"), span=32_000)
+    lost = scores(
+        BODY,
+        generated(names.names, name_changes=1),
+        make_reader("window", "8k"),
+        span=32_000,
+    )
     assert lost == [0.0] * 3
 
 
 def test_names_and_name_list_never_talk_at_the_same_time() -> None:
     bodies = {"names": BODY, "name_list": name_list.test_name_list}
-    definitions = {"names": generated(names.names), "name_list": generated(name_list.name_list)}
+    definitions = {
+        "names": generated(names.names),
+        "name_list": generated(name_list.name_list),
+    }
     played = conversation(bodies, definitions, FULL(), span=2_000)
     assert set(values(played).values()) == {1.0}
     speakers = [exchange.by for exchange in played.transcript if exchange.by]
@@ -92,8 +100,14 @@ def test_an_unknown_scoring_is_refused() -> None:
 
 
 def test_no_question_holds_a_name_that_may_be_drawn() -> None:
-    said = {word for question in variants(names.QUESTIONS) for word in plain_words(question)}
-    drawn = {name.lower() for seed in range(40) for name in _first_names.first_names(random.Random(seed), 30)}
+    said = {
+        word for question in variants(names.QUESTIONS) for word in plain_words(question)
+    }
+    drawn = {
+        name.lower()
+        for seed in range(40)
+        for name in _first_names.first_names(random.Random(seed), 30)
+    }
     assert drawn & said == set()
 
 
@@ -105,7 +119,11 @@ def test_full_says_so_if_it_was_told_no_name(question: str) -> None:
 
 def test_a_definition_in_the_published_form_is_played() -> None:
     data = {
-        "script": ["Refer to me as Nuala.", "Orla is what I am called.", "What is my name?"],
+        "script": [
+            "Refer to me as Nuala.",
+            "Orla is what I am called.",
+            "What is my name?",
+        ],
         "is_question": [False, False, True],
         "waits": [{"percentage_finished": 45.0}, {"percentage_finished": 90.0}, {}],
         "expected_responses": ["Orla"],

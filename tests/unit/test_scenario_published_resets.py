@@ -9,8 +9,16 @@ from pytest_ltm.agents.reader.reader import make_reader
 
 LOGS = ("master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz")
 TOLD = {
-    "NameList": ("My name is Orla.", "Which names have I used? Answer with a JSON list.", "Orla"),
-    "Shopping": ("I want to buy 2 Sponge.", "What is on my shopping list? Answer in JSON.", "sponge"),
+    "NameList": (
+        "My name is Orla.",
+        "Which names have I used? Answer with a JSON list.",
+        "Orla",
+    ),
+    "Shopping": (
+        "I want to buy 2 Sponge.",
+        "What is on my shopping list? Answer in JSON.",
+        "sponge",
+    ),
     "Locations Directions": (
         "I visited Quay, which is 2 KM, North from Mill.",
         "How do I go from Mill to Quay following the way?",
@@ -39,7 +47,9 @@ def last_messages(log: str) -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("folder", TOLD)
-def test_the_published_last_message_makes_the_reader_forget(log: str, folder: str) -> None:
+def test_the_published_last_message_makes_the_reader_forget(
+    log: str, folder: str
+) -> None:
     statement, question, known = TOLD[folder]
     reader = make_reader("full")()
     reader.reply(statement)

@@ -42,13 +42,18 @@ def test_echo_and_silent_earn_nothing(agent: type, span: int | None) -> None:
 
 
 def test_a_window_loses_the_rule() -> None:
-    assert scores(BODY, generated(GENERATE), make_reader("window", "8k"), span=32_000) == [0.0] * 3
+    assert (
+        scores(BODY, generated(GENERATE), make_reader("window", "8k"), span=32_000)
+        == [0.0] * 3
+    )
 
 
 def test_each_activation_counts_for_itself() -> None:
     definition = generated(GENERATE, 1)[0]
     sentence = definition.expected[0]
-    agent = lambda: ScriptedAgent("", "", f"Oh dear. {sentence}", "", "Oh dear.", sentence.upper())  # noqa: E731
+    agent = lambda: ScriptedAgent(  # noqa: E731
+        "", "", f"Oh dear. {sentence}", "", "Oh dear.", sentence.upper()
+    )
     assert scores(BODY, [definition], agent, span=None) == [pytest.approx(2 / 3)]
 
 
@@ -86,22 +91,42 @@ def test_no_control_mentions_a_thing(thing: str) -> None:
 def test_each_message_mentions_its_thing_and_no_other(thing: str) -> None:
     for mention in trigger_response.TRIGGERS[thing][1]:
         said = mention.lower()
-        assert [other for other in trigger_response.TRIGGERS if other in said] == [thing]
+        assert [other for other in trigger_response.TRIGGERS if other in said] == [
+            thing
+        ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", trigger_response._rules(ENGLISH), ids=lambda rule: rule[0])
-def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(rule: tuple[str, str, Any, Any]) -> None:
+@pytest.mark.parametrize(
+    "rule", trigger_response._rules(ENGLISH), ids=lambda rule: rule[0]
+)
+def test_no_message_says_a_sentence_nor_is_one_sentence_like_another(
+    rule: tuple[str, str, Any, Any],
+) -> None:
     _, sentence, _, _ = rule
-    others = [said for _, said, _, _ in trigger_response._rules(ENGLISH) if said != sentence]
-    everything = [text for _, _, messages, near in trigger_response._rules(ENGLISH) for text in (*messages, *near)]
-    assert [text for text in (*others, *everything) if scored(SaysAtEachTrigger(sentence, 1)([text])).value] == []
+    others = [
+        said for _, said, _, _ in trigger_response._rules(ENGLISH) if said != sentence
+    ]
+    everything = [
+        text
+        for _, _, messages, near in trigger_response._rules(ENGLISH)
+        for text in (*messages, *near)
+    ]
+    assert [
+        text
+        for text in (*others, *everything)
+        if scored(SaysAtEachTrigger(sentence, 1)([text])).value
+    ] == []
 
 
-def test_more_than_half_of_the_rules_go_by_meaning_and_no_message_has_a_telling_word_of_its_rule() -> None:
+def test_more_than_half_of_the_rules_go_by_meaning_and_no_message_has_a_telling_word_of_its_rule() -> (
+    None
+):
     assert len(trigger_response.MEANT) > len(trigger_response.TRIGGERS)
     for what, (_, messages, near) in trigger_response.MEANT.items():
-        assert [text for text in messages if content_stems(text) & content_stems(what)] == []
+        assert [
+            text for text in messages if content_stems(text) & content_stems(what)
+        ] == []
         assert (len(messages), len(near)) == (4, 3)
 
 
@@ -112,20 +137,49 @@ def test_full_tells_what_is_meant_from_what_is_near(what: str) -> None:
     reader = FULL()
     assert reader.reply(f'Whenever I {what}, please say: "{sentence}"') == "I will."
     assert [text for text in messages if reader.reply(text) != sentence] == []
-    assert [text for text in (*near, *trigger_response.ORDINARY) if reader.reply(text) == sentence] == []
+    assert [
+        text
+        for text in (*near, *trigger_response.ORDINARY)
+        if reader.reply(text) == sentence
+    ] == []
 
 
 def test_sixty_wordings_and_more_of_the_rule_and_of_what_comes_later() -> None:
     wordings = list(variants(trigger_response.INSTRUCTIONS))
     assert len(set(wordings)) == len(wordings) >= 60
-    assert all("I {what}, " in wording and wording.endswith(': "{said}"') for wording in wordings)
-    assert len({text for _, _, messages, _ in trigger_response._rules(ENGLISH) for text in messages}) >= 60
-    assert len({text for _, _, _, near in trigger_response._rules(ENGLISH) for text in near}) >= 60
+    assert all(
+        "I {what}, " in wording and wording.endswith(': "{said}"')
+        for wording in wordings
+    )
+    assert (
+        len(
+            {
+                text
+                for _, _, messages, _ in trigger_response._rules(ENGLISH)
+                for text in messages
+            }
+        )
+        >= 60
+    )
+    assert (
+        len(
+            {
+                text
+                for _, _, _, near in trigger_response._rules(ENGLISH)
+                for text in near
+            }
+        )
+        >= 60
+    )
 
 
 def test_no_thing_comes_up_in_another_scenario() -> None:
     folder = Path(trigger_response.__file__).parent
-    others = "\n".join(path.read_text() for path in folder.glob("*.py") if path.stem != "trigger_response")
+    others = "\n".join(
+        path.read_text()
+        for path in folder.glob("*.py")
+        if path.stem != "trigger_response"
+    )
     said = {word_stem(word) for word in plain_words(others)}
     things = {word_stem(plain_words(thing)[-1]) for thing in trigger_response.TRIGGERS}
     assert things & said == set()
@@ -135,21 +189,31 @@ def test_no_thing_comes_up_in_another_scenario() -> None:
 def test_as_many_activations_as_asked_for(number: int) -> None:
     definition = generated(GENERATE, 1, trigger_activations=number)[0]
     controls = definition.parameters["controls"]
-    mentions = [one.text for place, one in enumerate(definition.questions) if place not in controls]
+    mentions = [
+        one.text
+        for place, one in enumerate(definition.questions)
+        if place not in controls
+    ]
     assert len(mentions) == len(definition.expected) == number
     assert len(set(mentions)) == min(number, 4)
 
 
 @pytest.mark.parametrize("number", [0, "3", 2.0, True])
 def test_a_wrong_number_of_activations_is_named(number: object) -> None:
-    with pytest.raises(ValueError, match="trigger_activations is a whole number of at least 1, not"):
+    with pytest.raises(
+        ValueError, match="trigger_activations is a whole number of at least 1, not"
+    ):
         GENERATE(random.Random(0), {"trigger_activations": number})
 
 
 def test_full_drops_the_rule_when_asked_to() -> None:
     definition = generated(GENERATE, 1)[0]
     rule, *asked = (step.text for step in definition.steps if hasattr(step, "text"))
-    mentions = [text for place, text in enumerate(asked) if place not in definition.parameters["controls"]]
+    mentions = [
+        text
+        for place, text in enumerate(asked)
+        if place not in definition.parameters["controls"]
+    ]
     reader = FULL()
     reader.reply(rule)
     assert reader.reply(mentions[0]) == definition.expected[0]
@@ -160,9 +224,21 @@ def test_full_drops_the_rule_when_asked_to() -> None:
 @pytest.mark.parametrize(
     ("rule", "about", "other"),
     [
-        ("Whenever I write 'teh' then say: \"You meant 'the'\"", "This is teh end.", "This is the end."),
-        ("Whenever I hum with &#x27;Hmmm!&#x27; then say: 'Take your time'", "Hmm!", "Ho ho!"),
-        ("Whenever I say that I am cold or freezing then say: 'Put on a coat'", "I am so cold.", "I am hungry."),
+        (
+            "Whenever I write 'teh' then say: \"You meant 'the'\"",
+            "This is teh end.",
+            "This is the end.",
+        ),
+        (
+            "Whenever I hum with &#x27;Hmmm!&#x27; then say: 'Take your time'",
+            "Hmm!",
+            "Ho ho!",
+        ),
+        (
+            "Whenever I say that I am cold or freezing then say: 'Put on a coat'",
+            "I am so cold.",
+            "I am hungry.",
+        ),
     ],
 )
 def test_full_follows_rules_of_other_kinds(rule: str, about: str, other: str) -> None:

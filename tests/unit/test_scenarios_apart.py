@@ -18,16 +18,28 @@ LONG = 3
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_word_by_which_a_task_is_known_is_in_no_other_scenario_and_in_no_filler(task: str) -> None:
+def test_the_word_by_which_a_task_is_known_is_in_no_other_scenario_and_in_no_filler(
+    task: str,
+) -> None:
     word = re.compile(rf"\b{task.rpartition(' ')[2]}s?\b", re.IGNORECASE)
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in scenarios_folder().glob("*.py")}
+    texts = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in scenarios_folder().glob("*.py")
+    }
     texts["small talk"] = str(read_templates())
-    assert [name for name, text in texts.items() if name != "time_of_need" and word.search(text)] == []
+    assert [
+        name
+        for name, text in texts.items()
+        if name != "time_of_need" and word.search(text)
+    ] == []
 
 
 @pytest.mark.nightly("three seeds of all suites are played")
 def test_no_answer_of_a_scenario_stands_in_the_messages_of_another() -> None:
-    messages, answers = defaultdict[str, list[str]](list), defaultdict[str, set[str]](set)
+    messages, answers = (
+        defaultdict[str, list[str]](list),
+        defaultdict[str, set[str]](set),
+    )
     for suite in SUITES:
         for seed in (1, 2, 3):
             for _, message, reply, scenario in said(suite, seed):

@@ -28,9 +28,15 @@ BODIES = {
 }
 
 
-def played(agent: object, *, span: int | None, seed: int = 0, number: int = 2) -> Played:
+def played(
+    agent: object, *, span: int | None, seed: int = 0, number: int = 2
+) -> Played:
     examples = [
-        PlannedExample(scenario=name, example=str(i), definition=make(random.Random(f"{seed} {name} {i}"), {}))
+        PlannedExample(
+            scenario=name,
+            example=str(i),
+            definition=make(random.Random(f"{seed} {name} {i}"), {}),
+        )
         for name, make in GENERATORS.items()
         for i in range(number)
     ]
@@ -48,18 +54,26 @@ def values(result: Played) -> dict[str, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [2_000, 10_000, None])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_full_reader_earns_full_marks_in_a_whole_conversation(span: int | None, seed: int) -> None:
-    assert set(values(played(make_reader("full")(), span=span, seed=seed)).values()) == {1.0}
+def test_the_full_reader_earns_full_marks_in_a_whole_conversation(
+    span: int | None, seed: int
+) -> None:
+    assert set(
+        values(played(make_reader("full")(), span=span, seed=seed)).values()
+    ) == {1.0}
 
 
 @pytest.mark.parametrize("span", [2_000, None])
 @pytest.mark.parametrize("agent", [Echo, Silent])
-def test_echo_and_silent_earn_nothing(agent: Callable[[], object], span: int | None) -> None:
+def test_echo_and_silent_earn_nothing(
+    agent: Callable[[], object], span: int | None
+) -> None:
     assert set(values(played(agent(), span=span)).values()) == {0.0}
 
 
 def test_a_window_earns_nothing_once_the_span_has_left_it() -> None:
-    assert set(values(played(make_reader("window", "500")(), span=10_000)).values()) == {0.0}
+    assert set(
+        values(played(make_reader("window", "500")(), span=10_000)).values()
+    ) == {0.0}
 
 
 def test_the_joke_question_tells_the_time_that_really_passed() -> None:
@@ -67,32 +81,55 @@ def test_the_joke_question_tells_the_time_that_really_passed() -> None:
     exchanges = result.transcript.exchanges_of("jokes/0")
     question = next(exchange for exchange in exchanges if exchange.kind == "ask")
     definition = jokes.jokes(random.Random("0 jokes 0"), {})
-    told = next(exchange for exchange in exchanges if definition.expected in exchange.message)
+    told = next(
+        exchange for exchange in exchanges if definition.expected in exchange.message
+    )
     assert jokes.length(question.now - told.now) in question.message
     assert question.now > datetime(2024, 3, 4, 9, 30, tzinfo=timezone.utc)
 
 
 def test_the_quote_is_watched_over_the_replies_of_everyone() -> None:
     definition = Definition(
-        steps=(Say('Here is a line: "Soup is slow rain."'), Say("Add it to your 3rd reply.")),
+        steps=(
+            Say('Here is a line: "Soup is slow rain."'),
+            Say("Add it to your 3rd reply."),
+        ),
         expected={"quote": "Soup is slow rain.", "author": "", "nth": 3},
     )
     body = prospective_memory.test_prospective_memory
-    right = run_scenario(body, ScriptedAgent("", "", "", "Soup is slow rain."), definition=definition)
-    early = run_scenario(body, ScriptedAgent("", "", "Soup is slow rain.", ""), definition=definition)
+    right = run_scenario(
+        body, ScriptedAgent("", "", "", "Soup is slow rain."), definition=definition
+    )
+    early = run_scenario(
+        body, ScriptedAgent("", "", "Soup is slow rain.", ""), definition=definition
+    )
     assert isinstance(right.verdict, Score)
     assert isinstance(early.verdict, Score)
     assert (right.verdict.value, early.verdict.value) == (1.0, 0.0)
 
 
 def test_jokes_without_an_introduction_are_played_too() -> None:
-    told = ("My kettle would love to be a train.", "The sloth set off in the year before last.")
+    told = (
+        "My kettle would love to be a train.",
+        "The sloth set off in the year before last.",
+    )
     definition = from_json(
-        {"steps": [{"say": told[0]}, {"wait": {"time": "3h"}}, {"say": told[1]}, {"wait": {"time": "40m"}}],
-         "expected": told[0]}, where="here",
-    )  # fmt: skip
+        {
+            "steps": [
+                {"say": told[0]},
+                {"wait": {"time": "3h"}},
+                {"say": told[1]},
+                {"wait": {"time": "40m"}},
+            ],
+            "expected": told[0],
+        },
+        where="here",
+    )
     right, wrong = ScriptedAgent("", "", told[0]), ScriptedAgent("", "", told[1])
-    ends = [run_scenario(jokes.test_jokes, agent, definition=definition).verdict for agent in (right, wrong)]
+    ends = [
+        run_scenario(jokes.test_jokes, agent, definition=definition).verdict
+        for agent in (right, wrong)
+    ]
     assert [end.value for end in ends if isinstance(end, Score)] == [1.0, 0.0]
     assert right.heard[-1] == "Which joke did I tell you 3 hours and 40 minutes ago?"
 
@@ -100,6 +137,8 @@ def test_jokes_without_an_introduction_are_played_too() -> None:
 def test_an_expected_joke_that_is_never_told_is_an_error_and_no_zero() -> None:
     definition = jokes.jokes(random.Random(0), {"jokes_told": 2})
     broken = replace(definition, expected="something else")
-    ending = run_scenario(jokes.test_jokes, ScriptedAgent(), definition=broken, span=None)
+    ending = run_scenario(
+        jokes.test_jokes, ScriptedAgent(), definition=broken, span=None
+    )
     assert ending.verdict is None
     assert "never tells: 'something else'" in str(ending.error)

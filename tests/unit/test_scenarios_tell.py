@@ -15,7 +15,8 @@ from pytest_ltm._language.words import has_value
 from pytest_ltm._model.scenario import to_json
 from pytest_ltm._model.suite import scenario_names
 
-# Told in sentences that each memory may put in its own words: no word or two are the fact.
+# Told in sentences that each memory may put in its own words: no word or two are the
+# fact.
 SENTENCES = {"how_to_think", "jokes"}
 LANGUAGES = {"en": {}, "de": {"language": "de"}, "zh": {"language": "zh"}}
 PAGE = Path(__file__).parents[2] / "docs" / "memory-operations.md"
@@ -23,16 +24,24 @@ PAGE = Path(__file__).parents[2] / "docs" / "memory-operations.md"
 
 def made(name: str, number: int = 8, **parameters: object) -> list[Definition]:
     generate = getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), name)
-    return [generate(random.Random(f"{name} {seed}"), parameters) for seed in range(number)]
+    return [
+        generate(random.Random(f"{name} {seed}"), parameters) for seed in range(number)
+    ]
 
 
 def told(definition: Definition) -> Iterator[tuple[str, str, str | None]]:
     """Yield each message with what it tells."""
     for step in definition.steps:
         if isinstance(step, Say):
-            yield from ((step.text, about, value) for about, value in step.tells.items())
+            yield from (
+                (step.text, about, value) for about, value in step.tells.items()
+            )
         elif isinstance(step, Ask):
-            yield from ((step.text, about, value) for about, values in step.tells.items() for value in values)
+            yield from (
+                (step.text, about, value)
+                for about, values in step.tells.items()
+                for value in values
+            )
 
 
 def before(definition: Definition, text: str) -> str:
@@ -49,14 +58,20 @@ def test_each_scenario_says_what_it_tells_unless_it_tells_sentences(name: str) -
 
 
 @pytest.mark.parametrize("name", sorted(set(scenario_names()) - SENTENCES))
-def test_a_value_stands_in_the_message_that_tells_it_or_in_an_earlier_one_that_holds_again(name: str) -> None:
+def test_a_value_stands_in_the_message_that_tells_it_or_in_an_earlier_one_that_holds_again(
+    name: str,
+) -> None:
     rows = [(one, *each) for one in made(name) for each in told(one)]
     values = {value for *_, value in rows if value is not None}
 
     missing = [
-        (about, value, text) for one, text, about, value in rows if value and not has_value(before(one, text), value)
+        (about, value, text)
+        for one, text, about, value in rows
+        if value and not has_value(before(one, text), value)
     ]
-    elsewhere = [text for _, text, _, value in rows if value and not has_value(text, value)]
+    elsewhere = [
+        text for _, text, _, value in rows if value and not has_value(text, value)
+    ]
     assert missing == []
     assert values
     assert all("what I" in text or "before" in text for text in elsewhere), elsewhere
@@ -65,9 +80,20 @@ def test_a_value_stands_in_the_message_that_tells_it_or_in_an_earlier_one_that_h
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["de", "es", "fr", "zh"])
 @pytest.mark.parametrize(
-    "name", ["colours", "locations", "needle_chain", "sally_anne", "shopping_list", "spy_meeting", "trigger_response"]
+    "name",
+    [
+        "colours",
+        "locations",
+        "needle_chain",
+        "sally_anne",
+        "shopping_list",
+        "spy_meeting",
+        "trigger_response",
+    ],
 )
-def test_a_value_stands_in_the_message_in_other_languages_too(name: str, language: str) -> None:
+def test_a_value_stands_in_the_message_in_other_languages_too(
+    name: str, language: str
+) -> None:
     rows = [each for one in made(name, 4, language=language) for each in told(one)]
 
     assert rows
@@ -75,7 +101,11 @@ def test_a_value_stands_in_the_message_in_other_languages_too(name: str, languag
 
 
 def test_the_page_names_the_scenarios_that_tell_sentences() -> None:
-    line = next(line for line in PAGE.read_text(encoding="utf-8").splitlines() if "tell sentences" in line)
+    line = next(
+        line
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if "tell sentences" in line
+    )
 
     assert {name for name in scenario_names() if f"`{name}`" in line} == SENTENCES
 
@@ -84,7 +114,11 @@ def test_the_page_names_the_scenarios_that_tell_sentences() -> None:
 def test_what_is_told_in_another_language_is_written_as_json(language: str) -> None:
     for name in ("colours", "shopping_list"):
         [definition] = made(name, 1, language=language)
-        [*steps] = msgspec.json.decode(msgspec.json.encode(to_json(definition)))["steps"]
+        [*steps] = msgspec.json.decode(msgspec.json.encode(to_json(definition)))[
+            "steps"
+        ]
         assert [step["tells"] for step in steps if "tells" in step] == [
-            step.tells for step in definition.steps if isinstance(step, Say) and step.tells
+            step.tells
+            for step in definition.steps
+            if isinstance(step, Say) and step.tells
         ]

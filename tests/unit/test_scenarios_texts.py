@@ -8,7 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios import colours, jokes, prospective_memory, restaurant, sally_anne
+from pytest_ltm.scenarios import (
+    colours,
+    jokes,
+    prospective_memory,
+    restaurant,
+    sally_anne,
+)
 from pytest_ltm.scenarios._wording import variants
 from pytest_ltm.scenarios.jokes import length
 
@@ -29,13 +35,24 @@ def value(verdict: Score | Unscored | None) -> float:
 
 def test_no_colour_is_a_word_of_another_text() -> None:
     texts = [text.replace("{colour}", "") for text in colour_texts()]
-    texts += [*jokes.JOKES, *jokes.INTRODUCTIONS, *jokes.QUESTIONS, *prospective_memory.QUOTES]
-    found = {word for text in texts for word in plain_words(re.sub(r"[][{}|]", " ", text))} & set(colours.COLOURS)
+    texts += [
+        *jokes.JOKES,
+        *jokes.INTRODUCTIONS,
+        *jokes.QUESTIONS,
+        *prospective_memory.QUOTES,
+    ]
+    found = {
+        word for text in texts for word in plain_words(re.sub(r"[][{}|]", " ", text))
+    } & set(colours.COLOURS)
     assert found == set()
 
 
-def test_no_colour_is_a_part_of_another_so_that_also_the_published_rule_can_tell_them_apart() -> None:
-    inside = [(a, b) for a in colours.COLOURS for b in colours.COLOURS if a != b and a in b]
+def test_no_colour_is_a_part_of_another_so_that_also_the_published_rule_can_tell_them_apart() -> (
+    None
+):
+    inside = [
+        (a, b) for a in colours.COLOURS for b in colours.COLOURS if a != b and a in b
+    ]
     assert inside == []
 
 
@@ -58,17 +75,34 @@ def test_the_question_gives_no_joke_away(question: str) -> None:
     assert [joke for joke in jokes.JOKES if value(RecallsJoke(joke)([asked]))] == []
 
 
-def test_sixty_wordings_and_more_of_line_and_instruction_and_half_of_these_name_nobody() -> None:
+def test_sixty_wordings_and_more_of_line_and_instruction_and_half_of_these_name_nobody() -> (
+    None
+):
     lines, named, unnamed = (
         list(variants(wordings))
-        for wordings in (prospective_memory.STATEMENTS, prospective_memory.NAMED, prospective_memory.UNNAMED)
+        for wordings in (
+            prospective_memory.STATEMENTS,
+            prospective_memory.NAMED,
+            prospective_memory.UNNAMED,
+        )
     )
     assert len(set(lines)) >= 60
-    assert len({*named, *unnamed}) * len(prospective_memory.REPLY) * len(prospective_memory.COUNTS) >= 60
-    assert all(re.search(r"\bmy (?:play|novel|sketch)|I (?:am writing|have written)", line) for line in lines)
+    assert (
+        len({*named, *unnamed})
+        * len(prospective_memory.REPLY)
+        * len(prospective_memory.COUNTS)
+        >= 60
+    )
+    assert all(
+        re.search(r"\bmy (?:play|novel|sketch)|I (?:am writing|have written)", line)
+        for line in lines
+    )
     assert all("{author}" in text for text in named)
     assert not [text for text in unnamed if "{author}" in text]
-    made = [prospective_memory.prospective_memory(random.Random(seed), {}) for seed in range(100)]
+    made = [
+        prospective_memory.prospective_memory(random.Random(seed), {})
+        for seed in range(100)
+    ]
     vague = [one for one in made if one.expected["author"] not in one.questions[0].text]
     assert 30 <= len(vague) <= 70
     assert {one.expected["nth"] for one in made} == set(range(2, 9))
@@ -88,7 +122,11 @@ def test_the_instruction_and_the_reset_message_do_not_contain_the_quote() -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("question", list(variants(colours.QUESTIONS)))
 def test_the_question_names_no_colour(question: str) -> None:
-    assert [colour for colour in colours.COLOURS if NamesColour(colour, scoring="v3.5")([question]).value] == []
+    assert [
+        colour
+        for colour in colours.COLOURS
+        if NamesColour(colour, scoring="v3.5")([question]).value
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -103,12 +141,16 @@ def test_the_question_names_no_colour(question: str) -> None:
         (timedelta(seconds=20), "less than a minute"),
     ],
 )
-def test_elapsed_time_is_said_to_the_minute_and_days_are_not_lost(elapsed: timedelta, words: str) -> None:
+def test_elapsed_time_is_said_to_the_minute_and_days_are_not_lost(
+    elapsed: timedelta, words: str
+) -> None:
     assert length(elapsed) == words
 
 
 def test_colours_changes_as_often_as_asked_for_over_90_percent_of_the_span() -> None:
-    definition = colours.colours(random.Random(1), {"colour_changes": 5, "last_wait": 0.9})
+    definition = colours.colours(
+        random.Random(1), {"colour_changes": 5, "last_wait": 0.9}
+    )
     assert [type(step) for step in definition.steps] == [Say, Wait] * 5 + [Ask]
     waits = [step.span for step in definition.steps if isinstance(step, Wait)]
     assert waits == pytest.approx([0.18, 0.36, 0.54, 0.72, 0.9])
@@ -119,7 +161,9 @@ def test_jokes_tells_as_many_as_asked_for_each_with_its_waits() -> None:
     assert [type(step) for step in definition.steps] == [Say, Wait] * 3
     waits = [step for step in definition.steps if isinstance(step, Wait)]
     assert [wait.span for wait in waits] == pytest.approx([0.3, 0.6, 0.9])
-    assert all(timedelta(minutes=30) <= wait.time <= timedelta(minutes=240) for wait in waits)
+    assert all(
+        timedelta(minutes=30) <= wait.time <= timedelta(minutes=240) for wait in waits
+    )
     assert all(wait.time % timedelta(minutes=1) == timedelta(0) for wait in waits)
 
 
@@ -128,7 +172,9 @@ def test_prospective_memory_quotes_the_authors_asked_for_and_says_that_it_is_mad
     authors: str, *, known: bool
 ) -> None:
     for seed in range(20):
-        definition = prospective_memory.prospective_memory(random.Random(seed), {"authors": authors, "last_wait": 0.9})
+        definition = prospective_memory.prospective_memory(
+            random.Random(seed), {"authors": authors, "last_wait": 0.9}
+        )
         author = definition.expected["author"]
         assert (author in prospective_memory.KNOWN) is known
         assert author in to_json(definition)["steps"][0]["say"]
@@ -139,24 +185,66 @@ def test_prospective_memory_quotes_the_authors_asked_for_and_says_that_it_is_mad
 @pytest.mark.parametrize(
     ("make", "parameters", "message"),
     [
-        (colours.colours, {"colour_changes": 0}, "colour_changes is a whole number of at least 1, not 0"),
-        (colours.colours, {"colour_changes": "3"}, "colour_changes is a whole number of at least 1, not '3'"),
-        (jokes.jokes, {"jokes_told": 1000}, "jokes_told is a whole number from 1 to .*, not 1000"),
-        (jokes.jokes, {"jokes_told": 2.5}, "jokes_told is a whole number from 1 to .*, not 2.5"),
-        (prospective_memory.prospective_memory, {"authors": "real"}, "'known' or 'invented', not 'real'"),
-        (prospective_memory.prospective_memory, {"least_reply": 1}, "least_reply is a whole number from 2 to 8, not 1"),
+        (
+            colours.colours,
+            {"colour_changes": 0},
+            "colour_changes is a whole number of at least 1, not 0",
+        ),
+        (
+            colours.colours,
+            {"colour_changes": "3"},
+            "colour_changes is a whole number of at least 1, not '3'",
+        ),
+        (
+            jokes.jokes,
+            {"jokes_told": 1000},
+            "jokes_told is a whole number from 1 to .*, not 1000",
+        ),
+        (
+            jokes.jokes,
+            {"jokes_told": 2.5},
+            "jokes_told is a whole number from 1 to .*, not 2.5",
+        ),
+        (
+            prospective_memory.prospective_memory,
+            {"authors": "real"},
+            "'known' or 'invented', not 'real'",
+        ),
+        (
+            prospective_memory.prospective_memory,
+            {"least_reply": 1},
+            "least_reply is a whole number from 2 to 8, not 1",
+        ),
         (
             prospective_memory.prospective_memory,
             {"least_reply": 5, "most_reply": 4},
             "most_reply is a whole number from 5 to 8, not 4",
         ),
-        (restaurant.restaurant, {"drinks": 11}, "drinks is a whole number from 1 to 10, not 11"),
-        (restaurant.restaurant, {"starters": 0}, "starters is a whole number from 1 to 9, not 0"),
-        (sally_anne.sally_anne, {"least_lines": 5}, "least_lines is a whole number from 6 to 37, not 5"),
-        (sally_anne.sally_anne, {"most_lines": 11}, "most_lines is a whole number from 12 to 40, not 11"),
+        (
+            restaurant.restaurant,
+            {"drinks": 11},
+            "drinks is a whole number from 1 to 10, not 11",
+        ),
+        (
+            restaurant.restaurant,
+            {"starters": 0},
+            "starters is a whole number from 1 to 9, not 0",
+        ),
+        (
+            sally_anne.sally_anne,
+            {"least_lines": 5},
+            "least_lines is a whole number from 6 to 37, not 5",
+        ),
+        (
+            sally_anne.sally_anne,
+            {"most_lines": 11},
+            "most_lines is a whole number from 12 to 40, not 11",
+        ),
     ],
 )
-def test_a_wrong_parameter_is_named(make: Any, parameters: Mapping[str, Any], message: str) -> None:
+def test_a_wrong_parameter_is_named(
+    make: Any, parameters: Mapping[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         make(random.Random(0), parameters)
 
@@ -164,7 +252,9 @@ def test_a_wrong_parameter_is_named(make: Any, parameters: Mapping[str, Any], me
 @pytest.mark.parametrize("n", [2, 5, 8])
 def test_prospective_memory_may_ask_for_one_reply_alone(n: int) -> None:
     for seed in range(5):
-        asked = prospective_memory.prospective_memory(random.Random(seed), {"least_reply": n, "most_reply": n})
+        asked = prospective_memory.prospective_memory(
+            random.Random(seed), {"least_reply": n, "most_reply": n}
+        )
         assert asked.expected["nth"] == n
 
 
@@ -179,11 +269,15 @@ def test_a_menu_has_as_much_of_each_section_as_asked_for() -> None:
 @pytest.mark.parametrize(("least", "most"), [(6, 9), (20, 23), (37, 40)])
 def test_a_play_is_as_long_as_asked_for(least: int, most: int) -> None:
     for seed in range(5):
-        play = sally_anne.sally_anne(random.Random(seed), {"least_lines": least, "most_lines": most})
+        play = sally_anne.sally_anne(
+            random.Random(seed), {"least_lines": least, "most_lines": most}
+        )
         assert least <= sum(isinstance(step, Say) for step in play.steps) - 1 <= most
 
 
-@pytest.mark.parametrize("make", [colours.colours, jokes.jokes, prospective_memory.prospective_memory])
+@pytest.mark.parametrize(
+    "make", [colours.colours, jokes.jokes, prospective_memory.prospective_memory]
+)
 def test_a_definition_survives_being_written_and_read(make: Any) -> None:
     definition: Definition = make(random.Random(3), {"note": "mine"})
     again = from_json(json.loads(json.dumps(to_json(definition))), where="here")

@@ -6,13 +6,25 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from pytest_ltm._model.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import (
+    Agenda,
+    AgendaEntry,
+    Fill,
+    Finish,
+    JumpTime,
+    ResumeLane,
+    Start,
+    Tell,
+)
 from pytest_ltm._storage.clock import START
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:
     """Return the agenda of scenarios named by letters; `a="bc"`: a must not overlap with b and c."""
-    entries = [AgendaEntry(scenario=name, incompatible=frozenset(incompatible.get(name, ""))) for name in scenarios]
+    entries = [
+        AgendaEntry(scenario=name, incompatible=frozenset(incompatible.get(name, "")))
+        for name in scenarios
+    ]
     return Agenda(entries, now=START)
 
 
@@ -178,7 +190,9 @@ def test_nobody_goes_on_out_of_turn() -> None:
         one.resume(0)
 
 
-def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_search() -> None:
+def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_search() -> (
+    None
+):
     looked_at = 0
 
     class Counted(int):
@@ -188,7 +202,10 @@ def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_sea
             return int(self) < int(other)  # type: ignore[call-overload, no-any-return]
 
     scenarios = 1000
-    one = started(Agenda([AgendaEntry(scenario=f"s{n}") for n in range(scenarios)], now=START), *range(scenarios))
+    one = started(
+        Agenda([AgendaEntry(scenario=f"s{n}") for n in range(scenarios)], now=START),
+        *range(scenarios),
+    )
     for lane in range(scenarios):
         one.suspend(lane, tokens=Counted(1 + (lane * 7919) % 5000), time=START)
     one.advance(position=5000, now=START)
@@ -196,7 +213,8 @@ def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_sea
         decision = one.decide()
         assert isinstance(decision, ResumeLane)
         one.resume(decision.lane)
-    # A heap of a thousand takes about ten comparisons (twice that when the smallest leaves) for each of its four uses.
+    # A heap of a thousand takes about ten comparisons (twice that when the smallest
+    # leaves) for each of its four uses.
     assert looked_at < scenarios * 4 * 2 * 10
 
 

@@ -34,9 +34,13 @@ def result(
 ) -> ScenarioResult:
     played = played or talk({"a": simple}, examples=[example("a", **fields)])
     return scenario_result(
-        played.lanes["a/0"], ending or played.endings["a/0"], played.transcript, costs=costs or {}, own_wish=own_wish,
+        played.lanes["a/0"],
+        ending or played.endings["a/0"],
+        played.transcript,
+        costs=costs or {},
+        own_wish=own_wish,
         **PLACE,
-    )  # fmt: skip
+    )
 
 
 # --- outcomes
@@ -44,32 +48,70 @@ def result(
 
 @pytest.mark.parametrize(
     ("value", "threshold", "outcome"),
-    [(1.0, 1.0, "passed"), (0.99, 1.0, "failed"), (0.6, 0.6, "passed"), (0.0, 0.0, "passed"), (0.59, 0.6, "failed")],
+    [
+        (1.0, 1.0, "passed"),
+        (0.99, 1.0, "failed"),
+        (0.6, 0.6, "passed"),
+        (0.0, 0.0, "passed"),
+        (0.59, 0.6, "failed"),
+    ],
 )
-def test_a_score_that_reaches_the_threshold_passes(value: float, threshold: float, outcome: str) -> None:
+def test_a_score_that_reaches_the_threshold_passes(
+    value: float, threshold: float, outcome: str
+) -> None:
     told = result(Ending(verdict=Score(value, "because")), threshold=threshold)
-    assert (told.outcome, told.score, told.reason, told.cause) == (outcome, value, "because", "")
+    assert (told.outcome, told.score, told.reason, told.cause) == (
+        outcome,
+        value,
+        "because",
+        "",
+    )
 
 
 def test_rounding_never_fails_anybody() -> None:
-    assert result(Ending(verdict=Score(0.1 + 0.2 + 0.3 - 0.3, "x")), threshold=0.3).outcome == "passed"
+    assert (
+        result(Ending(verdict=Score(0.1 + 0.2 + 0.3 - 0.3, "x")), threshold=0.3).outcome
+        == "passed"
+    )
     assert result(Ending(verdict=Score(1 - 1e-12, "x"))).outcome == "passed"
 
 
 @pytest.mark.parametrize(
     ("ending", "outcome", "cause", "reason"),
     [
-        (Ending(verdict=Unscored("nobody could tell")), "skipped", "unscored", "nobody could tell"),
-        (Ending(unplayable="its text is too long"), "skipped", "requires", "its text is too long"),
-        (Ending(unreached="not reached: gone"), "skipped", "not reached", "not reached: gone"),
+        (
+            Ending(verdict=Unscored("nobody could tell")),
+            "skipped",
+            "unscored",
+            "nobody could tell",
+        ),
+        (
+            Ending(unplayable="its text is too long"),
+            "skipped",
+            "requires",
+            "its text is too long",
+        ),
+        (
+            Ending(unreached="not reached: gone"),
+            "skipped",
+            "not reached",
+            "not reached: gone",
+        ),
         (Ending(error=AgentFault("no reply")), "error", "agent", "no reply"),
         (Ending(error=ValueError("bad")), "error", "scenario", "ValueError: bad"),
         (Ending(error=ValueError()), "error", "scenario", "ValueError"),
     ],
 )
-def test_without_a_score_there_is_none_and_a_reason(ending: Ending, outcome: str, cause: str, reason: str) -> None:
+def test_without_a_score_there_is_none_and_a_reason(
+    ending: Ending, outcome: str, cause: str, reason: str
+) -> None:
     told = result(ending)
-    assert (told.outcome, told.score, told.cause, told.reason) == (outcome, None, cause, reason)
+    assert (told.outcome, told.score, told.cause, told.reason) == (
+        outcome,
+        None,
+        cause,
+        reason,
+    )
 
 
 def test_our_own_bugs_are_ours() -> None:
@@ -91,7 +133,13 @@ def test_an_ending_without_anything_is_described() -> None:
 
 
 def test_the_parts_of_the_verdict_are_kept() -> None:
-    verdict = Score(0.5, "half", checks=(Check("one", ok=True), Check("two", ok=False)), rule="x/1", evidence="Teal")
+    verdict = Score(
+        0.5,
+        "half",
+        checks=(Check("one", ok=True), Check("two", ok=False)),
+        rule="x/1",
+        evidence="Teal",
+    )
     told = result(Ending(verdict=verdict))
     assert (told.checks, told.rule, told.evidence) == (verdict.checks, "x/1", "Teal")
 
@@ -103,7 +151,13 @@ def test_the_rule_of_who_could_not_tell_is_kept() -> None:
 
 def test_the_plan_and_the_place_are_kept() -> None:
     told = result(skills=("R", "C"), threshold=0.5, span=777)
-    assert (told.scenario, told.example, told.skills, told.threshold, told.span) == ("a", "0", ("R", "C"), 0.5, 777)
+    assert (told.scenario, told.example, told.skills, told.threshold, told.span) == (
+        "a",
+        "0",
+        ("R", "C"),
+        0.5,
+        777,
+    )
     assert {name: getattr(told, name) for name in PLACE} == PLACE
 
 
@@ -122,7 +176,9 @@ def test_gaps_are_measured_to_each_needle_and_the_smallest_is_the_questions() ->
     told = result(played=talk({"a": quiz}))
     (question,) = told.questions
     assert (question.text, question.answer) == ("which?", "ok")
-    assert [(needle.text, needle.gap, needle.seconds_passed) for needle in question.needles] == [
+    assert [
+        (needle.text, needle.gap, needle.seconds_passed) for needle in question.needles
+    ] == [
         ("blue", 2 + 100 + 6 + 50, timedelta(hours=3).total_seconds()),
         ("teal", 2 + 50, 0.0),
     ]
@@ -142,12 +198,21 @@ def test_the_gap_of_an_example_is_that_of_its_last_question() -> None:
 
 def test_a_question_about_nothing_has_no_gap() -> None:
     told = result(played=talk({"a": watching(After(1), replies=1)}))
-    assert (told.gap, told.questions[0].gap, told.questions[0].needles) == (None, None, ())
+    assert (told.gap, told.questions[0].gap, told.questions[0].needles) == (
+        None,
+        None,
+        (),
+    )
 
 
 def test_an_example_that_asked_nothing_has_nothing_measured() -> None:
     told = result(played=talk({"a": lambda ltm: ltm.say("x")}))
-    assert (told.questions, told.gap, told.measured_span, told.overrun) == ((), None, None, False)
+    assert (told.questions, told.gap, told.measured_span, told.overrun) == (
+        (),
+        None,
+        None,
+        False,
+    )
 
 
 @pytest.mark.parametrize(("reply", "overrun"), [(494, False), (495, True)])
@@ -168,7 +233,9 @@ def test_nobody_overruns_where_there_is_no_span() -> None:
 
 
 def test_tokens_are_those_of_its_own_exchanges() -> None:
-    assert result(played=talk({"a": quiz, "b": simple})).tokens == len("blueoktealokwhich?ok")
+    assert result(played=talk({"a": quiz, "b": simple})).tokens == len(
+        "blueoktealokwhich?ok"
+    )
 
 
 def test_costs_are_those_of_its_own_exchanges() -> None:

@@ -41,12 +41,22 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(
     "written",
     [
-        str, json.dumps, lambda v: json.dumps(v, ensure_ascii=False), repr, lambda v: urllib.parse.quote(v, ""),
-        lambda v: urllib.parse.quote(v, "").lower(), urllib.parse.quote_plus, html.escape, lambda v: v.encode().hex(),
-        lambda v: v.encode().hex().upper(), lambda v: "".join(f"%{byte:02x}" for byte in v.encode()),
+        str,
+        json.dumps,
+        lambda v: json.dumps(v, ensure_ascii=False),
+        repr,
+        lambda v: urllib.parse.quote(v, ""),
+        lambda v: urllib.parse.quote(v, "").lower(),
+        urllib.parse.quote_plus,
+        html.escape,
+        lambda v: v.encode().hex(),
+        lambda v: v.encode().hex().upper(),
+        lambda v: "".join(f"%{byte:02x}" for byte in v.encode()),
     ],
-)  # fmt: skip
-def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: Any) -> None:
+)
+def test_a_variable_named_like_a_secret_is_found_however_it_is_written(
+    written: Any,
+) -> None:
     shown = redact_secrets(f"key={written(VALUE)!s}, or so")
     assert "hunter2" not in shown
     assert written(VALUE).strip("\"'") not in shown
@@ -58,8 +68,12 @@ def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: 
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
 @pytest.mark.parametrize("before", ["", "a", "me", "me:", "user:"])
 @pytest.mark.parametrize("after", ["", "!", "\n", "@host"])
-def test_a_value_is_found_in_base64_wherever_it_stands_there(encode: Any, before: str, after: str) -> None:
-    shown = redact_secrets(f"Basic {encode(f'{before}{VALUE}{after}'.encode()).decode()}")
+def test_a_value_is_found_in_base64_wherever_it_stands_there(
+    encode: Any, before: str, after: str
+) -> None:
+    shown = redact_secrets(
+        f"Basic {encode(f'{before}{VALUE}{after}'.encode()).decode()}"
+    )
     assert "[redacted $PLANTED_API_KEY]" in shown
     left = "".join(shown.removeprefix("Basic ").split("[redacted $PLANTED_API_KEY]"))
     assert len(left) <= 2 * len(before + after) + 8
@@ -68,13 +82,21 @@ def test_a_value_is_found_in_base64_wherever_it_stands_there(encode: Any, before
 def test_ordinary_texts_and_lines_are_not_looked_through_for_encodings() -> None:
     assert _may_be_encoded("dXNlcg")
     assert _may_be_encoded("6f70")
-    for text in ("Which 3 of the 27 colours did I like best?", '{"event":"wait","now":"2024-01-01T00:00:00Z"}'):
+    for text in (
+        "Which 3 of the 27 colours did I like best?",
+        '{"event":"wait","now":"2024-01-01T00:00:00Z"}',
+    ):
         assert not _may_be_encoded(text)
 
 
-def test_a_value_of_several_lines_leaves_as_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_of_several_lines_leaves_as_many_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SIGNING_KEY", "first planted line\nsecond one\nthird")
-    assert redact_secrets("<first planted line\nsecond one\nthird>") == "<[redacted $SIGNING_KEY]\n\n>"
+    assert (
+        redact_secrets("<first planted line\nsecond one\nthird>")
+        == "<[redacted $SIGNING_KEY]\n\n>"
+    )
 
 
 def test_a_value_that_is_not_in_the_environment_can_be_told() -> None:
@@ -83,34 +105,53 @@ def test_a_value_that_is_not_in_the_environment_can_be_told() -> None:
     assert redact_secrets("told-by-somebody-7") == "[redacted $HEADER]"
 
 
-# --- labelled texts: the first half was looked at while the forms were written, the second when they were done
+# --- labelled texts: the first half was looked at while the forms were written, the
+# second when they were done
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 
 
 def labelled(half: str) -> list[tuple[str, list[str]]]:
-    rows = [json.loads(line) for line in (LABELLED / f"secrets.{half}.jsonl").read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (LABELLED / f"secrets.{half}.jsonl").read_text("utf-8").splitlines()
+    ]
     return [(row["text"], row["hidden"]) for row in rows]
 
 
-@pytest.mark.parametrize(("half", "leaks", "touched"), [("first", 0, 0), ("second", 0, 1)])
+@pytest.mark.parametrize(
+    ("half", "leaks", "touched"), [("first", 0, 0), ("second", 0, 1)]
+)
 def test_labelled_texts_lose_their_secrets_and_nothing_else(
     half: str, leaks: int, touched: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_secrets, "_KNOWN", _secrets._Known({}))  # whatever other tests had in their environment
+    monkeypatch.setattr(
+        _secrets, "_KNOWN", _secrets._Known({})
+    )  # whatever other tests had in their environment
     rows = labelled(half)
     shown = [(text, hidden, redact_secrets(text)) for text, hidden in rows]
-    assert sum(any(part in left for part in hidden) for _, hidden, left in shown) <= leaks
+    assert (
+        sum(any(part in left for part in hidden) for _, hidden, left in shown) <= leaks
+    )
     assert sum(left != text for text, hidden, left in shown if not hidden) <= touched
-    assert len([text for text, hidden in rows if hidden]) >= 30 <= len([text for text, hidden in rows if not hidden])
+    assert (
+        len([text for text, hidden in rows if hidden])
+        >= 30
+        <= len([text for text, hidden in rows if not hidden])
+    )
 
 
 def test_a_value_is_found_in_json_within_json() -> None:
-    assert "hunter2" not in json.dumps({"body": redact_secrets(json.dumps({"key": VALUE}))})
+    assert "hunter2" not in json.dumps(
+        {"body": redact_secrets(json.dumps({"key": VALUE}))}
+    )
 
 
 def test_a_value_that_was_cut_short_is_found_from_both_ends() -> None:
-    assert redact_secrets('tried pa"ss\\wörd-h...') == "tried [redacted $PLANTED_API_KEY]..."
+    assert (
+        redact_secrets('tried pa"ss\\wörd-h...')
+        == "tried [redacted $PLANTED_API_KEY]..."
+    )
     assert redact_secrets("…rd-hunter2 was it") == "…[redacted $PLANTED_API_KEY] was it"
 
 
@@ -120,31 +161,52 @@ def test_two_values_that_overlap_are_both_gone(monkeypatch: pytest.MonkeyPatch) 
     assert redact_secrets("<abcdefgh1234ijklmnop>") == "<[redacted $A_TOKEN]>"
 
 
-def test_a_short_value_and_a_harmless_name_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_value_and_a_harmless_name_are_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SHORT_TOKEN", "basic12")
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Ann Example")
     assert redact_secrets("basic12 by Ann Example") == "basic12 by Ann Example"
 
 
-def test_a_value_that_is_only_a_path_is_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_a_value_that_is_only_a_path_is_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
     monkeypatch.setenv("CREDENTIALS", str(tmp_path))
     assert redact_secrets(f"in {tmp_path}") == f"in {tmp_path}"
 
 
-def test_a_key_of_several_lines_is_found_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SIGNING_KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n")
-    assert "MIIEv" not in redact_secrets("first line MIIEvQIBADANBgkqhkiG9w0B and no more")
+def test_a_key_of_several_lines_is_found_line_by_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(
+        "SIGNING_KEY",
+        "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n",
+    )
+    assert "MIIEv" not in redact_secrets(
+        "first line MIIEvQIBADANBgkqhkiG9w0B and no more"
+    )
 
 
-def test_what_stands_beside_a_known_value_in_a_key_is_gone_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_beside_a_known_value_in_a_key_is_gone_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SIGNING_KEY", "MIIEvQIBADANBgkqhkiG9w0B")
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSj\n-----END PRIVATE KEY-----"
     assert redact_secrets(f"<{key}>") == "<[redacted]\n\n\n>"
-    assert redact_secrets('"password": "MIIEvQIBADANBgkqhkiG9w0B-planted"') == '"password": "[redacted]"'
-    assert redact_secrets('"password": "MIIEvQIBADANBgkqhkiG9w0B"') == '"password": "[redacted $SIGNING_KEY]"'
+    assert (
+        redact_secrets('"password": "MIIEvQIBADANBgkqhkiG9w0B-planted"')
+        == '"password": "[redacted]"'
+    )
+    assert (
+        redact_secrets('"password": "MIIEvQIBADANBgkqhkiG9w0B"')
+        == '"password": "[redacted $SIGNING_KEY]"'
+    )
 
 
-def test_a_variable_that_the_agent_removes_is_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_the_agent_removes_is_still_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("GONE_SECRET", "gone-with-the-wind")
     assert "gone-with" not in redact_secrets("gone-with-the-wind")
     monkeypatch.delenv("GONE_SECRET")
@@ -153,15 +215,37 @@ def test_a_variable_that_the_agent_removes_is_still_known(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     "name",
-    ["OPENAI_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "client_secret", "authToken",
-     "AWS_SECRET_ACCESS_KEY", "SESSION_COOKIE", "GOOGLE_CREDENTIALS", "HTTP_AUTH", "DB_PASSWD", "x-api-key"],
-)  # fmt: skip
+    [
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "DB_PASSWORD",
+        "PGPASSWORD",
+        "MYSQL_PWD",
+        "client_secret",
+        "authToken",
+        "AWS_SECRET_ACCESS_KEY",
+        "SESSION_COOKIE",
+        "GOOGLE_CREDENTIALS",
+        "HTTP_AUTH",
+        "DB_PASSWD",
+        "x-api-key",
+    ],
+)
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["PWD", "OLDPWD", "GIT_AUTHOR_NAME", "KEYBOARD", "MONKEY", "HOME", "TOKENIZERS_PARALLELISM"]
+    "name",
+    [
+        "PWD",
+        "OLDPWD",
+        "GIT_AUTHOR_NAME",
+        "KEYBOARD",
+        "MONKEY",
+        "HOME",
+        "TOKENIZERS_PARALLELISM",
+    ],
 )
 def test_names_of_other_things(name: str) -> None:
     assert not is_secret_name(name)
@@ -200,9 +284,29 @@ def test_what_looks_like_a_credential_is_hidden(text: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["sk-", "pk_", "rk_", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xoxa-",
-     "xoxb-", "xoxp-", "xoxr-", "xoxs-", "npm_", "pypi-", "sk-proj-"],
-)  # fmt: skip
+    [
+        "sk-",
+        "pk_",
+        "rk_",
+        "xai-",
+        "gsk_",
+        "hf_",
+        "ghp_",
+        "gho_",
+        "ghs_",
+        "ghu_",
+        "github_pat_",
+        "glpat-",
+        "xoxa-",
+        "xoxb-",
+        "xoxp-",
+        "xoxr-",
+        "xoxs-",
+        "npm_",
+        "pypi-",
+        "sk-proj-",
+    ],
+)
 def test_a_key_is_known_by_how_it_begins(key: str) -> None:
     assert redact_secrets(f"tried {key}planted0123456789.") == "tried [redacted]."
 
@@ -247,11 +351,17 @@ def test_no_text_of_a_built_in_scenario_is_touched(name: str) -> None:
 def test_what_is_written_down_has_no_key_whatever_stands_before_it(before: str) -> None:
     shown = dump_json_redacted({"text": [f"{before}sk-planted0123456789"]}, json.dumps)
     assert json.loads(shown) == {"text": [f"{before}[redacted]"]}
-    assert dump_json_redacted({"text": "no key\n"}, json.dumps) == '{"text": "no key\\n"}'
+    assert (
+        dump_json_redacted({"text": "no key\n"}, json.dumps) == '{"text": "no key\\n"}'
+    )
 
 
 def test_data_keep_their_shape() -> None:
-    data = {"key": "kept", "n": [1, None, True, VALUE], "headers": {"Authorization": "Bearer x", "Cookie": "a"}}
+    data = {
+        "key": "kept",
+        "n": [1, None, True, VALUE],
+        "headers": {"Authorization": "Bearer x", "Cookie": "a"},
+    }
     assert redacted_data(data) == {
         "key": "kept",
         "n": [1, None, True, "[redacted $PLANTED_API_KEY]"],
@@ -260,7 +370,12 @@ def test_data_keep_their_shape() -> None:
 
 
 def test_a_configuration_shows_nothing_under_a_name_of_a_secret() -> None:
-    given = {"model": "m", "api_key": "short", "max_tokens": 100, "nested": {"db_password": "x"}}
+    given = {
+        "model": "m",
+        "api_key": "short",
+        "max_tokens": 100,
+        "nested": {"db_password": "x"},
+    }
     assert redacted_data(given, is_secret_name) == {
         "model": "m",
         "api_key": "[redacted]",
@@ -308,7 +423,9 @@ def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
 
 @pytest.mark.parametrize("closed", ["", '"', "'", '\\"', "&quot;", "&#34;"])
 @pytest.mark.parametrize("sign", [":", "=", " => ", "\t==\t"])
-def test_the_quick_look_for_named_values_passes_over_none(closed: str, sign: str) -> None:
+def test_the_quick_look_for_named_values_passes_over_none(
+    closed: str, sign: str
+) -> None:
     names = "Password passwords passwd PASSPHRASE secret secret_access_key private-key apiKey auth_token Token"
     for name in names.split():
         text = f"x {name}{closed}{sign}'hunter22' y"

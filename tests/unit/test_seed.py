@@ -33,7 +33,9 @@ def test_a_secret_is_shown_as_a_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seed.option == "env:MEMORY_SEED"
 
 
-def test_equal_secrets_have_equal_digests_whatever_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_secrets_have_equal_digests_whatever_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("ONE", SECRET)
     monkeypatch.setenv("OTHER", f" {SECRET}\n")
     monkeypatch.setenv("ANOTHER", f"{SECRET}!")
@@ -55,5 +57,7 @@ def test_a_short_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("text", ["lucky", "1.5", "fresh:", "freshly"])
 def test_other_texts_mean_no_seed(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is not a whole number, 'fresh' or 'env:NAME'"):
+    with pytest.raises(
+        ConfigurationError, match="is not a whole number, 'fresh' or 'env:NAME'"
+    ):
         parse_seed(text)

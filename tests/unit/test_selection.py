@@ -11,7 +11,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from selection import Change, Selection, choose_left_out, find_touched, matches, read_change, read_watched
+from selection import (
+    Change,
+    Selection,
+    choose_left_out,
+    find_touched,
+    matches,
+    read_change,
+    read_watched,
+)
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"browser", "examples", "plugin", "properties", "unit"}
@@ -24,13 +32,30 @@ has_git = pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Run git in a repository whose main has two commits."""
-    for name in ("GITHUB_BASE_REF", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # a hook of git sets the others
+    for name in (
+        "GITHUB_BASE_REF",
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+    ):  # a hook of git sets the others
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "main").mkdir()
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    identity = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ]
 
     def git(*words: str, folder: str = "main") -> None:
-        subprocess.run(["git", *identity, *words], cwd=tmp_path / folder, check=True, capture_output=True)
+        subprocess.run(
+            ["git", *identity, *words],
+            cwd=tmp_path / folder,
+            check=True,
+            capture_output=True,
+        )
 
     git("init", "--initial-branch=main")
     for name in ("a", "b"):
@@ -42,7 +67,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
 @has_git
 @pytest.mark.slow
-def test_a_fresh_clone_of_main_brings_its_last_commit(repository: Callable[..., None], tmp_path: Path) -> None:
+def test_a_fresh_clone_of_main_brings_its_last_commit(
+    repository: Callable[..., None], tmp_path: Path
+) -> None:
     repository("clone", ".", "../clone")
     assert read_change(tmp_path / "clone").paths == ("b",)
 
@@ -65,7 +92,9 @@ def test_a_branch_brings_all_since_it_left_main_and_what_is_not_committed(
 
 @has_git
 @pytest.mark.slow
-def test_a_merge_brings_to_main_what_the_branch_did(repository: Callable[..., None], tmp_path: Path) -> None:
+def test_a_merge_brings_to_main_what_the_branch_did(
+    repository: Callable[..., None], tmp_path: Path
+) -> None:
     repository("switch", "--create", "mine", "HEAD^1")
     for name in ("c", "d"):
         (tmp_path / "main" / name).touch()
@@ -78,7 +107,10 @@ def test_a_merge_brings_to_main_what_the_branch_did(repository: Callable[..., No
 
 @has_git
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["clone", "--depth=1", "file://{0}/main", "../clone"], ["init", "../clone"]])
+@pytest.mark.parametrize(
+    "words",
+    [["clone", "--depth=1", "file://{0}/main", "../clone"], ["init", "../clone"]],
+)
 def test_what_a_checkout_without_history_brings_is_unknown(
     repository: Callable[..., None], tmp_path: Path, words: list[str]
 ) -> None:
@@ -86,7 +118,9 @@ def test_what_a_checkout_without_history_brings_is_unknown(
     assert read_change(tmp_path / "clone") == Change("", None)
 
 
-def test_what_a_folder_that_is_no_checkout_brings_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_folder_that_is_no_checkout_brings_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert read_change(tmp_path) == Change("", None)
 
@@ -127,11 +161,14 @@ def item(nodeid: str, *reason: str, marked: str = "", **share: int) -> Any:
     node = SimpleNamespace(nodeid=marked or nodeid)
     markers = [(node, SimpleNamespace(args=reason, kwargs=share))] if reason else []
     return SimpleNamespace(
-        nodeid=nodeid, iter_markers_with_node=lambda name: iter(markers if name == "nightly" else [])
+        nodeid=nodeid,
+        iter_markers_with_node=lambda name: iter(markers if name == "nightly" else []),
     )
 
 
-def left_out(items: list[Any], commit: str = "", patterns: Collection[str] = ()) -> list[str]:
+def left_out(
+    items: list[Any], commit: str = "", patterns: Collection[str] = ()
+) -> list[str]:
     return sorted(each.nodeid for each in choose_left_out(items, commit, patterns))
 
 
@@ -142,10 +179,14 @@ def test_nightly_tests_are_left_out_unless_they_are_touched() -> None:
     assert left_out(items, patterns=["*"]) == []
 
 
-def test_of_several_cases_each_has_its_turn_and_one_commit_always_chooses_the_same() -> None:
+def test_of_several_cases_each_has_its_turn_and_one_commit_always_chooses_the_same() -> (
+    None
+):
     items = [item(f"a::late[{number}]", "slow", every=3) for number in range(7)]
     names = {each.nodeid for each in items}
-    turns = Counter(name for commit in range(60) for name in names - {*left_out(items, str(commit))})
+    turns = Counter(
+        name for commit in range(60) for name in names - {*left_out(items, str(commit))}
+    )
     assert turns.keys() == names
     assert turns.total() == 3 * 60
     assert left_out(items, "x") == left_out(items[::-1], "x")
@@ -153,15 +194,24 @@ def test_of_several_cases_each_has_its_turn_and_one_commit_always_chooses_the_sa
 
 
 def test_a_mark_of_a_module_has_one_of_so_many_of_its_tests_run() -> None:
-    items = [item(f"a.py::late_{number}", "slow", marked="a.py", every=4) for number in range(8)]
+    items = [
+        item(f"a.py::late_{number}", "slow", marked="a.py", every=4)
+        for number in range(8)
+    ]
     assert len(left_out(items, "x")) == 6
     assert len(left_out([*items, item("a.py::own", "slow", every=1)], "x")) == 6
 
 
 def test_what_is_watched_is_run_with_all_its_cases(tmp_path: Path) -> None:
     (tmp_path / "watched.txt").write_text("# why\n\na::late\n", encoding="utf-8")
-    items = [item("a::late[1]", "slow"), item("a::late[2]", "slow"), item("a::other", "slow")]
-    assert left_out(items, patterns=read_watched(tmp_path / "watched.txt")) == ["a::other"]
+    items = [
+        item("a::late[1]", "slow"),
+        item("a::late[2]", "slow"),
+        item("a::other", "slow"),
+    ]
+    assert left_out(items, patterns=read_watched(tmp_path / "watched.txt")) == [
+        "a::other"
+    ]
 
 
 # --- this project's own
@@ -178,26 +228,48 @@ def rules(pytestconfig: pytest.Config) -> Mapping[str, Collection[str]]:
 def files() -> list[str]:
     """The files of the project."""
     try:
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a checkout")
-    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+    return [
+        name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()
+    ]
 
 
 @pytest.mark.slow
 def test_every_rule_is_about_files_that_there_are_and_names_tests_that_there_are(
     rules: Mapping[str, Collection[str]], files: list[str]
 ) -> None:
-    assert [pattern for pattern in rules if not any(matches(name, [pattern]) for name in files)] == []
+    assert [
+        pattern
+        for pattern in rules
+        if not any(matches(name, [pattern]) for name in files)
+    ] == []
     tests = [name for name in files if matches(name, ["tests/*/test_*.py"])]
-    beginnings = {pattern.partition("*")[0] for row in rules.values() for pattern in row} - {"PATH"}
-    assert [each for each in sorted(beginnings) if not any(name.startswith(each) for name in tests)] == []
+    beginnings = {
+        pattern.partition("*")[0] for row in rules.values() for pattern in row
+    } - {"PATH"}
+    assert [
+        each
+        for each in sorted(beginnings)
+        if not any(name.startswith(each) for name in tests)
+    ] == []
 
 
 @pytest.mark.slow
-def test_every_file_has_a_rule_or_touches_everything(rules: Mapping[str, Collection[str]], files: list[str]) -> None:
+def test_every_file_has_a_rule_or_touches_everything(
+    rules: Mapping[str, Collection[str]], files: list[str]
+) -> None:
     without = {name for name in files if not matches(name, rules)}
-    assert {name if name in EVERYTHING else name.rpartition("/")[0] for name in without} == EVERYTHING
+    assert {
+        name if name in EVERYTHING else name.rpartition("/")[0] for name in without
+    } == EVERYTHING
 
 
 def test_at_most_eight_of_a_hundred_tests_are_left_to_the_night_each_with_the_reason(
@@ -205,8 +277,14 @@ def test_at_most_eight_of_a_hundred_tests_are_left_to_the_night_each_with_the_re
 ) -> None:
     selection = pytestconfig.pluginmanager.get_plugin("selection")
     assert isinstance(selection, Selection)
-    reasons = [marker.args for item in selection.collected if (marker := item.get_closest_marker("nightly"))]
-    assert [reason for reason in reasons if len(reason) != 1 or len(reason[0].split()) < 3] == []
+    reasons = [
+        marker.args
+        for item in selection.collected
+        if (marker := item.get_closest_marker("nightly"))
+    ]
+    assert [
+        reason for reason in reasons if len(reason) != 1 or len(reason[0].split()) < 3
+    ] == []
     if {Path(item.location[0]).parts[1] for item in selection.collected} != FOLDERS:
         pytest.skip("counts where the tests of all folders are collected")
     assert len(selection.nightly) <= MOST_NIGHTLY * len(selection.collected)

@@ -30,18 +30,24 @@ DOCS = Path(__file__).parents[2] / "docs" / "openai.md"
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     _calls.share_limits(None)
-    monkeypatch.setattr("pytest_ltm._calls.completions.sleep_interruptibly", lambda _: None)
+    monkeypatch.setattr(
+        "pytest_ltm._calls.completions.sleep_interruptibly", lambda _: None
+    )
 
 
 def agent_at(server: ChatServer, query: str = "", **parameters: Any) -> Any:
     from pytest_ltm.agents._registry import ADAPTERS
 
-    return ADAPTERS["openai"](f"m@{server.url}?{query}", Field(parameters, "bot.yml", "parameters")).make()
+    return ADAPTERS["openai"](
+        f"m@{server.url}?{query}", Field(parameters, "bot.yml", "parameters")
+    ).make()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
-def test_a_habit_of_servers_is_understood(chat_server: ChatServer, habit: Habit) -> None:
+def test_a_habit_of_servers_is_understood(
+    chat_server: ChatServer, habit: Habit
+) -> None:
     def default(asked: Asked) -> Answer:
         return habit.refuses(asked) or "Teal."
 
@@ -63,24 +69,43 @@ def test_a_habit_of_servers_is_understood(chat_server: ChatServer, habit: Habit)
         assert len(chat_server.requests) == habit.requests
     before = len(chat_server.requests)
     assert agent.reply("And now?").text == "Teal."  # the conversation goes on
-    assert habit.requests is None or len(chat_server.requests) == before + 1  # what was learned is not asked again
-    assert not habit.thoughts or habit.thoughts not in str(chat_server.requests[-1].messages)
+    assert (
+        habit.requests is None or len(chat_server.requests) == before + 1
+    )  # what was learned is not asked again
+    assert not habit.thoughts or habit.thoughts not in str(
+        chat_server.requests[-1].messages
+    )
     agent.close()
 
 
 def test_the_table_of_the_docs_has_a_row_for_each_habit_and_no_other() -> None:
-    table = DOCS.read_text(encoding="utf-8").partition("## What servers do")[2].partition("\n## ")[0]
-    rows = [row for row in re.findall(r"^\| (.*?) \| .* \|$", table, re.MULTILINE) if row != "the server's habit"]
+    table = (
+        DOCS.read_text(encoding="utf-8")
+        .partition("## What servers do")[2]
+        .partition("\n## ")[0]
+    )
+    rows = [
+        row
+        for row in re.findall(r"^\| (.*?) \| .* \|$", table, re.MULTILINE)
+        if row != "the server's habit"
+    ]
     assert rows == [habit.name for habit in HABITS]
 
 
-def test_a_server_that_counts_far_less_than_it_was_sent_is_noticed(chat_server: ChatServer) -> None:
+def test_a_server_that_counts_far_less_than_it_was_sent_is_noticed(
+    chat_server: ChatServer,
+) -> None:
     agent = agent_at(chat_server)
     agent.reply("Here is a first word of mine. " * 40)
     for number in range(90):
-        agent.accept(f"Here is number {number} of many, and some more words.", "That is noted, be assured.")
+        agent.accept(
+            f"Here is number {number} of many, and some more words.",
+            "That is noted, be assured.",
+        )
     chat_server.count = lambda _: 0  # with its frames about 700 tokens of 4,000
-    assert [mishap.what for mishap in agent.reply("Which colour?").mishaps] == [CUT_SILENTLY]
+    assert [mishap.what for mishap in agent.reply("Which colour?").mishaps] == [
+        CUT_SILENTLY
+    ]
     agent.close()
 
 
@@ -148,7 +173,10 @@ def test_a_body_counts_with_its_size_once_unpacked() -> None:
 
 
 def test_a_packing_that_nobody_asked_for_is_not_unpacked() -> None:
-    with answering(b"x", Content_Encoding="br") as url, pytest.raises(AgentFault, match="packed as 'br'"):
+    with (
+        answering(b"x", Content_Encoding="br") as url,
+        pytest.raises(AgentFault, match="packed as 'br'"),
+    ):
         _asked_at(url)
 
 

@@ -12,7 +12,12 @@ from pytest_ltm._engine.port import Checkpoints, LivePort
 from pytest_ltm._journal import events
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.plan import Plan
-from pytest_ltm._model.schedule import Rhythm, cannot_come_back, parse_sessions_option, session_rhythm
+from pytest_ltm._model.schedule import (
+    Rhythm,
+    cannot_come_back,
+    parse_sessions_option,
+    session_rhythm,
+)
 from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._model.transcript import Exchange, Transcript
 from pytest_ltm._storage.clock import START, SimulatedClock
@@ -21,8 +26,16 @@ from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 
 SAID = Exchange(
-    number=0, by="", kind="say", message="one", reply="one", start=0, message_tokens=1, reply_tokens=1, now=START
-)  # fmt: skip
+    number=0,
+    by="",
+    kind="say",
+    message="one",
+    reply="one",
+    start=0,
+    message_tokens=1,
+    reply_tokens=1,
+    now=START,
+)
 
 
 def told_once() -> Transcript:
@@ -32,7 +45,9 @@ def told_once() -> Transcript:
 
 
 def live_port(make: Callable[[], AgentCaller], **options: Any) -> LivePort:
-    return LivePort(make, TokenCounter("characters", len), SimulatedClock(), Timings(), **options)
+    return LivePort(
+        make, TokenCounter("characters", len), SimulatedClock(), Timings(), **options
+    )
 
 
 class Saves:
@@ -99,7 +114,9 @@ def played(agent: Any, body: Any = comes_back, **options: Any) -> Played:
     return run_conversation({"cat": body}, agent, span=1_000, **options)
 
 
-@pytest.mark.parametrize(("agent", "score"), [(Saves, 1), (Forgets, 0), (Keeps, 1), (Both, 1)])
+@pytest.mark.parametrize(
+    ("agent", "score"), [(Saves, 1), (Forgets, 0), (Keeps, 1), (Both, 1)]
+)
 def test_what_is_left_is_the_agents_own_memory(agent: Any, score: float) -> None:
     agent.users = {}
     assert verdict(played(agent)).value == score
@@ -117,11 +134,16 @@ def test_an_agent_of_one_session_is_never_a_zero() -> None:
     assert "neither a KeepsUsers (begin_session) nor Checkpointable" in unscored.reason
 
 
-def test_one_that_the_run_would_meet_again_is_refused_before_the_first_message() -> None:
+def test_one_that_the_run_would_meet_again_is_refused_before_the_first_message() -> (
+    None
+):
     result = played(Plain, sessions="3")
     assert len(result.transcript) == 0
     why = str(result.endings["cat/0"].unreached)
-    assert "sessions are asked for (--ltm-sessions), and the agent has one session only" in why
+    assert (
+        "sessions are asked for (--ltm-sessions), and the agent has one session only"
+        in why
+    )
 
 
 def test_one_that_cannot_be_saved_ends_the_conversation() -> None:
@@ -148,7 +170,11 @@ def test_a_state_that_is_kept_is_not_saved_again() -> None:
     assert live.new_session() is None
     live.restore()
     assert live.new_session() is None  # nothing was said
-    live.reply(events.MessageSent(exchange=0, by="", kind="say", text="one", tokens=1, position=0, now=START))
+    live.reply(
+        events.MessageSent(
+            exchange=0, by="", kind="say", text="one", tokens=1, position=0, now=START
+        )
+    )
     agents[0].told.append("said to nobody")
     live.open(told_once())
     live.new_session()
@@ -167,17 +193,31 @@ def times(text: str, *, span: int | None) -> Rhythm:
 
 def test_by_tokens_a_session_is_a_share_of_the_span() -> None:
     due = times("4", span=100)
-    assert [at for at in range(0, 400, 5) if due.is_over(at, START)] == [*range(25, 400, 25)]
+    assert [at for at in range(0, 400, 5) if due.is_over(at, START)] == [
+        *range(25, 400, 25)
+    ]
 
 
 def test_what_was_passed_over_is_one_session() -> None:
     due = times("3", span=100)
-    assert [due.is_over(at, START) for at in (0, 90, 99, 100, 100, 134)] == [False, True, False, True, False, True]
+    assert [due.is_over(at, START) for at in (0, 90, 99, 100, 100, 134)] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_by_time() -> None:
     due, hour = times("every:8h", span=None), timedelta(hours=1)
-    assert [at for at in range(40) if due.is_over(0, START + at * hour)] == [8, 16, 24, 32]
+    assert [at for at in range(40) if due.is_over(0, START + at * hour)] == [
+        8,
+        16,
+        24,
+        32,
+    ]
     assert due.is_over(0, START + 200 * hour)
     assert not due.is_over(0, START + 207 * hour)
 
@@ -187,17 +227,31 @@ def test_a_conversation_without_a_span_has_no_share_of_it() -> None:
     assert session_rhythm("", span=100, began=START) is None
 
 
-@pytest.mark.parametrize("text", ["1", "0", "-2", "x", "every:", "every:0h", "every:-1h", "every:soon", "²", "2.5"])
+@pytest.mark.parametrize(
+    "text",
+    ["1", "0", "-2", "x", "every:", "every:0h", "every:-1h", "every:soon", "²", "2.5"],
+)
 def test_what_says_nothing_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"from 2 on, or every:TIME such as every:8h"):
+    with pytest.raises(
+        ConfigurationError, match=r"from 2 on, or every:TIME such as every:8h"
+    ):
         parse_sessions_option(text)
 
 
 def test_sessions_are_part_of_the_plan_where_there_are_any() -> None:
     fields: dict[str, Any] = {
-        "examples": (), "seed": 0, "trial": 0, "span": 100, "tokenizer": "t", "filler": "f", "scoring": "current",
-        "judge": "none", "judge_votes": 0, "time": "simulated", "opening": "",
-    }  # fmt: skip
+        "examples": (),
+        "seed": 0,
+        "trial": 0,
+        "span": 100,
+        "tokenizer": "t",
+        "filler": "f",
+        "scoring": "current",
+        "judge": "none",
+        "judge_votes": 0,
+        "time": "simulated",
+        "opening": "",
+    }
     one, many = Plan(**fields), Plan(**fields, sessions="3")
     assert "sessions" not in one.to_json()
     assert one.fingerprint != many.fingerprint
@@ -207,7 +261,12 @@ def test_sessions_are_part_of_the_plan_where_there_are_any() -> None:
 
 @pytest.mark.parametrize(
     ("capabilities", "can"),
-    [({"Checkpointable"}, True), ({"KeepsUsers"}, True), ({"Stateless"}, True), ({"AcceptsHistory"}, False)],
+    [
+        ({"Checkpointable"}, True),
+        ({"KeepsUsers"}, True),
+        ({"Stateless"}, True),
+        ({"AcceptsHistory"}, False),
+    ],
 )
 def test_who_is_met_again(capabilities: set[str], *, can: bool) -> None:
     assert (not cannot_come_back(frozenset(capabilities))) == can

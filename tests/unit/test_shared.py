@@ -50,7 +50,9 @@ def test_a_value_begins_empty_and_is_changed_from_what_it_was(tmp_path: Path) ->
 @pytest.mark.slow
 def test_no_change_of_several_processes_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "n.json"
-    running = [subprocess.Popen([sys.executable, "-c", ADDS, str(path)]) for _ in range(3)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", ADDS, str(path)]) for _ in range(3)
+    ]
     assert [process.wait(60) for process in running] == [0, 0, 0]
     assert Shared(path).read() == {"n": 300}
 
@@ -58,7 +60,10 @@ def test_no_change_of_several_processes_is_lost(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_no_change_of_several_threads_is_lost(tmp_path: Path) -> None:
     shared = Shared(tmp_path / "n.json")
-    threads = [threading.Thread(target=lambda: [shared.change(one_more) for _ in range(50)]) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: [shared.change(one_more) for _ in range(50)])
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -75,9 +80,13 @@ def test_a_change_that_raises_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-def test_who_dies_in_the_middle_of_a_change_leaves_the_value_and_no_lock(tmp_path: Path) -> None:
+def test_who_dies_in_the_middle_of_a_change_leaves_the_value_and_no_lock(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "n.json"
-    died = subprocess.run([sys.executable, "-c", DIES_WITH_THE_LOCK, str(path)], check=False)
+    died = subprocess.run(
+        [sys.executable, "-c", DIES_WITH_THE_LOCK, str(path)], check=False
+    )
     assert died.returncode == -signal.SIGKILL
     assert Shared(path).change(one_more) == {"n": 8}
 
@@ -95,9 +104,15 @@ def test_reading_waits_for_nobody(tmp_path: Path) -> None:
     assert seen == [{"n": 1}]
 
 
-def test_a_lock_that_is_never_given_back_is_told_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_never_given_back_is_told_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_shared, "LONGEST_WAIT", 0.01)
-    shared, inside, leave = Shared(tmp_path / "n.json"), threading.Event(), threading.Event()
+    shared, inside, leave = (
+        Shared(tmp_path / "n.json"),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def stay(value: dict[str, Any]) -> dict[str, Any]:
         inside.set()
@@ -114,7 +129,9 @@ def test_a_lock_that_is_never_given_back_is_told_with_its_file(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "\udcff"])
-def test_a_file_that_holds_something_else_is_told_with_the_way_out(tmp_path: Path, text: str) -> None:
+def test_a_file_that_holds_something_else_is_told_with_the_way_out(
+    tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "n.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(LtmError, match=r"n\.json is not a JSON object: .* Remove it"):

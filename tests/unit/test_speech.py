@@ -26,7 +26,12 @@ ANSWERS = (
 @pytest.mark.parametrize("name", dress_templates())
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_reads_the_same_in_any_dress(name: str, answer: str) -> None:
-    dressed = dress_up(dress_templates()[name], answer, recalled=RECALLED, question="What is my boat called?")
+    dressed = dress_up(
+        dress_templates()[name],
+        answer,
+        recalled=RECALLED,
+        question="What is my boat called?",
+    )
 
     assert normalize(speech(dressed)) == normalize(answer)
 
@@ -75,7 +80,10 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
     ("said", "normal"),
     [
         ("Sure!", "Sure!"),
-        ("Let me know if you need anything else!", "Let me know if you need anything else!"),
+        (
+            "Let me know if you need anything else!",
+            "Let me know if you need anything else!",
+        ),
         ("Thank you!", "Thank you!"),
         ("The correct one is [2]", "The correct one is [2]"),
         ("Option [2]", "Option [2]"),
@@ -85,7 +93,10 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
         ("C++", "C++"),
         ("$\\$1{,}200$", "$1,200"),
         ("It cost $5 then and $6 now.", "It cost $5 then and $6 now."),
-        ("Would you like some tea? Let me know if you need anything else.", "Would you like some tea?"),
+        (
+            "Would you like some tea? Let me know if you need anything else.",
+            "Would you like some tea?",
+        ),
         ("> - Ida\n- Gareth\n\nThat is all.", "- Ida\n- Gareth\n\nThat is all."),
         ("**- **Ida** (now)\n- **Gareth**", "- **Ida** (now)\n- **Gareth**"),
         ("| egg | 2 |\n| bun | 3 | [1][2]", "| egg | 2 |\n| bun | 3 |"),
@@ -103,6 +114,9 @@ def test_reading_a_reading_changes_nothing(reply: str) -> None:
     assert normalize(normalize(spoken)) == normalize(spoken)
 
 
-@pytest.mark.parametrize("reply", ["~~Petrel~~ Dunlin", "<s>Petrel</s> Dunlin", "Dunlin <del>or petrel</del>"])
+@pytest.mark.parametrize(
+    "reply",
+    ["~~Petrel~~ Dunlin", "<s>Petrel</s> Dunlin", "Dunlin <del>or petrel</del>"],
+)
 def test_what_is_struck_out_is_no_part_of_an_answer(reply: str) -> None:
     assert normalize(reply) == "Dunlin"

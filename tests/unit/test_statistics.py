@@ -23,12 +23,22 @@ from pytest_ltm._results.statistics.totals import (
 )
 
 
-def row(scenario: str, score: float | None, *, measured_span: int | None = 100) -> ScenarioResult:
+def row(
+    scenario: str, score: float | None, *, measured_span: int | None = 100
+) -> ScenarioResult:
     return ScenarioResult(
-        scenario=scenario, example="0", agent="a", span_label="2k", span=2000, trial="0", nodeid="n",
-        outcome="skipped" if score is None else "passed", score=score, reason="r",
+        scenario=scenario,
+        example="0",
+        agent="a",
+        span_label="2k",
+        span=2000,
+        trial="0",
+        nodeid="n",
+        outcome="skipped" if score is None else "passed",
+        score=score,
+        reason="r",
         measured_span=measured_span,
-    )  # fmt: skip
+    )
 
 
 ROWS = (row("a", 1.0), row("a", 0.0), row("b", 0.5), row("b", None), row("c", None))
@@ -76,8 +86,12 @@ def test_equal_seeds_give_equal_spreads_whatever_the_order_of_the_rows() -> None
     assert forwards == spread_by_draws(scores_by_scenario(rows[::-1]), random.Random(3))
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0, 1.0), (0.25, 2.0), (0.3, 2.2), (1, 5.0)])
-def test_percentiles_lie_between_the_nearest_values(share: float, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0, 1.0), (0.25, 2.0), (0.3, 2.2), (1, 5.0)]
+)
+def test_percentiles_lie_between_the_nearest_values(
+    share: float, expected: float
+) -> None:
     assert percentile_of([1.0, 2.0, 3.0, 4.0, 5.0], share) == pytest.approx(expected)
 
 
@@ -102,13 +116,24 @@ def test_totals_accuracy_and_reach_equal_those_of_all_published_runs() -> None:
     published = json.loads((GOODAI / "leaderboard.json").read_text())
     runs: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for line in lines_of(GOODAI / "scores_all.jsonl.gz"):
-        runs.setdefault((line["ref"], line["benchmark"], line["agent"]), []).append(line)
+        runs.setdefault((line["ref"], line["benchmark"], line["agent"]), []).append(
+            line
+        )
 
     assert len(runs) > 100
     for (ref, benchmark, agent), lines in runs.items():
         expected = published[ref][benchmark][agent]
-        rows = [row(x["dataset"], x["score"] / x["max_score"], measured_span=int(x["tokens"])) for x in lines]
+        rows = [
+            row(
+                x["dataset"],
+                x["score"] / x["max_score"],
+                measured_span=int(x["tokens"]),
+            )
+            for x in lines
+        ]
         scores = scores_by_scenario(rows)
         assert total_score(scores) == pytest.approx(expected["score"], abs=1e-5)
-        assert score_share(scores) == pytest.approx(expected["accuracy"] / 100, abs=1e-5)
+        assert score_share(scores) == pytest.approx(
+            expected["accuracy"] / 100, abs=1e-5
+        )
         assert ltm_reach(rows) == pytest.approx(expected["ltm"], abs=0.01)

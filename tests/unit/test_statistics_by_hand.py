@@ -19,9 +19,19 @@ from pytest_ltm._results.statistics.comparison import (
     trials_to_tell,
 )
 from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, SignUnit, pair_rows, unit_kind
+from pytest_ltm._results.statistics.pairs import (
+    Pair,
+    ScoredRow,
+    SignUnit,
+    pair_rows,
+    unit_kind,
+)
 from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import agent_paces, percentile_of, weighted_reach
+from pytest_ltm._results.statistics.totals import (
+    agent_paces,
+    percentile_of,
+    weighted_reach,
+)
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -39,18 +49,28 @@ def test_the_bounds_of_flips_leave_out_the_smallest_and_largest_means() -> None:
     found = Flips(80, 0.5, 0.5, tuple(range(79)))
 
     assert found.bounds(0.025) == found.bounds(0.03) != found.bounds(0.05)
-    assert found.bounds(0.05) == (3, 75)  # a twentieth of 80 is 4: the fourth from either end
+    assert found.bounds(0.05) == (
+        3,
+        75,
+    )  # a twentieth of 80 is 4: the fourth from either end
     assert found.bounds(0.005) is None
 
 
-@pytest.mark.parametrize("gains", [[1.0, *[0.0] * 19], [0.3, -0.2, 0.9, 0.4, -0.7, 0.1], [0.5] * 3 + [0.2] * 9])
-def test_scatter_is_the_error_of_a_mean_with_the_degrees_that_its_kurtosis_leaves(gains: list[float]) -> None:
+@pytest.mark.parametrize(
+    "gains",
+    [[1.0, *[0.0] * 19], [0.3, -0.2, 0.9, 0.4, -0.7, 0.1], [0.5] * 3 + [0.2] * 9],
+)
+def test_scatter_is_the_error_of_a_mean_with_the_degrees_that_its_kurtosis_leaves(
+    gains: list[float],
+) -> None:
     found = standard_error(units(gains))
 
     assert found.difference == pytest.approx(fsum(gains) / len(gains))
     assert found.error == pytest.approx(float(stats.sem(gains)))
     kurtosis = float(stats.kurtosis(gains, fisher=False))
-    assert found.degrees == min(len(gains) - 1, max(1, round(2 * len(gains) / (kurtosis - 1))))
+    assert found.degrees == min(
+        len(gains) - 1, max(1, round(2 * len(gains) / (kurtosis - 1)))
+    )
 
 
 def test_units_without_scatter_keep_their_degrees() -> None:
@@ -71,7 +91,14 @@ def pairs(gains: list[float]) -> Sequence[Pair]:
     """Return conversations in which every scenario gains alike."""
     before, after = (
         [
-            ScoredRow(scenario=f"s{s}", example="0", span_label="2k", trial=str(trial), score=score, threshold=1.0)
+            ScoredRow(
+                scenario=f"s{s}",
+                example="0",
+                span_label="2k",
+                trial=str(trial),
+                score=score,
+                threshold=1.0,
+            )
             for trial, gain in enumerate(gains)
             for s, score in product(range(4), [0.5 + gain * later])
         ]
@@ -83,18 +110,35 @@ def pairs(gains: list[float]) -> Sequence[Pair]:
 def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
     gains = [0.3, -0.1, 0.2, 0.05]
     apart, gain = float(stats.tstd(gains)), fsum(gains) / 4
-    unseen = (0.5 + gain) / 8  # what the later run, the better one, loses if one of eight conversations collapses
+    unseen = (
+        (0.5 + gain) / 8
+    )  # what the later run, the better one, loses if one of eight conversations collapses
 
     def is_told(n: int, tail: float, least: float) -> bool:
-        return tail > 1 or least + (stats.t.ppf(1 - tail, n - 1) + stats.t.ppf(0.8, n - 1)) * apart / sqrt(n) <= gain
+        return (
+            tail > 1
+            or least
+            + (stats.t.ppf(1 - tail, n - 1) + stats.t.ppf(0.8, n - 1)) * apart / sqrt(n)
+            <= gain
+        )
 
-    enough = next(n for n in range(5, 99) if is_told(n, 0.025, 0) and is_told(n, 0.025 / (7 / 8) ** n, unseen))
+    enough = next(
+        n
+        for n in range(5, 99)
+        if is_told(n, 0.025, 0) and is_told(n, 0.025 / (7 / 8) ** n, unseen)
+    )
 
     assert trials_to_tell(pairs(gains)) == enough > 6
 
 
 @pytest.mark.parametrize(
-    "table", [[[1, 2]], [[1, -1], [0, 2]], [[1, float("inf")], [0, 2]], [[1, float("nan")], [0, 2]]]
+    "table",
+    [
+        [[1, 2]],
+        [[1, -1], [0, 2]],
+        [[1, float("inf")], [0, 2]],
+        [[1, float("nan")], [0, 2]],
+    ],
 )
 def test_kappa_wants_a_square_table_of_counts(table: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="square table of counts"):
@@ -103,13 +147,22 @@ def test_kappa_wants_a_square_table_of_counts(table: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("values", [[2.0], [1.0, 4.0], [0.0, 0.5, 3.0, 3.5, 9.0]])
-def test_percentiles_are_those_of_definition_seven(values: list[float], share: float) -> None:
-    assert percentile_of(values, share) == pytest.approx(float(stats.mstats.mquantiles(values, share, 1, 1)[0]))
+def test_percentiles_are_those_of_definition_seven(
+    values: list[float], share: float
+) -> None:
+    assert percentile_of(values, share) == pytest.approx(
+        float(stats.mstats.mquantiles(values, share, 1, 1)[0])
+    )
 
 
 def test_seconds_are_told_to_the_microsecond() -> None:
     (pace,) = agent_paces(
-        {("bot", "2k"): [TellTime(exchange=n, seconds=seconds) for n, seconds in enumerate((1 / 3, 2 / 3))]}
+        {
+            ("bot", "2k"): [
+                TellTime(exchange=n, seconds=seconds)
+                for n, seconds in enumerate((1 / 3, 2 / 3))
+            ]
+        }
     )
     assert pace.storing is not None
     assert (pace.asking, pace.storing.median, pace.storing.p95) == (None, 0.5, 0.65)
@@ -119,36 +172,58 @@ def test_seconds_are_told_to_the_microsecond() -> None:
 
 
 def test_as_many_trials_as_anybody_would_hold_are_told_and_no_more() -> None:
-    told = {trials_to_tell(pairs([step / 1_000 + 0.3, step / 1_000 - 0.3, step / 1_000])) for step in range(1, 400)}
+    told = {
+        trials_to_tell(pairs([step / 1_000 + 0.3, step / 1_000 - 0.3, step / 1_000]))
+        for step in range(1, 400)
+    }
     assert None in told
     assert max(trials for trials in told if trials) == MOST_TRIALS
     assert trials_to_tell(pairs([0.5, 0.501, 0.499])) == 4  # one more than were held
 
 
 @pytest.mark.parametrize(("trials", "unit"), [(7, "scenario"), (8, "conversation")])
-def test_eight_conversations_are_enough_to_be_the_units_at_95_percent(trials: int, unit: str) -> None:
+def test_eight_conversations_are_enough_to_be_the_units_at_95_percent(
+    trials: int, unit: str
+) -> None:
     assert unit_kind(pairs([0.1] * trials), 0.95) == unit
 
 
 def test_tokens_weighted_by_accuracy_are_a_mean_over_examples() -> None:
     rows = [
         ScenarioResult(
-            scenario="a", example=str(n), agent="a", span_label="2k", span=2000, trial="0", nodeid="n",
-            outcome="passed", score=score, reason="r", measured_span=measured,
+            scenario="a",
+            example=str(n),
+            agent="a",
+            span_label="2k",
+            span=2000,
+            trial="0",
+            nodeid="n",
+            outcome="passed",
+            score=score,
+            reason="r",
+            measured_span=measured,
         )
-        for n, (score, measured) in enumerate([(0.5, 100), (1.0, 200), (0.0, 900), (1.0, None)])
-    ]  # fmt: skip
+        for n, (score, measured) in enumerate(
+            [(0.5, 100), (1.0, 200), (0.0, 900), (1.0, None)]
+        )
+    ]
 
     assert weighted_reach(rows) == pytest.approx((50 + 200 + 0) / 3)
 
 
 def test_a_span_at_which_just_the_share_is_kept_is_reached() -> None:
     rows = [
-        ScoredRow(scenario=f"s{s}", example="0", trial=f"0.{s}" if span is None else "0", score=score, span=span,
-                  span_label="isolated" if span is None else str(span))
+        ScoredRow(
+            scenario=f"s{s}",
+            example="0",
+            trial=f"0.{s}" if span is None else "0",
+            score=score,
+            span=span,
+            span_label="isolated" if span is None else str(span),
+        )
         for span, score in ((None, 1.0), (2_000, 0.5), (8_000, 0.49))
         for s in range(11)
-    ]  # fmt: skip
+    ]
 
     assert effective_span(rows, share=0.5).span == 2_000
 
@@ -156,21 +231,43 @@ def test_a_span_at_which_just_the_share_is_kept_is_reached() -> None:
 def test_no_agreement_is_more_than_perfect() -> None:
     rng = random.Random(3)
     for _ in range(200):
-        found = cohen_kappa([[rng.randint(3, 9), rng.randint(0, 1)], [rng.randint(0, 1), rng.randint(1, 4)]])
-        assert found.interval is None or -1 <= found.interval.low <= found.interval.high <= 1
+        found = cohen_kappa(
+            [
+                [rng.randint(3, 9), rng.randint(0, 1)],
+                [rng.randint(0, 1), rng.randint(1, 4)],
+            ]
+        )
+        assert (
+            found.interval is None
+            or -1 <= found.interval.low <= found.interval.high <= 1
+        )
 
 
-@pytest.mark.parametrize("table", [[[0, 3], [12, 3]], [[40, 9], [6, 45]], [[20, 5, 1], [3, 30, 2], [0, 4, 25]]])
-def test_kappa_is_at_least_as_uncertain_as_its_large_sample_error_says(table: list[list[int]]) -> None:
+@pytest.mark.parametrize(
+    "table",
+    [[[0, 3], [12, 3]], [[40, 9], [6, 45]], [[20, 5, 1], [3, 30, 2], [0, 4, 25]]],
+)
+def test_kappa_is_at_least_as_uncertain_as_its_large_sample_error_says(
+    table: list[list[int]],
+) -> None:
     # Fleiss, Cohen and Everitt (1969), written anew
     cases, size = sum(map(sum, table)), range(len(table))
     p = [[count / cases for count in line] for line in table]
-    rows, columns = [sum(line) for line in p], [sum(line[j] for line in p) for j in size]
+    rows, columns = (
+        [sum(line) for line in p],
+        [sum(line[j] for line in p) for j in size],
+    )
     by_chance = sum(rows[i] * columns[i] for i in size)
     value = (sum(p[i][i] for i in size) - by_chance) / (1 - by_chance)
     same = sum(p[i][i] * (1 - (rows[i] + columns[i]) * (1 - value)) ** 2 for i in size)
-    mixed = (1 - value) ** 2 * sum(p[i][j] * (columns[i] + rows[j]) ** 2 for i in size for j in size if i != j)
-    variance = (same + mixed - (value - by_chance * (1 - value)) ** 2) / (1 - by_chance) ** 2 / cases
+    mixed = (1 - value) ** 2 * sum(
+        p[i][j] * (columns[i] + rows[j]) ** 2 for i in size for j in size if i != j
+    )
+    variance = (
+        (same + mixed - (value - by_chance * (1 - value)) ** 2)
+        / (1 - by_chance) ** 2
+        / cases
+    )
     half = float(stats.norm.ppf(0.975)) * sqrt(variance)
 
     found = cohen_kappa(table)

@@ -10,21 +10,42 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import CRASHES, MOODY, WORLDS, Drop, World, pairs
-from pytest_ltm._results.statistics.comparison import chance_here, compare_runs, compare_scenarios, trials_to_tell
+from pytest_ltm._results.statistics.comparison import (
+    chance_here,
+    compare_runs,
+    compare_scenarios,
+    trials_to_tell,
+)
 from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, pass_pairs
 
-pytestmark = pytest.mark.nightly("simulations, which only the statistics change", every=4)
+pytestmark = pytest.mark.nightly(
+    "simulations, which only the statistics change", every=4
+)
 
 ALIKE, NEAR = WORLDS[1], WORLDS[3]
 
 
-def row(scenario: str, score: float | None, *, example: int = 0, trial: int = 0, mark: float = 1.0) -> ScoredRow:
+def row(
+    scenario: str,
+    score: float | None,
+    *,
+    example: int = 0,
+    trial: int = 0,
+    mark: float = 1.0,
+) -> ScoredRow:
     return ScoredRow(
-        scenario=scenario, example=str(example), span_label="2k", trial=str(trial), score=score, threshold=mark
+        scenario=scenario,
+        example=str(example),
+        span_label="2k",
+        trial=str(trial),
+        score=score,
+        threshold=mark,
     )
 
 
-def run(score: Callable[[int, int, int], float | None], scenarios: int = 11, trials: int = 1) -> list[ScoredRow]:
+def run(
+    score: Callable[[int, int, int], float | None], scenarios: int = 11, trials: int = 1
+) -> list[ScoredRow]:
     return [
         row(f"s{s}", score(s, e, t), example=e, trial=t)
         for s, e, t in product(range(scenarios), range(3), range(trials))
@@ -32,10 +53,14 @@ def run(score: Callable[[int, int, int], float | None], scenarios: int = 11, tri
 
 
 def both(
-    before: Callable[[int, int, int], float | None], after: Callable[[int, int, int], float | None],
-    scenarios: int = 11, trials: int = 1,
-) -> Sequence[Pair]:  # fmt: skip
-    return pair_rows(run(before, scenarios, trials), run(after, scenarios, trials)).pairs
+    before: Callable[[int, int, int], float | None],
+    after: Callable[[int, int, int], float | None],
+    scenarios: int = 11,
+    trials: int = 1,
+) -> Sequence[Pair]:
+    return pair_rows(
+        run(before, scenarios, trials), run(after, scenarios, trials)
+    ).pairs
 
 
 def full(_s: int, _e: int, _t: int) -> float:
@@ -89,7 +114,9 @@ def test_enough_conversations_are_the_units() -> None:
     assert (found.kind, found.units) == ("conversation", 8)
 
 
-def test_a_conversation_that_went_wrong_as_a_whole_is_not_taken_for_many_scenarios() -> None:
+def test_a_conversation_that_went_wrong_as_a_whole_is_not_taken_for_many_scenarios() -> (
+    None
+):
     def once(_s: int, _e: int, t: int) -> float:
         return 0.0 if t == 0 else 1.0
 
@@ -105,7 +132,10 @@ def test_one_conversation_tells_of_itself_alone() -> None:
     found = both(full, some)
 
     assert chance_here(found) == 2 / 2**6
-    assert "one conversation each does not show how much conversations vary" in compare_runs(found).reason
+    assert (
+        "one conversation each does not show how much conversations vary"
+        in compare_runs(found).reason
+    )
     assert not compare_runs(both(full, nothing)).dropped_beyond_chance
     assert compare_runs(both(full, some, trials=3)).dropped_beyond_chance
 
@@ -120,7 +150,10 @@ def test_how_many_trials_would_tell_depends_on_the_difference_and_its_scatter() 
     def lost(share: float, hit: int) -> Callable[[int, int, int], float]:
         return lambda s, _e, t: share if (s + t) % hit == 0 else 1.0
 
-    some, few = trials_to_tell(both(full, lost(0, 2))), trials_to_tell(both(full, lost(0, 4)))
+    some, few = (
+        trials_to_tell(both(full, lost(0, 2))),
+        trials_to_tell(both(full, lost(0, 4))),
+    )
 
     assert some is not None
     assert few is not None
@@ -146,7 +179,9 @@ def test_what_collapses_not_seen_yet_explain_is_no_drop(trials: int) -> None:
 
 
 def test_where_a_collapse_would_have_been_seen_it_explains_nothing() -> None:
-    found = both(full, a_tenth_less, trials=28)  # none of 28 collapses in less than 0.025 of the runs
+    found = both(
+        full, a_tenth_less, trials=28
+    )  # none of 28 collapses in less than 0.025 of the runs
 
     plain, careful = compare_runs(found, collapses=0), compare_runs(found)
 
@@ -157,21 +192,35 @@ def test_where_a_collapse_would_have_been_seen_it_explains_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [3, 5, 10])
 @pytest.mark.parametrize("world", CRASHES, ids=["later", "earlier"])
-def test_a_run_that_crashes_at_times_hardly_ever_raises_an_alarm(world: World, trials: int) -> None:
+def test_a_run_that_crashes_at_times_hardly_ever_raises_an_alarm(
+    world: World, trials: int
+) -> None:
     chance = random.Random(14)
-    found = [compare_runs(pairs(world, trials, Drop(), chance), rng=chance, draws=100) for _ in range(200)]
+    found = [
+        compare_runs(pairs(world, trials, Drop(), chance), rng=chance, draws=100)
+        for _ in range(200)
+    ]
     intervals = [each.interval for each in found if each.interval]
 
-    assert sum(each.dropped_beyond_chance for each in found) <= 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5
-    assert sum(each.low <= 0 <= each.high for each in intervals) >= len(intervals) * 0.93
+    assert (
+        sum(each.dropped_beyond_chance for each in found)
+        <= 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5
+    )
+    assert (
+        sum(each.low <= 0 <= each.high for each in intervals) >= len(intervals) * 0.93
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [2, 3, 5, 10])
-def test_whole_conversations_that_go_wrong_hardly_ever_raise_an_alarm(trials: int) -> None:
+def test_whole_conversations_that_go_wrong_hardly_ever_raise_an_alarm(
+    trials: int,
+) -> None:
     chance = random.Random(13)
     alarms = sum(
-        compare_runs(pairs(MOODY, trials, Drop(), chance), rng=chance, draws=200).dropped_beyond_chance
+        compare_runs(
+            pairs(MOODY, trials, Drop(), chance), rng=chance, draws=200
+        ).dropped_beyond_chance
         for _ in range(200)
     )
 
@@ -184,7 +233,11 @@ def test_whole_conversations_that_go_wrong_hardly_ever_raise_an_alarm(trials: in
         (0, 0, "no example has a score in both runs"),
         (1, 1, "at least 5 scenarios (times conversations), here is 1"),
         (2, 2, "at least 5 scenarios (times conversations), here are 4"),
-        (11, 1, "one conversation each does not show how much conversations vary; more trials do"),
+        (
+            11,
+            1,
+            "one conversation each does not show how much conversations vary; more trials do",
+        ),
     ],
 )
 def test_what_cannot_be_told_says_why(scenarios: int, trials: int, reason: str) -> None:
@@ -193,11 +246,18 @@ def test_what_cannot_be_told_says_why(scenarios: int, trials: int, reason: str) 
     assert reason in found.reason
     assert not found.can_tell
     assert not found.dropped_beyond_chance
-    assert (found.p, found.p_drop, found.interval, found.detectable) == (None, None, None, None)
+    assert (found.p, found.p_drop, found.interval, found.detectable) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_one_scenario_can_be_told_from_enough_trials() -> None:
-    assert compare_runs(both(full, nothing, scenarios=1, trials=5)).dropped_beyond_chance
+    assert compare_runs(
+        both(full, nothing, scenarios=1, trials=5)
+    ).dropped_beyond_chance
 
 
 def test_a_stricter_level_takes_more_units() -> None:
@@ -207,20 +267,41 @@ def test_a_stricter_level_takes_more_units() -> None:
     assert "at a level of 0.01" in compare_runs(few, alpha=0.01).reason
 
 
-def test_every_scenario_weighs_the_same_however_many_of_its_examples_have_a_score() -> None:
+def test_every_scenario_weighs_the_same_however_many_of_its_examples_have_a_score() -> (
+    None
+):
     before = [row("a", 1.0, example=e) for e in range(9)] + [row("b", 1.0)]
     after = [row("a", 1.0, example=e) for e in range(9)] + [row("b", 0.0)]
 
-    assert compare_runs(pair_rows(before, after).pairs).difference == pytest.approx(-0.5)
+    assert compare_runs(pair_rows(before, after).pairs).difference == pytest.approx(
+        -0.5
+    )
 
 
 def test_rows_without_a_score_fall_out_in_pairs_and_are_counted() -> None:
-    before = [row("a", 1.0), row("b", None), row("c", 1.0), row("d", None), row("e", 1.0)]
-    after = [row("a", 0.5), row("b", 1.0), row("c", None), row("d", None), row("f", 0.0), row("g", 0.0)]
+    before = [
+        row("a", 1.0),
+        row("b", None),
+        row("c", 1.0),
+        row("d", None),
+        row("e", 1.0),
+    ]
+    after = [
+        row("a", 0.5),
+        row("b", 1.0),
+        row("c", None),
+        row("d", None),
+        row("f", 0.0),
+        row("g", 0.0),
+    ]
     found = pair_rows(before, after)
 
     assert [(pair.scenario, pair.gain) for pair in found.pairs] == [("a", -0.5)]
-    assert (found.unscored_before, found.unscored_after, found.unscored_both) == (1, 1, 1)
+    assert (found.unscored_before, found.unscored_after, found.unscored_both) == (
+        1,
+        1,
+        1,
+    )
     assert (found.only_before, found.only_after) == (1, 2)
 
 
@@ -230,27 +311,39 @@ def test_two_agents_in_one_run_are_refused() -> None:
 
 
 def test_passes_are_judged_by_the_threshold_of_their_own_row() -> None:
-    found = pass_pairs([row("a", 0.6, mark=0.5), row("b", 1 / 3 + 2 / 3)], [row("a", 0.4, mark=0.5), row("b", 0.9)])
+    found = pass_pairs(
+        [row("a", 0.6, mark=0.5), row("b", 1 / 3 + 2 / 3)],
+        [row("a", 0.4, mark=0.5), row("b", 0.9)],
+    )
 
-    assert [(pair.before, pair.after) for pair in found.pairs] == [(1.0, 0.0), (1.0, 0.0)]
+    assert [(pair.before, pair.after) for pair in found.pairs] == [
+        (1.0, 0.0),
+        (1.0, 0.0),
+    ]
 
 
 def test_swapping_the_runs_swaps_only_the_signs() -> None:
     forwards = pairs(ALIKE, 3, Drop(0.2), random.Random(1))
     backwards = [
         Pair(
-            scenario=pair.scenario, example=pair.example, span_label=pair.span_label, trial=pair.trial,
-            before=pair.after, after=pair.before,
+            scenario=pair.scenario,
+            example=pair.example,
+            span_label=pair.span_label,
+            trial=pair.trial,
+            before=pair.after,
+            after=pair.before,
         )
         for pair in forwards
-    ]  # fmt: skip
+    ]
     one, other = compare_runs(forwards), compare_runs(backwards)
 
     assert one.interval is not None
     assert other.interval is not None
     assert one.difference == -(other.difference or 0)
     assert (one.p_drop, one.p_gain) == pytest.approx((other.p_gain, other.p_drop))
-    assert (one.interval.low, one.interval.high) == pytest.approx((-other.interval.high, -other.interval.low))
+    assert (one.interval.low, one.interval.high) == pytest.approx(
+        (-other.interval.high, -other.interval.low)
+    )
 
 
 @pytest.mark.slow
@@ -259,7 +352,10 @@ def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> N
     chance = random.Random(trials)
     verdicts = set()
     for _ in range(60):
-        found = compare_runs(pairs(NEAR, trials, Drop(chance.choice([0.0, 0.1, 0.8])), chance), rng=chance)
+        found = compare_runs(
+            pairs(NEAR, trials, Drop(chance.choice([0.0, 0.1, 0.8])), chance),
+            rng=chance,
+        )
         if found.is_identical:
             continue
         assert found.interval is not None
@@ -272,7 +368,10 @@ def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> N
 
 
 def test_more_trials_make_smaller_drops_detectable() -> None:
-    drops = [compare_runs(pairs(ALIKE, trials, Drop(), random.Random(3))).detectable for trials in (3, 5, 10, 20)]
+    drops = [
+        compare_runs(pairs(ALIKE, trials, Drop(), random.Random(3))).detectable
+        for trials in (3, 5, 10, 20)
+    ]
 
     assert None not in drops
     assert drops == sorted(drops, reverse=True)  # type: ignore[type-var]
@@ -293,7 +392,10 @@ def test_a_higher_power_and_a_stricter_level_ask_for_larger_drops() -> None:
 
 
 def test_pairs_that_all_tie_leave_drops_possible_that_were_not_seen() -> None:
-    few, many = compare_runs(both(full, full, trials=2)), compare_runs(both(full, full, trials=5))
+    few, many = (
+        compare_runs(both(full, full, trials=2)),
+        compare_runs(both(full, full, trials=5)),
+    )
 
     assert few.detectable is not None
     assert many.detectable is not None
@@ -308,14 +410,20 @@ def test_scenarios_listed_one_by_one_are_corrected_for_each_other() -> None:
     found = compare_scenarios(both(full, one_lost, trials=10))
 
     assert found["s0"].adjusted == pytest.approx(11 / 2**10)
-    assert [name for name, each in found.items() if each.dropped_beyond_chance] == ["s0"]
+    assert [name for name, each in found.items() if each.dropped_beyond_chance] == [
+        "s0"
+    ]
 
 
 def test_one_of_many_scenarios_cannot_be_told_from_few_trials() -> None:
     found = compare_scenarios(both(full, nothing, trials=5))
 
-    assert not any(each.can_tell or each.dropped_beyond_chance for each in found.values())
-    assert "at least 8 scenarios (times conversations), here are 5" in found["s0"].reason
+    assert not any(
+        each.can_tell or each.dropped_beyond_chance for each in found.values()
+    )
+    assert (
+        "at least 8 scenarios (times conversations), here are 5" in found["s0"].reason
+    )
     assert found["s0"].difference == -1
 
 
@@ -345,7 +453,9 @@ def test_the_order_of_the_pairs_changes_nothing() -> None:
 def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
     chance = random.Random(11)
     alarms = sum(
-        compare_runs(pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200).dropped_beyond_chance
+        compare_runs(
+            pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200
+        ).dropped_beyond_chance
         for _ in range(300)
     )
 
@@ -357,7 +467,9 @@ def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
 def test_identical_agents_hardly_ever_raise_an_alarm(trials: int) -> None:
     chance = random.Random(12)
     alarms = sum(
-        compare_runs(pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200).dropped_beyond_chance
+        compare_runs(
+            pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200
+        ).dropped_beyond_chance
         for _ in range(300)
     )
 

@@ -19,25 +19,36 @@ def rows(kept: Mapping[int | None, float], trials: int = 1) -> list[ScoredRow]:
     """Rows at spans (None: isolated) where an agent earns the same in every scenario."""
     return [
         ScoredRow(
-            scenario=f"s{s}", example="0", trial=f"{trial}.{s}" if span is None else f"{trial}", score=score,
-            span=span, span_label="isolated" if span is None else f"{span}",
+            scenario=f"s{s}",
+            example="0",
+            trial=f"{trial}.{s}" if span is None else f"{trial}",
+            score=score,
+            span=span,
+            span_label="isolated" if span is None else f"{span}",
         )
         for span, score in kept.items()
         for trial in range(trials)
         for s in range(SCENARIOS)
-    ]  # fmt: skip
+    ]
 
 
 def test_it_is_the_last_span_at_which_the_share_is_kept() -> None:
-    found = effective_span(rows({None: 0.8, 2_000: 0.8, 8_000: 0.68, 32_000: 0.67, 128_000: 0.0}))
+    found = effective_span(
+        rows({None: 0.8, 2_000: 0.8, 8_000: 0.68, 32_000: 0.67, 128_000: 0.0})
+    )
 
     assert found.span == 8_000
     assert not found.at_least
-    assert [point.kept for point in found.curve] == pytest.approx([1.0, 0.85, 0.8375, 0.0])
+    assert [point.kept for point in found.curve] == pytest.approx(
+        [1.0, 0.85, 0.8375, 0.0]
+    )
 
 
 def test_a_span_that_is_kept_again_after_a_loss_does_not_count() -> None:
-    assert effective_span(rows({None: 1.0, 2_000: 1.0, 8_000: 0.5, 32_000: 1.0})).span == 2_000
+    assert (
+        effective_span(rows({None: 1.0, 2_000: 1.0, 8_000: 0.5, 32_000: 1.0})).span
+        == 2_000
+    )
 
 
 def test_an_agent_that_keeps_everything_reaches_at_least_the_largest_span() -> None:
@@ -64,15 +75,22 @@ def test_an_agent_that_keeps_nothing_has_none() -> None:
         ({None: 1.0, 2_000: 1.0, 8_000: 0.85}, 1, "unknown"),
     ],
 )
-def test_reports_show_a_range_and_no_point(kept: Mapping[int | None, float], trials: int, told: str) -> None:
+def test_reports_show_a_range_and_no_point(
+    kept: Mapping[int | None, float], trials: int, told: str
+) -> None:
     found = effective_span(rows(kept, trials))
 
     assert short_span(found) == told
-    assert f"effective memory span {told}".replace("unknown", "not known") in span_sentence(found)
+    assert f"effective memory span {told}".replace(
+        "unknown", "not known"
+    ) in span_sentence(found)
 
 
 def test_one_conversation_says_less_than_ten() -> None:
-    few, many = (effective_span(rows({None: 1.0, 2_000: 1.0, 8_000: 0.3}, trials=trials)) for trials in (1, 10))
+    few, many = (
+        effective_span(rows({None: 1.0, 2_000: 1.0, 8_000: 0.3}, trials=trials))
+        for trials in (1, 10)
+    )
 
     assert (few.span, few.low) == (2_000, 0)
     assert (many.span, many.low, many.high) == (2_000, 2_000, 2_000)
@@ -81,7 +99,9 @@ def test_one_conversation_says_less_than_ten() -> None:
 def test_the_bounds_hold_the_span() -> None:
     chance = random.Random(0)
     for trials in (1, 3, 10):
-        found = effective_span(remembered(WORLDS[1], trials, {2_000: 1.0, 8_000: 0.9, 32_000: 0.5}, chance))
+        found = effective_span(
+            remembered(WORLDS[1], trials, {2_000: 1.0, 8_000: 0.9, 32_000: 0.5}, chance)
+        )
         assert found.low is not None
         assert found.high is not None
         assert found.span is not None
@@ -107,7 +127,9 @@ def test_isolated_twins_are_found_by_the_number_of_their_trial() -> None:
         ({}, "no example has a score"),
     ],
 )
-def test_what_cannot_be_told_says_why(kept: dict[int | None, float], reason: str) -> None:
+def test_what_cannot_be_told_says_why(
+    kept: dict[int | None, float], reason: str
+) -> None:
     found = effective_span(rows(kept))
 
     assert reason in found.reason
@@ -115,7 +137,11 @@ def test_what_cannot_be_told_says_why(kept: dict[int | None, float], reason: str
 
 
 def test_too_few_scenarios_leave_the_bounds_open() -> None:
-    few = [row for row in rows({None: 1.0, 2_000: 1.0, 8_000: 0.0}) if row.scenario in {"s0", "s1"}]
+    few = [
+        row
+        for row in rows({None: 1.0, 2_000: 1.0, 8_000: 0.0})
+        if row.scenario in {"s0", "s1"}
+    ]
     found = effective_span(few)
 
     assert (found.low, found.span, found.high) == (0, 2_000, 8_000)
@@ -125,7 +151,9 @@ def test_too_few_scenarios_leave_the_bounds_open() -> None:
 def test_the_order_of_the_rows_changes_nothing() -> None:
     played = list(remembered(WORLDS[1], 3, {2_000: 1.0, 8_000: 0.9}, random.Random(1)))
 
-    assert effective_span(played) == effective_span(random.Random(2).sample(played, len(played)))
+    assert effective_span(played) == effective_span(
+        random.Random(2).sample(played, len(played))
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 1.1])

@@ -10,10 +10,15 @@ from pytest_ltm._results.statistics.counts import mean_estimate, sum_estimates
 
 
 def test_a_difference_of_shares_has_newcombes_interval() -> None:
-    one, other = mean_estimate([1.0] * 56 + [0.0] * 14), mean_estimate([1.0] * 48 + [0.0] * 32)  # his example (a)
+    one, other = (
+        mean_estimate([1.0] * 56 + [0.0] * 14),
+        mean_estimate([1.0] * 48 + [0.0] * 32),
+    )  # his example (a)
     found = one - other
     assert found.value == pytest.approx(0.2)
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (0.0524, 0.3339), abs=5e-5
+    )
 
 
 def test_what_is_always_the_same_is_not_certain() -> None:
@@ -34,9 +39,15 @@ def test_intervals_of_totals_and_differences_hold_the_true_ones(certain: float) 
     rng = random.Random(f"totals {certain}")
     worlds, held = 400, [0, 0]
     for _ in range(worlds):
-        chances = [(rng.random(), rng.random()) if rng.random() >= certain else (1.0, 1.0) for _ in range(11)]
+        chances = [
+            (rng.random(), rng.random()) if rng.random() >= certain else (1.0, 1.0)
+            for _ in range(11)
+        ]
         sides = [
-            sum_estimates(mean_estimate([float(rng.random() < both[side]) for _ in range(size)]) for both in chances)
+            sum_estimates(
+                mean_estimate([float(rng.random() < both[side]) for _ in range(size)])
+                for both in chances
+            )
             for side, size in enumerate((9, 30))
         ]
         true = [sum(both[side] for both in chances) for side in range(2)]

@@ -228,21 +228,33 @@ def test_a_pause_of_more_than_an_hour_begins_another_session() -> None:
     assert [session for *_, session, _ in agent._store.calls] == ["1", "1", "2"]
 
 
-def test_a_store_that_takes_sessions_is_handed_them_whole_and_settled_before_it_is_searched() -> None:
+def test_a_store_that_takes_sessions_is_handed_them_whole_and_settled_before_it_is_searched() -> (
+    None
+):
     agent = made("Keeper")
-    for minutes, text in ((0, "My train leaves from platform 14."), (5, "I mean 15."), (120, "I had soup.")):
+    for minutes, text in (
+        (0, "My train leaves from platform 14."),
+        (5, "I mean 15."),
+        (120, "I had soup."),
+    ):
         agent.tell_time(NOON + timedelta(minutes=minutes))
         agent.accept(text, "Noted.")
     asked(agent, "From which platform does my train leave?")
     first, second = agent._store.sessions
-    assert first == ("1", NOON, ["My train leaves from platform 14.", "Noted.", "I mean 15.", "Noted."])
+    assert first == (
+        "1",
+        NOON,
+        ["My train leaves from platform 14.", "Noted.", "I mean 15.", "Noted."],
+    )
     assert second == ("2", NOON + timedelta(minutes=120), ["I had soup.", "Noted."])
     assert agent._store.log == ["add_session", "add_session", "settle"]
     asked(agent, "And now?")
     assert agent._store.log[3:] == ["add_session", "settle"]
 
 
-def test_a_record_in_the_stores_own_words_stands_for_what_it_was_made_of_as_the_store_says() -> None:
+def test_a_record_in_the_stores_own_words_stands_for_what_it_was_made_of_as_the_store_says() -> (
+    None
+):
     agent = made("Keeper")
     agent.accept("Bo lives in Turku.", "Noted.")
     asked(agent, "Where does Bo live?")
@@ -254,7 +266,10 @@ def test_a_record_in_the_stores_own_words_stands_for_what_it_was_made_of_as_the_
     assert {"Bo lives in Turku.", "Bo moved to Brno."} < set(found.splitlines())
     again = made("Keeper")
     again.load(agent.save())
-    assert (asked(again, "Where?"), again.retrieved()) == (asked(agent, "Where?"), agent.retrieved())
+    assert (asked(again, "Where?"), again.retrieved()) == (
+        asked(agent, "Where?"),
+        agent.retrieved(),
+    )
     agent.accept("Forget him.", "")
     asked(agent, "Where does Bo live?")
     assert agent.retrieved() == []
@@ -263,7 +278,8 @@ def test_a_record_in_the_stores_own_words_stands_for_what_it_was_made_of_as_the_
 
 def test_what_a_store_says_that_it_wrote_has_to_be_readable() -> None:
     with pytest.raises(
-        AgentFault, match=r"written\(\) returned 'something'; it returns a list of \('added', id, text\)"
+        AgentFault,
+        match=r"written\(\) returned 'something'; it returns a list of \('added', id, text\)",
     ):
         made("Babbles").accept(TRAIN, "")
 
@@ -277,15 +293,32 @@ def test_a_search_that_asks_whose_conversation_it_is_is_told() -> None:
 
 
 def test_a_model_that_reads_has_its_parameters_in_the_spec() -> None:
-    agent: Any = find_agent("store:some_stores:Plain?reader=openai:m@http://localhost:1/v1&max_tokens=40").make()
+    agent: Any = find_agent(
+        "store:some_stores:Plain?reader=openai:m@http://localhost:1/v1&max_tokens=40"
+    ).make()
     assert agent.configuration()["max_tokens"] == 40
 
 
 def test_it_has_the_powers_of_its_store() -> None:
-    always = {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
-    assert capabilities_of(made("Plain")) == profile_of(find_agent("store:some_stores:Plain")).capabilities == always
+    always = {
+        "AnswersAlone",
+        "AcceptsHistory",
+        "TimeAware",
+        "ReportsUsage",
+        "ShowsRetrieval",
+        "Configured",
+    }
+    assert (
+        capabilities_of(made("Plain"))
+        == profile_of(find_agent("store:some_stores:Plain")).capabilities
+        == always
+    )
     both = always | {"Resettable", "Checkpointable"}
-    assert capabilities_of(made("Whole")) == profile_of(find_agent("store:some_stores:Whole")).capabilities == both
+    assert (
+        capabilities_of(made("Whole"))
+        == profile_of(find_agent("store:some_stores:Whole")).capabilities
+        == both
+    )
 
 
 def test_saved_and_loaded_it_replies_alike() -> None:
@@ -299,7 +332,9 @@ def test_saved_and_loaded_it_replies_alike() -> None:
 
 def test_a_file_names_reader_and_the_parameters_of_the_class(tmp_path: Path) -> None:
     file = tmp_path / "store.yml"
-    file.write_text("agent: store:some_stores:Plain\nparameters: {k: 3, order: relevance, store: {size: 7}}\n")
+    file.write_text(
+        "agent: store:some_stores:Plain\nparameters: {k: 3, order: relevance, store: {size: 7}}\n"
+    )
     agent: Any = find_agent(str(file)).make()
     assert agent._store.given == {"size": 7}
     assert (agent._reading.k, agent._reading.order) == (3, "relevance")
@@ -307,7 +342,9 @@ def test_a_file_names_reader_and_the_parameters_of_the_class(tmp_path: Path) -> 
 
 def test_a_model_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    agent: Any = find_agent("store:some_stores:Plain?reader=openai:gpt-4o-mini@http://localhost:1/v1&k=5").make()
+    agent: Any = find_agent(
+        "store:some_stores:Plain?reader=openai:gpt-4o-mini@http://localhost:1/v1&k=5"
+    ).make()
     assert agent.configuration()["thinker"] == "model"
     assert agent.configuration()["reading"]["k"] == 5
 
@@ -321,7 +358,10 @@ def test_a_model_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("Plain?reader=opnai:m", "cannot read"),
         ("SHARED", "is a list. Name a class"),
         ("NoSearch", r"has no search\(query, \*, k\)"),
-        ("Narrow", r"its add\(\) cannot be called as add\(text, \*, role, at, session, user\)"),
+        (
+            "Narrow",
+            r"its add\(\) cannot be called as add\(text, \*, role, at, session, user\)",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_told_before_the_run(spec: str, said: str) -> None:
@@ -347,7 +387,10 @@ def test_a_store_that_misbehaves_is_a_fault_that_names_it(name: str, said: str) 
 
 def test_a_store_that_takes_nothing_in_is_a_fault_that_names_it() -> None:
     speaker = AgentCaller(made("Full"), timeout=5, name="full")
-    with pytest.raises(AgentFault, match=r"store 'some_stores:Full' raised in add\(\): OSError: no room"):
+    with pytest.raises(
+        AgentFault,
+        match=r"store 'some_stores:Full' raised in add\(\): OSError: no room",
+    ):
         speaker.tell(TRAIN, "Noted.")
     with pytest.raises(AgentFault, match=r"raised in add\(\)"):
         speaker.ask("When?")
@@ -392,7 +435,10 @@ def test_a_slow_store_is_cut_off_at_the_reply_timeout() -> None:
     ("name", "said"),
     [
         ("Nothing", "found nothing in any of 2 searches"),
-        ("Inventive", "returned 2 texts that were never added, such as 'The user owns a zeppelin.'"),
+        (
+            "Inventive",
+            "returned 2 texts that were never added, such as 'The user owns a zeppelin.'",
+        ),
     ],
 )
 def test_what_is_odd_about_a_store_is_a_notice_at_the_end(name: str, said: str) -> None:
@@ -410,6 +456,8 @@ def test_a_good_store_ends_without_a_word() -> None:
     assert speaker.close() is None
 
 
-def test_check_agent_tries_a_store_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_agent_tries_a_store_at_a_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["check-agent", "store:some_stores:Whole"]) == 0
     assert "does not know it in another conversation" in capsys.readouterr().out

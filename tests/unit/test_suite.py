@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, load_suite, scenarios_folder
+from pytest_ltm._model.suite import (
+    SuiteEntry,
+    built_in,
+    built_in_names,
+    load_suite,
+    scenarios_folder,
+)
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 
 KNOWN = ("colours", "jokes", "prospective_memory")
@@ -49,7 +55,12 @@ def test_a_suite_says_what_holds_for_the_run_and_in_which_line(tmp_path: Path) -
         "reset: Forget it.\n"
     )
     suite = load_suite(path, KNOWN)
-    assert (suite.spans, suite.seed, suite.filler, suite.opening) == ((2000, None), -3, "mixed", "")
+    assert (suite.spans, suite.seed, suite.filler, suite.opening) == (
+        (2000, None),
+        -3,
+        "mixed",
+        "",
+    )
     assert suite.lines == {"span": 1, "seed": 2, "filler": 3, "opening": 4}
     assert suite.place("filler") == f"{path}:3: filler"
     assert [entry.reset for entry in suite.entries] == ["Forget it.", "Bye."]
@@ -59,7 +70,13 @@ def test_a_suite_that_says_nothing_of_the_run_leaves_it_open(tmp_path: Path) -> 
     path = tmp_path / "x.ltm-suite.yml"
     path.write_text("scenarios: [colours]")
     suite = load_suite(path)
-    assert (suite.spans, suite.seed, suite.filler, suite.opening, suite.lines) == ((), None, None, None, {})
+    assert (suite.spans, suite.seed, suite.filler, suite.opening, suite.lines) == (
+        (),
+        None,
+        None,
+        None,
+        {},
+    )
     assert suite.entries[0].reset is None
 
 
@@ -85,7 +102,9 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
         "incompatible:\n"
         "  - [prospective_memory, jokes]\n"
     )
-    apart = {entry.name: entry.incompatible for entry in load_suite(path, KNOWN).entries}
+    apart = {
+        entry.name: entry.incompatible for entry in load_suite(path, KNOWN).entries
+    }
     assert apart == {
         "colours": ("jokes",),
         "jokes": ("colours", "prospective_memory"),
@@ -97,37 +116,79 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "x.ltm-suite.yml: expected a mapping with the fields name, version, examples"),
+        (
+            "",
+            "x.ltm-suite.yml: expected a mapping with the fields name, version, examples",
+        ),
         ("- colours", "x.ltm-suite.yml:1: expected a mapping"),
         ("just words", "x.ltm-suite.yml:1: expected a mapping"),
         ("name: x", "x.ltm-suite.yml:1: the field 'scenarios' is missing."),
-        ("scenarios: []", "x.ltm-suite.yml:1: scenarios: expected at least one scenario, got []."),
-        ("scenarios: {a: b}", "x.ltm-suite.yml:1: scenarios: expected a list of scenarios"),
-        ("scenario: [colours]", "x.ltm-suite.yml:1: scenario: unknown field; known fields:"),
-        ("name: none\nscenarios: [colours]", "x.ltm-suite.yml:1: name: no suite can be called 'none'"),
-        ("scenarios:\n- colors", "2: scenarios[0]: no scenario is called 'colors'; there are colours, jokes"),
+        (
+            "scenarios: []",
+            "x.ltm-suite.yml:1: scenarios: expected at least one scenario, got [].",
+        ),
+        (
+            "scenarios: {a: b}",
+            "x.ltm-suite.yml:1: scenarios: expected a list of scenarios",
+        ),
+        (
+            "scenario: [colours]",
+            "x.ltm-suite.yml:1: scenario: unknown field; known fields:",
+        ),
+        (
+            "name: none\nscenarios: [colours]",
+            "x.ltm-suite.yml:1: name: no suite can be called 'none'",
+        ),
+        (
+            "scenarios:\n- colors",
+            "2: scenarios[0]: no scenario is called 'colors'; there are colours, jokes",
+        ),
         ("scenarios:\n- colors", "Did you mean 'colours'?"),
         (
             "scenarios:\n- {scenario: colours, examples: 0}",
             "scenarios[0].examples: expected a whole number of at least 1, got 0",
         ),
-        ("scenarios:\n- {scenario: colours, example: 1}", "scenarios[0].example: unknown field"),
-        ("scenarios:\n- {name: colours}", "x.ltm-suite.yml:2: scenarios[0]: the field 'scenario' is missing."),
-        ("scenarios:\n- {scenario: colours, parameters: [3]}", "scenarios[0].parameters: expected a mapping, got [3]."),
-        ("scenarios:\n- {scenario: colours, name: a-b}", "scenarios[0].name: expected a name of letters, digits and _"),
-        ("scenarios:\n- {scenario: colours, span: long}", "scenarios[0].span: expected a number of tokens"),
+        (
+            "scenarios:\n- {scenario: colours, example: 1}",
+            "scenarios[0].example: unknown field",
+        ),
+        (
+            "scenarios:\n- {name: colours}",
+            "x.ltm-suite.yml:2: scenarios[0]: the field 'scenario' is missing.",
+        ),
+        (
+            "scenarios:\n- {scenario: colours, parameters: [3]}",
+            "scenarios[0].parameters: expected a mapping, got [3].",
+        ),
+        (
+            "scenarios:\n- {scenario: colours, name: a-b}",
+            "scenarios[0].name: expected a name of letters, digits and _",
+        ),
+        (
+            "scenarios:\n- {scenario: colours, span: long}",
+            "scenarios[0].span: expected a number of tokens",
+        ),
         (
             "scenarios:\n- colours\n- colours",
             "3: scenarios[1]: two entries are called 'colours' (the first in line 2).",
         ),
-        ("scenarios: [colours]\nincompatible: [[colours]]", "incompatible[0]: expected a list of at least two names"),
+        (
+            "scenarios: [colours]\nincompatible: [[colours]]",
+            "incompatible[0]: expected a list of at least two names",
+        ),
         (
             "scenarios: [colours]\nincompatible: [[colours, joke]]",
             "no scenario is called 'joke'. Did you mean 'jokes'?",
         ),
-        ("scenarios:\n- &a colours\n- *a", "x.ltm-suite.yml:2: not usable YAML: anchors (&name)"),
+        (
+            "scenarios:\n- &a colours\n- *a",
+            "x.ltm-suite.yml:2: not usable YAML: anchors (&name)",
+        ),
         ("scenarios: [colours\nname: x", "x.ltm-suite.yml:2: not usable YAML"),
-        ("name: x\nname: y", "x.ltm-suite.yml:2: the name 'name' appears twice in one mapping."),
+        (
+            "name: x\nname: y",
+            "x.ltm-suite.yml:2: the name 'name' appears twice in one mapping.",
+        ),
         ("name: !!python/object/apply:os.getcwd []", "x.ltm-suite.yml:1:"),
         ("[" * 5000, "x.ltm-suite.yml: nested too deeply."),
         ("#" * 1_000_001, "x.ltm-suite.yml: larger than 1,000,000 bytes"),
@@ -143,7 +204,10 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
 
 
 def test_a_suite_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match=r"x\.ltm-suite\.yml: cannot be read: No such file or directory\."):
+    with pytest.raises(
+        DefinitionError,
+        match=r"x\.ltm-suite\.yml: cannot be read: No such file or directory\.",
+    ):
         load_suite(tmp_path / "x.ltm-suite.yml")
 
 
@@ -151,7 +215,9 @@ def test_the_standard_suite_is_built_in() -> None:
     assert "standard" in built_in_names()
     suite = built_in("standard")
     assert suite.name == "standard"
-    assert {"colours", "jokes", "prospective_memory"} <= {entry.name for entry in suite.entries}
+    assert {"colours", "jokes", "prospective_memory"} <= {
+        entry.name for entry in suite.entries
+    }
 
 
 def test_every_built_in_suite_names_scenarios_that_are_there() -> None:
@@ -161,7 +227,10 @@ def test_every_built_in_suite_names_scenarios_that_are_there() -> None:
 
 
 def test_an_unknown_suite_names_the_nearest_one() -> None:
-    with pytest.raises(ConfigurationError, match=r"no suite 'standart': built in are .*Did you mean 'standard'\?"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"no suite 'standart': built in are .*Did you mean 'standard'\?",
+    ):
         built_in("standart")
 
 
@@ -175,6 +244,8 @@ def test_the_suite_paper_writes_every_parameter_of_its_scenarios() -> None:
     paper = built_in("paper")
     assert paper.title == "paper 2"
     assert {entry.examples for entry in paper.entries} == {3}
-    assert {entry.scenario for entry in paper.entries} == {entry.scenario for entry in built_in("standard").entries}
+    assert {entry.scenario for entry in paper.entries} == {
+        entry.scenario for entry in built_in("standard").entries
+    }
     assert {entry.parameters.get("last_wait", 0.9) for entry in paper.entries} == {0.9}
     assert all(entry.parameters for entry in paper.entries)

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_ltm.scenarios import forget_on_request, kept_secret, never_told, stale_facts, users_apart, who_said_so
+from pytest_ltm.scenarios import (
+    forget_on_request,
+    kept_secret,
+    never_told,
+    stale_facts,
+    users_apart,
+    who_said_so,
+)
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
@@ -32,13 +39,18 @@ MESSAGES = {
         for kind in (stale_facts.NOW, stale_facts.BEFORE, stale_facts.WHEN)
     },
     **{f"never_told, {kind} told": never_told.TOLD[kind] for kind in never_told.TOLD},
-    **{f"never_told, {kind} asked": never_told.ASKED[kind] for kind in never_told.ASKED},
+    **{
+        f"never_told, {kind} asked": never_told.ASKED[kind] for kind in never_told.ASKED
+    },
     "users_apart, opening": users_apart.INTRODUCTIONS,
     "users_apart, told": [
-        said.replace("{text}", topic) for said in users_apart.SPEAKERS for topic in [users_apart.TOPICS[0].clause]
+        said.replace("{text}", topic)
+        for said in users_apart.SPEAKERS
+        for topic in [users_apart.TOPICS[0].clause]
     ],
     "users_apart, in private": [
-        said.replace("{text}", users_apart.PRIVATE + users_apart.SECRETS[0][0]) for said in users_apart.SPEAKERS
+        said.replace("{text}", users_apart.PRIVATE + users_apart.SECRETS[0][0])
+        for said in users_apart.SPEAKERS
     ],
     "users_apart, question": users_apart.QUESTIONS,
     "forget_on_request, told": forget_on_request.TOLD,
@@ -47,24 +59,47 @@ MESSAGES = {
     "forget_on_request, kept": forget_on_request.KEEP,
     "forget_on_request, question": forget_on_request.asked(forget_on_request.TOPICS[0]),
     "forget_on_request, everything": forget_on_request.OPEN,
-    **{f"who_said_so, {level} by the user": who_said_so.SAID[level] for level in who_said_so.SAID},
-    **{f"who_said_so, {level} quoted": who_said_so.QUOTED[level] for level in who_said_so.QUOTED},
-    **{f"who_said_so, {level} by the agent": who_said_so.PICKS[level] for level in who_said_so.PICKS},
+    **{
+        f"who_said_so, {level} by the user": who_said_so.SAID[level]
+        for level in who_said_so.SAID
+    },
+    **{
+        f"who_said_so, {level} quoted": who_said_so.QUOTED[level]
+        for level in who_said_so.QUOTED
+    },
+    **{
+        f"who_said_so, {level} by the agent": who_said_so.PICKS[level]
+        for level in who_said_so.PICKS
+    },
     "who_said_so, taken back": who_said_so.WITHDRAWN,
-    **{f"who_said_so, {kind} asked": who_said_so.QUESTIONS[kind] for kind in who_said_so.QUESTIONS},
+    **{
+        f"who_said_so, {kind} asked": who_said_so.QUESTIONS[kind]
+        for kind in who_said_so.QUESTIONS
+    },
     "kept_secret, opening": kept_secret.INTRODUCTIONS,
     **{
-        f"kept_secret, told {kind}": [said.replace("{clause}", kept_secret.THINGS[0].clause) for said in told]
+        f"kept_secret, told {kind}": [
+            said.replace("{clause}", kept_secret.THINGS[0].clause) for said in told
+        ]
         for kind, told in kept_secret.TOLD.items()
     },
     **{
         f"kept_secret, asked {manner}": [
-            question for thing in kept_secret.THINGS for question in kept_secret.wordings(thing, manner)
+            question
+            for thing in kept_secret.THINGS
+            for question in kept_secret.wordings(thing, manner)
         ]
         for manner in (kept_secret.FOREIGN, kept_secret.USE)
     },
-    **{f"kept_secret, asked {manner}": asked for manner, asked in kept_secret.MANNERS.items() if asked},
-    **{f"kept_secret, hint of {number}": asked for number, asked in kept_secret.HINTS.items()},
+    **{
+        f"kept_secret, asked {manner}": asked
+        for manner, asked in kept_secret.MANNERS.items()
+        if asked
+    },
+    **{
+        f"kept_secret, hint of {number}": asked
+        for number, asked in kept_secret.HINTS.items()
+    },
 }
 
 
@@ -90,7 +125,18 @@ class First:
 
 
 CARELESS = {
-    **{spec: find_agent(spec).make for spec in ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")},
+    **{
+        spec: find_agent(spec).make
+        for spec in (
+            "echo",
+            "silent",
+            "dump",
+            "recite:2k",
+            "agree",
+            "candidates",
+            "hedge",
+        )
+    },
     "yes": lambda: Always("Yes."),
     "you": lambda: Always("You did."),
     "me": lambda: Always("I did."),
@@ -102,7 +148,9 @@ CARELESS = {
 
 
 def body(name: str) -> Any:
-    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
+    return getattr(
+        importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}"
+    )
 
 
 def made(name: str, number: int, **parameters: Any) -> list[Any]:
@@ -113,14 +161,22 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 6), find_agent("oracle").make, span=span) == [1.0] * 6
+    assert (
+        scores(body(name), made(name, 6), find_agent("oracle").make, span=span)
+        == [1.0] * 6
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("name", ["never_told", "who_said_so", "kept_secret"])
-def test_full_reads_what_was_told_and_sees_what_was_not(name: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 12), find_agent("full").make, span=span) == [1.0] * 12
+def test_full_reads_what_was_told_and_sees_what_was_not(
+    name: str, span: int | None
+) -> None:
+    assert (
+        scores(body(name), made(name, 12), find_agent("full").make, span=span)
+        == [1.0] * 12
+    )
 
 
 @pytest.mark.slow
@@ -157,7 +213,10 @@ def test_rules_agree_with_replies_labelled_by_hand(name: str) -> None:
     wrong = [
         row["answers"]
         for row in rows
-        if getattr(evaluators, row["evaluator"])(**tuples_of(row["args"]))(row["answers"]).value != row["credit"]
+        if getattr(evaluators, row["evaluator"])(**tuples_of(row["args"]))(
+            row["answers"]
+        ).value
+        != row["credit"]
     ]
     assert len(wrong) <= ALLOWED.get(name, 0), wrong
 
@@ -172,10 +231,20 @@ def tuples_of(args: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_full_knows_who_speaks_where_each_message_begins_with_its_time() -> None:
-    assert scores(body("kept_secret"), made("kept_secret", 6), find_agent("ts:full").make, span=8_000) == [1.0] * 6
+    assert (
+        scores(
+            body("kept_secret"),
+            made("kept_secret", 6),
+            find_agent("ts:full").make,
+            span=8_000,
+        )
+        == [1.0] * 6
+    )
 
 
-@pytest.mark.parametrize("wrong", [{"people": 2}, {"secrets": 7}, {"plain": 0}, {"attempts": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"people": 2}, {"secrets": 7}, {"plain": 0}, {"attempts": 0}]
+)
 def test_secrets_that_make_no_test_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         made("kept_secret", 1, **wrong)

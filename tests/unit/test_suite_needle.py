@@ -20,11 +20,16 @@ from pytest_ltm.evaluators import RecallsValue
 NAMES = tuple(entry.scenario for entry in built_in("needle").entries)
 LABELLED = Path(__file__).parents[1] / "labelled" / "needle.jsonl"
 ENOUGH = 30
-MESSAGES = {name: getattr(_needles, name) for name in ("NAMED", "UNNAMED", "FORMER", "SAME", "QUESTIONS")}
+MESSAGES = {
+    name: getattr(_needles, name)
+    for name in ("NAMED", "UNNAMED", "FORMER", "SAME", "QUESTIONS")
+}
 
 
 def body(name: str) -> Any:
-    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
+    return getattr(
+        importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}"
+    )
 
 
 def made(name: str, number: int, **parameters: Any) -> list[Any]:
@@ -35,16 +40,35 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 @pytest.mark.parametrize("name", NAMES)
-def test_who_sees_everything_finds_every_needle(name: str, agent: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 12), find_agent(agent).make, span=span) == [1.0] * 12
+def test_who_sees_everything_finds_every_needle(
+    name: str, agent: str, span: int | None
+) -> None:
+    assert (
+        scores(body(name), made(name, 12), find_agent(agent).make, span=span)
+        == [1.0] * 12
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", ["echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge", "fixed:last"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "echo",
+        "silent",
+        "dump",
+        "recite:2k",
+        "agree",
+        "candidates",
+        "hedge",
+        "fixed:last",
+    ],
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_finds_none(name: str, spec: str) -> None:
     assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
-    assert scores(body(name), made(name, 8), find_agent(spec).make, span=None) == [0.0] * 8
+    assert (
+        scores(body(name), made(name, 8), find_agent(spec).make, span=None) == [0.0] * 8
+    )
 
 
 @pytest.mark.slow
@@ -61,7 +85,9 @@ def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
     assert len(set(every)) == len(every) >= ENOUGH
 
 
-@pytest.mark.parametrize(("depth", "before"), [(0, 0.0), (0.25, 0.2), (0.5, 0.4), (1, 0.8)])
+@pytest.mark.parametrize(
+    ("depth", "before"), [(0, 0.0), (0.25, 0.2), (0.5, 0.4), (1, 0.8)]
+)
 def test_a_needle_is_told_at_its_depth(depth: float, before: float) -> None:
     (definition,) = made("needle", 1, depths=depth, last_wait=0.8)
     at = 0.0
@@ -88,15 +114,22 @@ def test_depths_that_are_none_are_refused(depths: Any) -> None:
         ("needle_chain", {"hops": 9}),
     ],
 )
-def test_sizes_that_make_no_test_are_refused(name: str, parameters: dict[str, int]) -> None:
+def test_sizes_that_make_no_test_are_refused(
+    name: str, parameters: dict[str, int]
+) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         made(name, 1, **parameters)
 
 
 def labelled() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.mark.parametrize("row", labelled(), ids=lambda row: str(row["id"]))
 def test_a_reply_earns_what_a_person_gave_it(row: dict[str, Any]) -> None:
-    assert RecallsValue(row["expected"], tuple(row["others"]))([row["answer"]]).value == row["credit"]
+    assert (
+        RecallsValue(row["expected"], tuple(row["others"]))([row["answer"]]).value
+        == row["credit"]
+    )

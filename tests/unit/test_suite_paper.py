@@ -27,7 +27,10 @@ ELSEWHERE = {"book", "dataset", "language", "locale", "menu"}
 
 
 def _test_of(entry: _suite.SuiteEntry) -> Any:
-    return getattr(importlib.import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
+    return getattr(
+        importlib.import_module(f"pytest_ltm.scenarios.{entry.scenario}"),
+        f"test_{entry.scenario}",
+    )
 
 
 def _digest(entry: _suite.SuiteEntry) -> str:
@@ -36,16 +39,31 @@ def _digest(entry: _suite.SuiteEntry) -> str:
     [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
     said: list[object] = [marker["reset"]]
     for number in map(str, range(entry.examples or 1)):
-        definition = marker["generate"](definition_rng(0, 0, entry.name, number), dict(entry.parameters))
-        example = PlannedExample(scenario=entry.name, example=number, definition=definition)
-        played = run_conversation({entry.name: test}, find_agent("oracle").make(), examples=[example], span=None)
-        said += [_without_tells(to_json(definition)), [exchange.message for exchange in played.transcript]]
+        definition = marker["generate"](
+            definition_rng(0, 0, entry.name, number), dict(entry.parameters)
+        )
+        example = PlannedExample(
+            scenario=entry.name, example=number, definition=definition
+        )
+        played = run_conversation(
+            {entry.name: test},
+            find_agent("oracle").make(),
+            examples=[example],
+            span=None,
+        )
+        said += [
+            _without_tells(to_json(definition)),
+            [exchange.message for exchange in played.transcript],
+        ]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _without_tells(definition: dict[str, Any]) -> dict[str, Any]:
     """Return a definition without what its messages tell in the scenario's own terms, which no agent sees."""
-    steps = [{name: value for name, value in step.items() if name != "tells"} for step in definition["steps"]]
+    steps = [
+        {name: value for name, value in step.items() if name != "tells"}
+        for step in definition["steps"]
+    ]
     return {**definition, "steps": steps}
 
 
@@ -56,9 +74,14 @@ def _digests() -> dict[str, str]:
 @pytest.mark.slow
 def test_what_the_suite_paper_says_is_that_of_its_version() -> None:
     recorded, digests = json.loads(RECORD.read_text("utf-8")), _digests()
-    changed = [name for name in digests if digests[name] != recorded["digests"].get(name)]
+    changed = [
+        name for name in digests if digests[name] != recorded["digests"].get(name)
+    ]
     if os.environ.get(WRITE) and (not changed or PAPER.version != recorded["version"]):
-        RECORD.write_text(json.dumps({"version": PAPER.version, "digests": digests}, indent=1) + "\n", "utf-8")
+        RECORD.write_text(
+            json.dumps({"version": PAPER.version, "digests": digests}, indent=1) + "\n",
+            "utf-8",
+        )
         return
     assert not changed, (
         f"the suite paper {PAPER.version} says something else now in: {', '.join(changed)}. Its totals would not be "
@@ -69,16 +92,24 @@ def test_what_the_suite_paper_says_is_that_of_its_version() -> None:
 
 
 @pytest.mark.parametrize("entry", PAPER.entries, ids=lambda entry: entry.name)
-def test_the_suite_paper_leaves_no_parameter_to_its_default(entry: _suite.SuiteEntry) -> None:
+def test_the_suite_paper_leaves_no_parameter_to_its_default(
+    entry: _suite.SuiteEntry,
+) -> None:
     given = Noticing(dict(entry.parameters))
-    [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
+    [marker] = [
+        mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"
+    ]
     marker["generate"](definition_rng(0, 0, entry.name, "0"), given)
     assert given.asked.keys() - ELSEWHERE == entry.parameters.keys()
 
 
-def test_the_trigger_of_the_suite_paper_is_one_phrase_three_times_without_controls() -> None:
+def test_the_trigger_of_the_suite_paper_is_one_phrase_three_times_without_controls() -> (
+    None
+):
     [entry] = [entry for entry in PAPER.entries if entry.name == "trigger_response"]
-    [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
+    [marker] = [
+        mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"
+    ]
     for number in range(20):
         rng = definition_rng(0, 0, entry.name, str(number))
         definition = marker["generate"](rng, dict(entry.parameters))
@@ -93,12 +124,17 @@ def test_published_results_have_the_skills_of_the_scenarios_here() -> None:
 
 
 def marks_of_test(entry: _suite.SuiteEntry) -> tuple[str, ...]:
-    [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
+    [marker] = [
+        mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"
+    ]
     return tuple(marker["skills"].split(","))
 
 
 def test_the_published_numbers_of_the_suite_paper() -> None:
     assert [entry.examples for entry in PAPER.entries] == [3] * 11
-    assert {entry.name: entry.parameters.get("last_wait") for entry in PAPER.entries} == {
-        entry.name: None if entry.name == "chapter_break" else 0.9 for entry in PAPER.entries
+    assert {
+        entry.name: entry.parameters.get("last_wait") for entry in PAPER.entries
+    } == {
+        entry.name: None if entry.name == "chapter_break" else 0.9
+        for entry in PAPER.entries
     }

@@ -49,7 +49,9 @@ def test_one_that_fails_on_the_way_out_keeps_none_in_and_is_told() -> None:
     log: list[str] = []
     with (
         pytest.raises(ValueError, match="b is closed"),
-        InPlace([Noted("a", log), Noted("b", log, fails_at="take_out"), Noted("c", log)]),
+        InPlace(
+            [Noted("a", log), Noted("b", log, fails_at="take_out"), Noted("c", log)]
+        ),
     ):
         pass
     assert log == ["+a", "+b", "+c", "-c", "-b", "-a"]

@@ -14,7 +14,12 @@ from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.testing import CountingFiller, ScriptedAgent, run_conversation, run_scenario
+from pytest_ltm.testing import (
+    CountingFiller,
+    ScriptedAgent,
+    run_conversation,
+    run_scenario,
+)
 
 
 def remembers(ltm: Ltm) -> None:
@@ -38,12 +43,16 @@ def test_example_and_chance_are_those_of_a_run() -> None:
         seen.extend([ltm.example, ltm.random.random()])
         ltm.ask("Well?")
 
-    run_conversation({"looks": looks}, ScriptedAgent("Hello.", "Well."), span=None, seed=7)
+    run_conversation(
+        {"looks": looks}, ScriptedAgent("Hello.", "Well."), span=None, seed=7
+    )
     assert seen == [0, definition_rng(7, 0, "looks:body", "0").random()]
 
 
 def test_a_scenario_is_played_to_its_verdict() -> None:
-    ending = run_scenario(remembers, lambda message: "Teal, I think." if "What" in message else "ok")
+    ending = run_scenario(
+        remembers, lambda message: "Teal, I think." if "What" in message else "ok"
+    )
     assert isinstance(ending.verdict, Score)
     assert ending.verdict.value == 1.0
 
@@ -57,13 +66,18 @@ def test_a_scenario_is_played_isolated_where_there_is_no_span() -> None:
 
 
 def test_a_scenario_is_given_its_definition() -> None:
-    definition = Definition(steps=(Say("I like teal."), Wait(span=0.1), Ask("What do I like?")), expected="teal")
+    definition = Definition(
+        steps=(Say("I like teal."), Wait(span=0.1), Ask("What do I like?")),
+        expected="teal",
+    )
 
     def plays(ltm: Ltm) -> None:
         (answer,) = ltm.play(ltm.definition)
         assert answer == ltm.definition.expected
 
-    assert run_scenario(plays, lambda _: "teal", definition=definition).verdict == Score(1.0, "no assertion failed")
+    assert run_scenario(
+        plays, lambda _: "teal", definition=definition
+    ).verdict == Score(1.0, "no assertion failed")
 
 
 def test_a_conversation_tells_what_became_of_each_example() -> None:
@@ -81,7 +95,10 @@ def test_examples_may_have_a_span_of_their_own() -> None:
         spans[str(ltm.example)] = ltm.span
         remembers(ltm)
 
-    examples = [PlannedExample(scenario="a", example="0", span=500), PlannedExample(scenario="a", example="1")]
+    examples = [
+        PlannedExample(scenario="a", example="0", span=500),
+        PlannedExample(scenario="a", example="1"),
+    ]
     run_conversation({"a": looks}, lambda _: "teal", examples=examples)
     assert spans == {"0": 500, "1": 2000}
 
@@ -106,7 +123,12 @@ def test_each_example_draws_from_a_generator_of_its_own_that_the_seed_decides() 
 def test_the_journal_may_be_kept_in_memory() -> None:
     def told() -> str:
         file = io.StringIO()
-        run_conversation({"a": remembers, "b": remembers}, lambda _: "teal", journal=Journal(file), opening="Hello.")
+        run_conversation(
+            {"a": remembers, "b": remembers},
+            lambda _: "teal",
+            journal=Journal(file),
+            opening="Hello.",
+        )
         return file.getvalue()
 
     assert told().count('"event":"begin"') == 2
@@ -119,12 +141,18 @@ def test_what_is_no_agent_is_refused() -> None:
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 50, 1000])
-def test_the_counting_filler_makes_about_the_tokens_wanted_and_never_the_same_twice(tokens: int) -> None:
+def test_the_counting_filler_makes_about_the_tokens_wanted_and_never_the_same_twice(
+    tokens: int,
+) -> None:
     filler: Filler = CountingFiller()
     one, two = filler.make(tokens, 4096), filler.make(tokens, 4096)
     assert one.message != two.message
     count = token_counter("cl100k_base").count
-    assert max(tokens - 4, 1) <= count(one.message) + count(one.expected_reply) <= tokens + 8
+    assert (
+        max(tokens - 4, 1)
+        <= count(one.message) + count(one.expected_reply)
+        <= tokens + 8
+    )
 
 
 def test_the_counting_filler_keeps_to_the_largest_message() -> None:

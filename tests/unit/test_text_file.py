@@ -20,12 +20,22 @@ TEXTS = ["Grüße", "", "\ud83d lone", "x" * 100]
 
 def told(message: str, *, number: int = 0, by_agent: bool = False) -> Exchange:
     return Exchange(
-        number=number, by="", kind="history", message=message, reply="Noted.", start=0, message_tokens=9,
-        reply_tokens=1, now=START + timedelta(days=number), told=not by_agent,
-    )  # fmt: skip
+        number=number,
+        by="",
+        kind="history",
+        message=message,
+        reply="Noted.",
+        start=0,
+        message_tokens=9,
+        reply_tokens=1,
+        now=START + timedelta(days=number),
+        told=not by_agent,
+    )
 
 
-def test_texts_come_back_as_they_were_from_memory_and_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_come_back_as_they_were_from_memory_and_from_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for limit in (2**20, 10):
         monkeypatch.setattr(transcript, "_IN_MEMORY", limit)
         texts = TextFile()
@@ -49,14 +59,27 @@ def test_a_long_text_that_was_told_reads_like_any_other() -> None:
     transcript.append(told("long " * 500, number=1))
     transcript.append(told("long " * 500, number=2, by_agent=True))
     assert [isinstance(one, LongExchange) for one in transcript] == [False, True, False]
-    assert [one.message for one in transcript] == ["short", "long " * 500, "long " * 500]
-    assert (transcript[1].raw_reply, transcript[1].end, transcript[1].now) == ("Noted.", 10, told("", number=1).now)
+    assert [one.message for one in transcript] == [
+        "short",
+        "long " * 500,
+        "long " * 500,
+    ]
+    assert (transcript[1].raw_reply, transcript[1].end, transcript[1].now) == (
+        "Noted.",
+        10,
+        told("", number=1).now,
+    )
 
 
-def test_a_reader_keeps_long_exchanges_through_saving_and_questions_asked_alone() -> None:
+def test_a_reader_keeps_long_exchanges_through_saving_and_questions_asked_alone() -> (
+    None
+):
     reader = make_reader("bm25", "8k")()
     for number in range(6):
-        text = "[2 March 2026] Ann: " + f"The key of cupboard {number} hangs behind mirror {number}. " * 40
+        text = (
+            "[2 March 2026] Ann: "
+            + f"The key of cupboard {number} hangs behind mirror {number}. " * 40
+        )
         reader.accept(text, "Noted.")
     question = "[3 March 2026] Behind what does the key of cupboard 4 hang?"
     alone = reader.answer_alone(question)
@@ -68,7 +91,9 @@ def test_a_reader_keeps_long_exchanges_through_saving_and_questions_asked_alone(
     assert again.answer_alone(question) == alone == reader.answer_alone(question)
 
 
-def test_an_agent_of_a_vast_state_is_told_again_what_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_of_a_vast_state_is_told_again_what_it_was_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(_caller, "VAST", 5_000)
     agent = AgentCaller(make_reader("full")(), timeout=60)
     agent.tell("[2 March 2026] Ann: hello", "Noted.")

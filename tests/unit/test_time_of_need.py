@@ -22,9 +22,22 @@ from pytest_ltm.evaluators import RemindsInTime
 BODY = time_of_need.test_time_of_need
 ENOUGH = 30
 CARELESS = (
-    "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
-    "fixed:last", "random", "notes", "inject", "nag",
-)  # fmt: skip
+    "echo",
+    "silent",
+    "dump",
+    "dump-always",
+    "recite:2k",
+    "agree",
+    "candidates",
+    "hedge",
+    "hedge:unsure",
+    "keywords",
+    "fixed:last",
+    "random",
+    "notes",
+    "inject",
+    "nag",
+)
 
 
 def made(number: int, **parameters: Any) -> list[Any]:
@@ -35,8 +48,13 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("pace", ["days", "minutes"])
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
-def test_who_sees_the_clock_reminds_in_time(agent: str, span: int | None, pace: str) -> None:
-    assert scores(BODY, made(12, pace=pace), find_agent(agent).make, span=span) == [1.0] * 12
+def test_who_sees_the_clock_reminds_in_time(
+    agent: str, span: int | None, pace: str
+) -> None:
+    assert (
+        scores(BODY, made(12, pace=pace), find_agent(agent).make, span=span)
+        == [1.0] * 12
+    )
 
 
 @pytest.mark.slow
@@ -44,7 +62,9 @@ def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None
     bodies = {"time_of_need": BODY, "jokes": jokes.test_jokes}
     given = {"time_of_need": made(4), "jokes": generated(jokes.jokes, 4)}
     for agent in ("oracle", "full"):
-        found = values(conversation(bodies, given, find_agent(agent).make(), span=8_000))
+        found = values(
+            conversation(bodies, given, find_agent(agent).make(), span=8_000)
+        )
         assert [found[f"time_of_need/{n}"] for n in range(4)] == [1.0] * 4
 
 
@@ -58,10 +78,15 @@ def test_tricks_earn_nothing(agent: str) -> None:
 def test_messages_in_other_words_ask_for_the_same() -> None:
     (definition,) = made(1)
     steps = tuple(
-        replace(step, text=f"Oh, {step.text}") if isinstance(step, Say) else step for step in definition.steps
+        replace(step, text=f"Oh, {step.text}") if isinstance(step, Say) else step
+        for step in definition.steps
     )
-    steps = tuple(replace(step, about=()) if isinstance(step, Ask) else step for step in steps)
-    assert scores(BODY, [replace(definition, steps=steps)], find_agent("oracle").make, span=None) == [1.0]
+    steps = tuple(
+        replace(step, about=()) if isinstance(step, Ask) else step for step in steps
+    )
+    assert scores(
+        BODY, [replace(definition, steps=steps)], find_agent("oracle").make, span=None
+    ) == [1.0]
 
 
 class Always:
@@ -75,7 +100,9 @@ class Always:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["Fine.", " ".join(f"It is time to {task}." for task in time_of_need.TASKS)])
+@pytest.mark.parametrize(
+    "text", ["Fine.", " ".join(f"It is time to {task}." for task in time_of_need.TASKS)]
+)
 def test_who_never_reminds_earns_as_little_as_who_always_does(text: str) -> None:
     assert scores(BODY, made(6), lambda: Always(text), span=None) == [0.0] * 6
 
@@ -96,9 +123,14 @@ def test_a_clock_on_the_wall_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def sleep(seconds: float) -> None:
         now[0] += timedelta(seconds=seconds)
 
-    monkeypatch.setattr("pytest_ltm.testing.SimulatedClock", lambda *_: WallClock(look, sleep))
+    monkeypatch.setattr(
+        "pytest_ltm.testing.SimulatedClock", lambda *_: WallClock(look, sleep)
+    )
     for pace in ("minutes", "days"):
-        assert scores(BODY, made(4, pace=pace), find_agent("full").make, span=2_000) == [1.0] * 4
+        assert (
+            scores(BODY, made(4, pace=pace), find_agent("full").make, span=2_000)
+            == [1.0] * 4
+        )
 
 
 @pytest.mark.parametrize(
@@ -108,12 +140,22 @@ def test_a_clock_on_the_wall_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"at": [16, 30]}, "2024-03-04 09:00", ["2024-03-04 16:30"]),
         ({"at": [8, 0]}, "2024-03-04 09:00", ["2024-03-05 08:00"]),
         ({"at": [8, 0], "tomorrow": True}, "2024-03-04 07:00", ["2024-03-05 08:00"]),
-        ({"at": [9, 0], "weekday": 0}, "2024-03-04 09:00", ["2024-03-11 09:00", "2024-03-18 09:00"]),
-        ({"at": [23, 45], "weekday": 2}, "2024-02-27 12:00", ["2024-02-28 23:45", "2024-03-06 23:45"]),
+        (
+            {"at": [9, 0], "weekday": 0},
+            "2024-03-04 09:00",
+            ["2024-03-11 09:00", "2024-03-18 09:00"],
+        ),
+        (
+            {"at": [23, 45], "weekday": 2},
+            "2024-02-27 12:00",
+            ["2024-02-28 23:45", "2024-03-06 23:45"],
+        ),
         ({"every": 5}, "2024-03-04 09:00", ["2024-03-04 09:05", "2024-03-04 09:10"]),
     ],
 )
-def test_moments_are_those_that_people_mean(when: dict[str, Any], asked: str, due: list[str]) -> None:
+def test_moments_are_those_that_people_mean(
+    when: dict[str, Any], asked: str, due: list[str]
+) -> None:
     began = after = datetime.fromisoformat(f"{asked}+00:00")
     for moment in due:
         found = time_of_need.due_after(when, began, after)
@@ -127,19 +169,51 @@ def test_where_nothing_was_due_there_is_no_score() -> None:
     assert isinstance(rule(["Yes.", "Fine."]), Unscored)
 
 
-def test_an_answer_to_somebody_else_that_has_the_last_word_of_a_task_is_no_reminder() -> None:
-    rule = RemindsInTime(("oil the weathervane",), ((90.0,),), (0.0, 30.0, 60.0, 91.0), ((0,),), elsewhere=(1, 2))
-    replies = ["Yes.", "A weathervane.", "You sold the weathervane.", "It is time to oil the weathervane."]
+def test_an_answer_to_somebody_else_that_has_the_last_word_of_a_task_is_no_reminder() -> (
+    None
+):
+    rule = RemindsInTime(
+        ("oil the weathervane",),
+        ((90.0,),),
+        (0.0, 30.0, 60.0, 91.0),
+        ((0,),),
+        elsewhere=(1, 2),
+    )
+    replies = [
+        "Yes.",
+        "A weathervane.",
+        "You sold the weathervane.",
+        "It is time to oil the weathervane.",
+    ]
     assert points_of(rule, replies) == 1
-    assert points_of(rule, ["Yes.", "Time for the weathervane.", "Fine.", replies[-1]]) == 0
-    assert points_of(rule, ["Yes.", "Now oil the weathervane.", "Fine.", replies[-1]]) == 0
+    assert (
+        points_of(rule, ["Yes.", "Time for the weathervane.", "Fine.", replies[-1]])
+        == 0
+    )
+    assert (
+        points_of(rule, ["Yes.", "Now oil the weathervane.", "Fine.", replies[-1]]) == 0
+    )
 
 
 def test_a_moment_whose_next_message_calls_the_task_off_does_not_count() -> None:
     rule = RemindsInTime(
-        ("oil the weathervane", "wind the clock"), ((30.0,), (90.0,)), (0.0, 1.0, 40.0, 91.0), ((0, 2), (1,))
+        ("oil the weathervane", "wind the clock"),
+        ((30.0,), (90.0,)),
+        (0.0, 1.0, 40.0, 91.0),
+        ((0, 2), (1,)),
     )
-    assert points_of(rule, ["Yes.", "Yes.", "I'll not remind you, then.", "It is time to wind the clock."]) == 1
+    assert (
+        points_of(
+            rule,
+            [
+                "Yes.",
+                "Yes.",
+                "I'll not remind you, then.",
+                "It is time to wind the clock.",
+            ],
+        )
+        == 1
+    )
 
 
 def points_of(rule: RemindsInTime, replies: list[str]) -> float:
@@ -154,7 +228,10 @@ def words_of(make: Callable[..., Any], number: int) -> list[str]:
 
 
 MESSAGES = {
-    **{name: getattr(time_of_need, name) for name in ("ONCE", "AGAIN", "CANCELLED", "MOVED", "CHAT")},
+    **{
+        name: getattr(time_of_need, name)
+        for name in ("ONCE", "AGAIN", "CANCELLED", "MOVED", "CHAT")
+    },
     "a moment": words_of(time_of_need._once, 3_000),
     "a week": words_of(time_of_need._weekly, 3_000),
 }
@@ -166,7 +243,9 @@ def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
     assert len(set(every)) == len(every) >= ENOUGH
 
 
-@pytest.mark.parametrize("parameters", [{"reminders": 0}, {"rounds": 0}, {"pace": "hours"}])
+@pytest.mark.parametrize(
+    "parameters", [{"reminders": 0}, {"rounds": 0}, {"pace": "hours"}]
+)
 def test_parameters_that_make_no_test_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         made(1, **parameters)

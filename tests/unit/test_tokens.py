@@ -16,7 +16,13 @@ import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 
 from pytest_ltm._model import tokens as _tokens
-from pytest_ltm._model.tokens import BUNDLED_ENCODINGS, fetch_with_limit, load_encoding, rank_file, token_counter
+from pytest_ltm._model.tokens import (
+    BUNDLED_ENCODINGS,
+    fetch_with_limit,
+    load_encoding,
+    rank_file,
+    token_counter,
+)
 from pytest_ltm._storage.errors import TokenizerError
 
 SHA256 = {
@@ -62,14 +68,18 @@ def test_both_common_encodings_are_carried() -> None:
         ("o200k_base", "hello world", [24912, 2375]),
     ],
 )
-def test_published_token_ids_come_out_with_no_network(name: str, text: str, tokens: list[int]) -> None:
+def test_published_token_ids_come_out_with_no_network(
+    name: str, text: str, tokens: list[int]
+) -> None:
     assert load_encoding(name).encode_ordinary(text) == tokens
     assert token_counter(name).count(text) == len(tokens)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUNDLED_ENCODINGS)
-def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(original, "load_tiktoken_bpe", lambda *_args, **_kwargs: {})
     definition = getattr(original, name)()
     assert load_encoding(name)._pat_str == definition["pat_str"]
@@ -86,7 +96,9 @@ def test_a_lone_surrogate_is_counted(name: str) -> None:
 
 
 def test_an_empty_text_has_no_tokens() -> None:
-    assert [token_counter(name).count("") for name in (*BUNDLED_ENCODINGS, "approx")] == [0, 0, 0]
+    assert [
+        token_counter(name).count("") for name in (*BUNDLED_ENCODINGS, "approx")
+    ] == [0, 0, 0]
 
 
 def test_an_encoding_is_built_once() -> None:
@@ -106,7 +118,9 @@ def test_an_encoding_that_cannot_be_had_names_the_reason_and_the_ways_out() -> N
     assert "'r50k_base' is neither bundled nor cached" in message
     assert "the test allows no network" in message
     url = "https://openaipublic.blob.core.windows.net/encodings/r50k_base.tiktoken"
-    assert f"{hashlib.sha1(url.encode()).hexdigest()} into $TIKTOKEN_CACHE_DIR" in message
+    assert (
+        f"{hashlib.sha1(url.encode()).hexdigest()} into $TIKTOKEN_CACHE_DIR" in message
+    )
     assert "cl100k_base or o200k_base" in message
     assert "approx" in message
 
@@ -115,16 +129,22 @@ def test_an_encoding_that_cannot_be_had_names_the_reason_and_the_ways_out() -> N
 @pytest.mark.usefixtures("_no_network")
 def test_the_cache_is_used_before_the_network(tmp_path: Path) -> None:
     url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
-    (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(rank_file("o200k_base"))
+    (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(
+        rank_file("o200k_base")
+    )
     assert token_counter("o200k_harmony").count("hello world") == 2
 
 
 @pytest.mark.parametrize("name", _tokens._SOURCES)
-def test_a_cache_file_in_an_error_is_the_one_tiktoken_looks_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_file_in_an_error_is_the_one_tiktoken_looks_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def load(*urls: str, **named: str) -> dict[bytes, int]:
-        asked.extend([*urls, *(url for key, url in named.items() if key.endswith("_file"))])
+        asked.extend(
+            [*urls, *(url for key, url in named.items() if key.endswith("_file"))]
+        )
         return {}
 
     monkeypatch.setattr(original, "load_tiktoken_bpe", load)
@@ -163,22 +183,36 @@ def test_what_arrives_in_time_is_used() -> None:
 
 
 def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(TokenizerError, match=r"unknown tokenizer 'cl100k_bas'\. Did you mean 'cl100k_base'\?"):
+    with pytest.raises(
+        TokenizerError,
+        match=r"unknown tokenizer 'cl100k_bas'\. Did you mean 'cl100k_base'\?",
+    ):
         token_counter("cl100k_bas")
 
 
 def test_the_name_of_a_model_is_answered_with_its_encoding() -> None:
-    with pytest.raises(TokenizerError, match=r"'gpt-4o'\. It is a model; its encoding is 'o200k_base'"):
+    with pytest.raises(
+        TokenizerError, match=r"'gpt-4o'\. It is a model; its encoding is 'o200k_base'"
+    ):
         token_counter("gpt-4o")
 
 
 def test_the_estimate_is_near_the_truth_for_english() -> None:
-    text = Path(__file__).read_text().split('"""')[1] + " People say what they mean, more or less, on 27 May 1994."
-    assert token_counter("approx").count(text) == pytest.approx(token_counter("cl100k_base").count(text), rel=0.15)
+    text = (
+        Path(__file__).read_text().split('"""')[1]
+        + " People say what they mean, more or less, on 27 May 1994."
+    )
+    assert token_counter("approx").count(text) == pytest.approx(
+        token_counter("cl100k_base").count(text), rel=0.15
+    )
 
 
-def test_a_function_of_the_user_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "words_of_mine.py").write_text("def count(text): return len(text.split())\n")
+def test_a_function_of_the_user_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words_of_mine.py").write_text(
+        "def count(text): return len(text.split())\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     mine = token_counter("words_of_mine:count")
     assert (mine.name, mine.count("one two three")) == ("words_of_mine:count", 3)
@@ -188,13 +222,29 @@ def test_a_function_of_the_user_counts(tmp_path: Path, monkeypatch: pytest.Monke
     ("code", "spec", "message"),
     [
         ("", "no_such_module_here:count", r"there is no module 'no_such_module_here'"),
-        ("1/0", "bad_count:count", r"importing 'bad_count' failed with ZeroDivisionError"),
+        (
+            "1/0",
+            "bad_count:count",
+            r"importing 'bad_count' failed with ZeroDivisionError",
+        ),
         ("", "bad_count:count", r"module 'bad_count'.* has no 'count'"),
-        ("count = 3", "bad_count:count", r"does not return a text's number of tokens: 3"),
-        ("def count(text): return len(text) / 4", "bad_count:count", r"returned 0\.5 for ' a'"),
+        (
+            "count = 3",
+            "bad_count:count",
+            r"does not return a text's number of tokens: 3",
+        ),
+        (
+            "def count(text): return len(text) / 4",
+            "bad_count:count",
+            r"returned 0\.5 for ' a'",
+        ),
         ("def count(text): return -1", "bad_count:count", r"returned -1"),
         ("def count(text): return True", "bad_count:count", r"returned True"),
-        ("def count(text): raise KeyError(text)", "bad_count:count", r"failed on ' a': KeyError"),
+        (
+            "def count(text): raise KeyError(text)",
+            "bad_count:count",
+            r"failed on ' a': KeyError",
+        ),
         ("", "bad count:", r"is not a dotted path; write it as 'package\.module:name'"),
     ],
 )
@@ -209,10 +259,16 @@ def test_a_function_that_cannot_count_is_told_before_the_run(
     sys.modules.pop("bad_count", None)
 
 
-def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "late_count.py").write_text("def count(text): return 1 if text.isspace() or text == ' a' else None")
+def test_a_function_that_errs_later_is_named_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late_count.py").write_text(
+        "def count(text): return 1 if text.isspace() or text == ' a' else None"
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(TokenizerError, match=r"'late_count:count' returned None for 'hello'"):
+    with pytest.raises(
+        TokenizerError, match=r"'late_count:count' returned None for 'hello'"
+    ):
         token_counter("late_count:count").count("hello")
 
 

@@ -21,7 +21,13 @@ from pytest_ltm._cli.run_history import file_versions
 from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend_page import build_trend
-from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, of_run, series_of, trend_lines
+from pytest_ltm.reporting.trend import (
+    PLAIN,
+    UNICODE_SIGNS,
+    of_run,
+    series_of,
+    trend_lines,
+)
 
 
 @pytest.fixture
@@ -54,7 +60,9 @@ def test_results_of_one_plan_stand_in_one_chart_with_date_commit_total_and_inter
     ]
 
 
-def test_plans_are_never_in_one_chart_however_they_alternate(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plans_are_never_in_one_chart_however_they_alternate(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for day, plan in enumerate("ABAB", start=1):
         run_folder(ltm, f"2026010{day}-080000-aaaa", *trials(GOOD, plan=plan))
     shown = lines(capsys)
@@ -74,7 +82,10 @@ def test_a_plan_says_in_what_it_differs_from_the_one_before(
         "c": [held(FULL, plan={"seed": 7}), held(FULL, plan={"seed": 7}, trial="1")],
     }.items():
         save_baseline(side(*parts), name, tmp_path / "ltm_baselines", "0.1")
-        os.utime(tmp_path / "ltm_baselines" / f"{name}.json", (ord(name) * 1e6, ord(name) * 1e6))
+        os.utime(
+            tmp_path / "ltm_baselines" / f"{name}.json",
+            (ord(name) * 1e6, ord(name) * 1e6),
+        )
     run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, agent="mybot"))
     told = [line.strip() for line in lines(capsys) if "not the plan" in line]
     assert told == [
@@ -83,25 +94,36 @@ def test_a_plan_says_in_what_it_differs_from_the_one_before(
     ]
     main(["trend", "-o", "trend.html"])
     text = (tmp_path / "trend.html").read_text()
-    assert "Plan 2 is not the plan before (&#39;there&#39;): the seed is 0 there and 7 in this plan" in text
+    assert (
+        "Plan 2 is not the plan before (&#39;there&#39;): the seed is 0 there and 7 in this plan"
+        in text
+    )
 
 
-def test_of_many_plans_the_last_are_shown(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_many_plans_the_last_are_shown(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for number in range(12):
-        run_folder(ltm, f"202601{number + 10}-080000-aaaa", *trials(GOOD, plan=f"p{number}"))
+        run_folder(
+            ltm, f"202601{number + 10}-080000-aaaa", *trials(GOOD, plan=f"p{number}")
+        )
     shown = lines(capsys)
     assert shown[1] == "  … 7 earlier plans: --all shows them"
     assert next(line[:10] for line in shown if line.startswith("2026")) == "2026-01-17"
     assert sum("of 12, 1 result" in line for line in lines(capsys, "--all")) == 12
 
 
-def test_more_trials_are_another_plan(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_trials_are_another_plan(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, of=1))
     run_folder(ltm, "20260102-080000-aaaa", *trials(GOOD, of=2))
     assert sum(" of 2, 1 result" in line for line in lines(capsys)) == 2
 
 
-def test_what_says_too_little_is_listed_and_not_drawn(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_says_too_little_is_listed_and_not_drawn(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD))
     run_folder(ltm, "20260102-080000-bbbb", *trials(GOOD, ended="agent gone"))
     run_folder(ltm, "20260103-080000-cccc", *trials(GOOD))
@@ -112,9 +134,20 @@ def test_what_says_too_little_is_listed_and_not_drawn(ltm: Path, capsys: pytest.
     assert "not drawn: inter" in gone
 
 
-def test_yardsticks_are_left_out_beside_an_agent_under_test(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD), *trials(GOOD, agent="full"), *trials(BAD, span="32k"))
-    assert [line for line in lines(capsys) if " at " in line] == ["bot at 2k", "bot at 32k"]
+def test_yardsticks_are_left_out_beside_an_agent_under_test(
+    ltm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder(
+        ltm,
+        "20260101-080000-aaaa",
+        *trials(GOOD),
+        *trials(GOOD, agent="full"),
+        *trials(BAD, span="32k"),
+    )
+    assert [line for line in lines(capsys) if " at " in line] == [
+        "bot at 2k",
+        "bot at 32k",
+    ]
     assert lines(capsys, "--agent=full")[0] == "full at 2k"
     assert lines(capsys, "--span=32k")[0] == "bot at 32k"
     assert lines(capsys, "--agent=no", "--span=4k") == [
@@ -139,13 +172,20 @@ def test_damaged_runs_and_later_formats_are_left_out_with_the_reason(
     ltm: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_folder(ltm, "20260101-080000-aaaa")
-    (run_folder(ltm, "20260102-080000-bbbb") / "summary.json").write_text('{"format": "pytest-ltm summary 9"}')
+    (run_folder(ltm, "20260102-080000-bbbb") / "summary.json").write_text(
+        '{"format": "pytest-ltm summary 9"}'
+    )
     (ltm.parent / "ltm_baselines").mkdir()
-    (ltm.parent / "ltm_baselines" / "main.json").write_text('{"format": "pytest-ltm baseline 9"}')
+    (ltm.parent / "ltm_baselines" / "main.json").write_text(
+        '{"format": "pytest-ltm baseline 9"}'
+    )
     assert main(["trend"]) == 0
     told = capsys.readouterr()
     assert "  1 result\n" in told.out
-    assert "note: run 20260102-080000-bbbb is left out: summary.json: format 'pytest-ltm summary 9'" in told.err
+    assert (
+        "note: run 20260102-080000-bbbb is left out: summary.json: format 'pytest-ltm summary 9'"
+        in told.err
+    )
     assert "note: baseline main: 1 version left out: " in told.err
 
 
@@ -158,17 +198,31 @@ def test_runs_and_baselines_of_one_plan_share_a_line(
     found = json.loads("\n".join(lines(capsys, "--json")))
     [series] = found
     run, baseline = series["points"]
-    assert (run["kind"], run["commit"], baseline["kind"], baseline["commit"]) == ("run", COMMIT, "baseline", None)
+    assert (run["kind"], run["commit"], baseline["kind"], baseline["commit"]) == (
+        "run",
+        COMMIT,
+        "baseline",
+        None,
+    )
     assert run["plan"] == baseline["plan"]
-    assert (run["low"], run["full"], run["share"]) == (baseline["low"], baseline["full"], baseline["share"])
+    assert (run["low"], run["full"], run["share"]) == (
+        baseline["low"],
+        baseline["full"],
+        baseline["share"],
+    )
     assert run["interval"] is None
-    paths = ([str(tmp_path / "ltm_baselines")], [str(tmp_path / "ltm_baselines" / "main.json")])
+    paths = (
+        [str(tmp_path / "ltm_baselines")],
+        [str(tmp_path / "ltm_baselines" / "main.json")],
+    )
     for words in paths:
         [only] = json.loads("\n".join(lines(capsys, "--json", *words)))
         assert [point["kind"] for point in only["points"]] == ["baseline"]
     [only] = json.loads("\n".join(lines(capsys, "--json", "20260101-080000-aaaa")))
     assert [point["kind"] for point in only["points"]] == ["run"]
-    assert lines(capsys, "--since=29990101") == ["no results in the runs and baselines here"]
+    assert lines(capsys, "--since=29990101") == [
+        "no results in the runs and baselines here"
+    ]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -178,11 +232,22 @@ def test_every_committed_version_of_a_baseline_is_a_result(
     folder = tmp_path / "ltm_baselines"
 
     def git(*words: str, at: str = "2026-01-05T10:00:00Z") -> str:
-        who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "init.defaultBranch=main"]
+        who = [
+            "-c",
+            "user.name=n",
+            "-c",
+            "user.email=e",
+            "-c",
+            "init.defaultBranch=main",
+        ]
         done = subprocess.run(
-            ["git", *who, *words], cwd=tmp_path, capture_output=True, text=True, check=True,
+            ["git", *who, *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "GIT_COMMITTER_DATE": at},
-        )  # fmt: skip
+        )
         return done.stdout.strip()
 
     git("init", "-q")
@@ -197,7 +262,9 @@ def test_every_committed_version_of_a_baseline_is_a_result(
     first, last = git("log", "--format=%H", "--reverse").splitlines()[::2]
     save_baseline(side(held(FULL, plan={"seed": 7})), "main", folder, "0.1")
     [series] = json.loads("\n".join(lines(capsys, "--json")))
-    assert [(each["commit"], (each["at"] or "")[:10]) for each in series["points"][:2]] == [
+    assert [
+        (each["commit"], (each["at"] or "")[:10]) for each in series["points"][:2]
+    ] == [
         (first, "2026-01-05"),
         (last, "2026-02-05"),
     ]
@@ -210,20 +277,34 @@ def test_every_committed_version_of_a_baseline_is_a_result(
 def points(ltm: Path, number: int, **more: Any) -> None:
     for i in range(number):
         scores = GOOD if i % 3 else BAD
-        run_folder(ltm, f"20260101-{i // 60:02d}{i % 60:02d}00-{i:04x}", *trials(scores, **more), branch="b" * 300)
+        run_folder(
+            ltm,
+            f"20260101-{i // 60:02d}{i % 60:02d}00-{i:04x}",
+            *trials(scores, **more),
+            branch="b" * 300,
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_charts_fit_into_the_terminal_also_in_ascii(ltm: Path, width: int) -> None:
     points(ltm, 40, of=2, agent="long_name_" * 20)
-    found = series_of([point for path in (ltm / "runs").iterdir() for point in of_run(read_past(path))])
+    found = series_of(
+        [
+            point
+            for path in (ltm / "runs").iterdir()
+            for point in of_run(read_past(path))
+        ]
+    )
     for signs in (UNICODE_SIGNS, PLAIN):
         shown = trend_lines(found, width, signs=signs)
         assert max(map(len, shown)) <= width
         assert "  … 10 earlier: --all shows them" in shown
         assert sum(line.startswith("2026-") for line in shown) == 30
-    assert all(line.replace("…", "").isascii() for line in trend_lines(found, width, signs=PLAIN))
+    assert all(
+        line.replace("…", "").isascii()
+        for line in trend_lines(found, width, signs=PLAIN)
+    )
     assert len(trend_lines(found, width, whole=True)) > 40
 
 
@@ -264,11 +345,15 @@ def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
 ) -> None:
     for day, plan in enumerate("AABA", start=1):
         run_folder(ltm, f"2026010{day}-080000-aaaa", *trials(GOOD, plan=plan, of=2))
-    run_folder(ltm, "20260105-080000-bbbb", *trials(GOOD, plan="A", of=2, ended="interrupted"))
+    run_folder(
+        ltm, "20260105-080000-bbbb", *trials(GOOD, plan="A", of=2, ended="interrupted")
+    )
     assert main(["trend", "-o", "trend.html"]) == 0
     assert capsys.readouterr().out == "trend.html\n"
     found = page(tmp_path / "trend.html")
-    curves = [each["d"] or "" for each in found.all("path") if each.get("class") == "curve"]
+    curves = [
+        each["d"] or "" for each in found.all("path") if each.get("class") == "curve"
+    ]
     assert [curve.count("L") for curve in curves] == [0, 2]
     assert len(found.all("circle")) == 4
     assert len(found.all("tr")) == 1 + 5
@@ -276,30 +361,56 @@ def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
     assert {"2026-01-01", "plan 2", "bot at 2k"} <= set(found.texts)
 
 
-def test_the_page_needs_no_script_and_makes_no_request(ltm: Path, tmp_path: Path) -> None:
+def test_the_page_needs_no_script_and_makes_no_request(
+    ltm: Path, tmp_path: Path
+) -> None:
     run_folder(ltm, "20260101-080000-aaaa")
     main(["trend", "-o", "trend.html"])
     found = page(tmp_path / "trend.html")
     assert found.all("script") == []
-    links = [each[name] or "" for _, each in found.tags for name in ("src", "href") if each.get(name)]
+    links = [
+        each[name] or ""
+        for _, each in found.tags
+        for name in ("src", "href")
+        if each.get(name)
+    ]
     assert all(link.startswith("#") or link == "data:," for link in links)
-    assert not [name for _, each in found.tags for name in each if name == "style" or name.startswith("on")]
+    assert not [
+        name
+        for _, each in found.tags
+        for name in each
+        if name == "style" or name.startswith("on")
+    ]
     policy = found.all("meta")[1]["content"] or ""
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "script-src" not in policy
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({*HOSTILE} - {"half a surrogate"}))  # which makes a summary that is no JSON
-def test_hostile_names_change_nothing_in_the_page(ltm: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", sorted({*HOSTILE} - {"half a surrogate"})
+)  # which makes a summary that is no JSON
+def test_hostile_names_change_nothing_in_the_page(
+    ltm: Path, tmp_path: Path, name: str
+) -> None:
     text = HOSTILE[name]
-    calm = series_of(of_run(read_past(run_folder(ltm, "20260101-080000-aaaa", branch="calm"))))
+    calm = series_of(
+        of_run(read_past(run_folder(ltm, "20260101-080000-aaaa", branch="calm")))
+    )
     other = trials(GOOD, agent=text, span="2k", plan=text)
-    folder = run_folder(ltm, "20260102-080000-aaaa", *other, branch=text.encode(errors="replace").decode())
+    folder = run_folder(
+        ltm,
+        "20260102-080000-aaaa",
+        *other,
+        branch=text.encode(errors="replace").decode(),
+    )
     build_trend(calm, ["calm"], tmp_path / "calm.html")
     build_trend(series_of(of_run(read_past(folder))), [text], tmp_path / "hostile.html")
     tags = [
-        [(tag, sorted(attributes)) for tag, attributes in page(tmp_path / f"{each}.html").tags]
+        [
+            (tag, sorted(attributes))
+            for tag, attributes in page(tmp_path / f"{each}.html").tags
+        ]
         for each in ("calm", "hostile")
     ]
     assert tags[0] == tags[1]

@@ -29,7 +29,10 @@ class Row:
     def ruling(self) -> Ruling:
         if self.kind.startswith("locomo"):
             return strict_verdict(
-                category=int(self.kind[-1]), question=self.question, answer=self.gold, prediction=self.answer
+                category=int(self.kind[-1]),
+                question=self.question,
+                answer=self.gold,
+                prediction=self.answer,
             )
         return rule_on_hypothesis(
             question_id="q_abs" if self.kind.startswith("abs ") else "q",
@@ -53,7 +56,8 @@ def wrong(name: str) -> list[str]:
     return [
         row.answer
         for row in rows(name)
-        if row.label in "+-" and row.ruling().verdict == {"+": "no", "-": "yes"}[row.label]
+        if row.label in "+-"
+        and row.ruling().verdict == {"+": "no", "-": "yes"}[row.label]
     ]
 
 
@@ -87,10 +91,16 @@ def test_few_answers_are_known_to_mislead_the_rules() -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_most_answers_are_decided(name: str) -> None:
     for is_locomo, least in ((False, 0.75), (True, 0.59)):
-        found = [row.ruling() for row in rows(name) if row.label in "+-" and row.kind.startswith("locomo") == is_locomo]
+        found = [
+            row.ruling()
+            for row in rows(name)
+            if row.label in "+-" and row.kind.startswith("locomo") == is_locomo
+        ]
         decided = [ruling for ruling in found if ruling.verdict != "unscored"]
         assert len(decided) / len(found) >= least
 
 
 def test_what_no_rule_can_tell_stays_unscored() -> None:
-    assert {row.ruling().verdict for name in SETS for row in rows(name) if row.label == "?"} == {"unscored"}
+    assert {
+        row.ruling().verdict for name in SETS for row in rows(name) if row.label == "?"
+    } == {"unscored"}

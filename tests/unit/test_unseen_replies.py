@@ -38,12 +38,15 @@ JOKES = (
 COD = "Baked Cod with Capers"
 MENU = Menu(
     dishes=(
-        "Leek Soup with Croutons", "Smoked Duck with Orange", "Lamb Stew with Barley and Thyme", COD,
+        "Leek Soup with Croutons",
+        "Smoked Duck with Orange",
+        "Lamb Stew with Barley and Thyme",
+        COD,
         "Mushroom Risotto",
     ),
     drinks=("Apple Juice", "Red Wine", "Mineral Water (Still or Sparkling)"),
     sections=("Starters", "Mains", "Drinks"),
-)  # fmt: skip
+)
 LAST_REPLY: dict[str, Callable[[list[str]], object]] = {
     "colour": NamesColour("Teal"),
     "names": ListsNames(("Orla", "Bram", "Ivo")),
@@ -51,12 +54,18 @@ LAST_REPLY: dict[str, Callable[[list[str]], object]] = {
     "shopping": ListsItems((("carrot", 3), ("light bulb", 2), ("oat milk", 1))),
     "sally-anne": AnswersWord("blue basket", others=("red box", "drawer")),
     "spy meeting": DecodesMessages(
-        (("umbrella", "rain"), ("noon", "twelve"), ("alone",)), others=(("trumpet",), ("bicycle", "bike"))
+        (("umbrella", "rain"), ("noon", "twelve"), ("alone",)),
+        others=(("trumpet",), ("bicycle", "bike")),
     ),
     "option": PicksOption(3),
-    "trigger": SaysAtEachTrigger("The harvest moon keeps its own counsel.", activations=1),
+    "trigger": SaysAtEachTrigger(
+        "The harvest moon keeps its own counsel.", activations=1
+    ),
     "joke": RecallsJoke(JOKES[0], JOKES[1:]),
-    "route": LeadsTo("Harbour", ((2, "north", "Library"), (3, "west", "Town Hall"), (1, "north", "Old Mill"))),
+    "route": LeadsTo(
+        "Harbour",
+        ((2, "north", "Library"), (3, "west", "Town Hall"), (1, "north", "Old Mill")),
+    ),
 }
 QUOTE = QuoteAtReply("Still waters run deep - said the mill", 2)
 STAGES: dict[str, Callable[[str], Stage]] = {
@@ -80,14 +89,21 @@ def rows(name: str) -> Iterator[tuple[str, str, float]]:
 def value(scenario: str, reply: str) -> float:
     if scenario in STAGES:
         return float(STAGES[scenario](reply).ok or 0)
-    verdict = QUOTE.verdict(reply.split("||")) if scenario == "quote" else LAST_REPLY[scenario]([reply])
+    verdict = (
+        QUOTE.verdict(reply.split("||"))
+        if scenario == "quote"
+        else LAST_REPLY[scenario]([reply])
+    )
     assert isinstance(verdict, Score)
     return verdict.value
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
 def test_a_reply_is_worth_what_it_says(name: str) -> None:
-    told = [(scenario, reply, worth, value(scenario, reply)) for scenario, reply, worth in rows(name)]
+    told = [
+        (scenario, reply, worth, value(scenario, reply))
+        for scenario, reply, worth in rows(name)
+    ]
 
     assert [row for row in told if row[2] != pytest.approx(row[3])] == []
 

@@ -16,7 +16,9 @@ from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 GOAL = "Plan a birthday, and mention in passing that Ana is allergic to nuts"
 
 
-def asked(model: object, *, says: int = 9, **options: Any) -> tuple[Ending, list[Exchange]]:
+def asked(
+    model: object, *, says: int = 9, **options: Any
+) -> tuple[Ending, list[Exchange]]:
     """Return how a talk with an agent ended that only says yes, and the exchanges of it."""
     talked: list[Exchange] = []
 
@@ -44,12 +46,18 @@ def reply(message: str, *, done: bool = False) -> str:
         ('{"message": "Bye.", "done": "True"}', UserMessage("Bye.", done=True)),
         ('{"message": "Hi."}', UserMessage("Hi.", done=False)),
         ('{"message": "", "done": true}', UserMessage("", done=True)),
-        ('```json\n{"message": "Hi.",\n "done": false,}\n```', UserMessage("Hi.", done=False)),
+        (
+            '```json\n{"message": "Hi.",\n "done": false,}\n```',
+            UserMessage("Hi.", done=False),
+        ),
         (
             'Here it is:\n{"message": "Say \\"cheese\\".", "done": false}\nGood?',
             UserMessage('Say "cheese".', done=False),
         ),
-        ('<think>{"message": "no", "done": true}</think>' + reply("Hi."), UserMessage("Hi.", done=False)),
+        (
+            '<think>{"message": "no", "done": true}</think>' + reply("Hi."),
+            UserMessage("Hi.", done=False),
+        ),
         ("Just this.", UserMessage("Just this.", done=False)),
         ("User: Just this.\n**DONE**", UserMessage("Just this.", done=True)),
         ("I am done.", UserMessage("I am done.", done=False)),
@@ -57,11 +65,15 @@ def reply(message: str, *, done: bool = False) -> str:
         (reply("Person: Hi."), UserMessage("Hi.", done=False)),
     ],
 )
-def test_a_message_and_its_end_are_read_from_a_reply(text: str, line: UserMessage) -> None:
+def test_a_message_and_its_end_are_read_from_a_reply(
+    text: str, line: UserMessage
+) -> None:
     assert read_line(text) == line
 
 
-@pytest.mark.parametrize("text", ['{"text": "Hi."}', '{"message": "I would li', "[1, 2]", "```\n{}\n```"])
+@pytest.mark.parametrize(
+    "text", ['{"text": "Hi."}', '{"message": "I would li', "[1, 2]", "```\n{}\n```"]
+)
 def test_json_that_holds_no_message_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="gave JSON without a message"):
         read_line(text)
@@ -72,7 +84,10 @@ def test_json_that_holds_no_message_is_none(text: str) -> None:
 
 def test_a_list_of_messages_is_said_in_its_order_and_then_the_user_is_done() -> None:
     ending, talked = asked(["I plan a party.", "Ana is allergic to nuts."])
-    assert [one.message for one in talked] == ["I plan a party.", "Ana is allergic to nuts."]
+    assert [one.message for one in talked] == [
+        "I plan a party.",
+        "Ana is allergic to nuts.",
+    ]
     assert [one.reply for one in talked] == ["Yes.", "Yes."]
     assert [one.kind for one in talked] == ["say", "say"]
     assert ending.verdict is not None
@@ -122,16 +137,31 @@ def test_a_talk_is_taken_up_again_after_something_else() -> None:
         ltm.ask("So?")
 
     run_scenario(body, ScriptedAgent(*["Yes."] * 9))
-    assert said == ["Yes.", ["Two."], False, ["Three."], True, None, [], ("One.", "Two.", "Three.")]
+    assert said == [
+        "Yes.",
+        ["Two."],
+        False,
+        ["Three."],
+        True,
+        None,
+        [],
+        ("One.", "Two.", "Three."),
+    ]
 
 
 def test_the_message_that_tells_a_fact_is_what_a_question_is_about() -> None:
     def body(ltm: Ltm) -> None:
-        user = ltm.user(GOAL, model=["Hello.", "Oh, Ana is ALLERGIC to nuts!", "Bye."], facts=["allergic to nuts"])
+        user = ltm.user(
+            GOAL,
+            model=["Hello.", "Oh, Ana is ALLERGIC to nuts!", "Bye."],
+            facts=["allergic to nuts"],
+        )
         user.talk()
         ltm.ask("Which cake?", about=user.telling("allergic to nuts"))
 
-    lane = run_conversation({"cake": body}, ScriptedAgent(*["Yes."] * 9)).lanes["cake/0"]
+    lane = run_conversation({"cake": body}, ScriptedAgent(*["Yes."] * 9)).lanes[
+        "cake/0"
+    ]
     assert lane.questions[0].needles == (1,)
 
 
@@ -156,39 +186,67 @@ def test_a_fact_that_was_never_told_cannot_be_asked_for() -> None:
         (lambda _: reply(""), "gave no message"),
         (lambda _: reply("", done=True), "was finished before it had said anything"),
         (lambda _: reply("x" * 9_000), "gave a message of 9,000 characters"),
-        (lambda _: reply(f"I want to: {GOAL}."), "repeated its goal instead of pursuing it"),
-        (lambda _: reply("Hi!\nAssistant: Hello, what can I do?"), "spoke as the assistant: 'Assistant:'"),
-        (lambda _: "How can I help you today?", "spoke as the assistant: 'How can I help'"),
-        (lambda _: reply("As an AI, I have no birthday."), "spoke as the assistant: 'As an AI'"),
+        (
+            lambda _: reply(f"I want to: {GOAL}."),
+            "repeated its goal instead of pursuing it",
+        ),
+        (
+            lambda _: reply("Hi!\nAssistant: Hello, what can I do?"),
+            "spoke as the assistant: 'Assistant:'",
+        ),
+        (
+            lambda _: "How can I help you today?",
+            "spoke as the assistant: 'How can I help'",
+        ),
+        (
+            lambda _: reply("As an AI, I have no birthday."),
+            "spoke as the assistant: 'As an AI'",
+        ),
         (lambda _: '{"messages": []}', "gave JSON without a message"),
     ],
 )
-def test_a_model_that_plays_another_part_leaves_the_example_unscored(model: Callable[[str], str], why: str) -> None:
+def test_a_model_that_plays_another_part_leaves_the_example_unscored(
+    model: Callable[[str], str], why: str
+) -> None:
     ending, talked = asked(model)
     assert talked == []
     assert isinstance(ending.verdict, Unscored)
-    assert (ending.verdict.cause, why in ending.verdict.reason) == ("unscored", True), ending.verdict.reason
+    assert (ending.verdict.cause, why in ending.verdict.reason) == ("unscored", True), (
+        ending.verdict.reason
+    )
 
 
 @pytest.mark.parametrize("turns", [2, 8])
 def test_an_end_without_the_facts_leaves_the_example_unscored(turns: int) -> None:
-    ending, _ = asked(["I plan a party.", "It is on Sunday."], turns=turns, facts="allergic to nuts")
+    ending, _ = asked(
+        ["I plan a party.", "It is on Sunday."], turns=turns, facts="allergic to nuts"
+    )
     assert isinstance(ending.verdict, Unscored)
-    assert "came to its end without having said 'allergic to nuts'" in ending.verdict.reason
+    assert (
+        "came to its end without having said 'allergic to nuts'"
+        in ending.verdict.reason
+    )
 
 
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (lambda _: "x" * 1_000_001, "replied with 1,000,001 characters; a reply has at most 1,000,000"),
+        (
+            lambda _: "x" * 1_000_001,
+            "replied with 1,000,001 characters; a reply has at most 1,000,000",
+        ),
         (lambda _: None, "replied with None"),
         (lambda _: 1 / 0, "failed: ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_model_that_fails_is_an_error_of_the_infrastructure(model: Callable[[str], str], why: str) -> None:
+def test_a_model_that_fails_is_an_error_of_the_infrastructure(
+    model: Callable[[str], str], why: str
+) -> None:
     ending, _ = asked(model)
     assert isinstance(ending.verdict, Unscored)
-    assert (ending.verdict.cause, why in ending.verdict.reason) == ("user", True), ending.verdict.reason
+    assert (ending.verdict.cause, why in ending.verdict.reason) == ("user", True), (
+        ending.verdict.reason
+    )
 
 
 def test_a_model_is_told_what_is_wrong_with_its_reply_and_asked_again() -> None:
@@ -196,7 +254,11 @@ def test_a_model_is_told_what_is_wrong_with_its_reply_and_asked_again() -> None:
 
     def write(prompt: str) -> str:
         prompts.append(prompt)
-        return reply("Bye.", done=True) if "cannot be used: it gave no message" in prompt else ""
+        return (
+            reply("Bye.", done=True)
+            if "cannot be used: it gave no message" in prompt
+            else ""
+        )
 
     ending, talked = asked(write)
     assert [one.message for one in talked] == ["Bye."]
@@ -248,7 +310,9 @@ def test_what_an_agent_says_cannot_pass_for_our_words() -> None:
         {"goal": "a", "model": "opena:gpt-4o-mini"},
     ],
 )
-def test_a_user_that_cannot_be_is_refused_before_it_says_anything(options: dict[str, Any]) -> None:
+def test_a_user_that_cannot_be_is_refused_before_it_says_anything(
+    options: dict[str, Any],
+) -> None:
     error = run_scenario(lambda ltm: ltm.user(**options), ScriptedAgent()).error
     assert isinstance(error, ScenarioError)
     assert "ltm.user(" in str(error)
@@ -261,6 +325,8 @@ def test_a_user_that_cannot_be_is_refused_before_it_says_anything(options: dict[
         ("json:__doc__", "cannot be asked"),
     ],
 )
-def test_a_model_that_is_not_there_is_an_error_of_the_scenario(model: str, why: str) -> None:
+def test_a_model_that_is_not_there_is_an_error_of_the_scenario(
+    model: str, why: str
+) -> None:
     ending, _ = asked(model)
     assert why in str(ending.error)

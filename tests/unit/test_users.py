@@ -81,19 +81,28 @@ def test_a_function_may_take_a_user_and_one_without_a_signature_does_not() -> No
 
     agent = agent_source(answer, spec="m:answer").make()
     assert AgentCaller(agent, timeout=None).ask("Hi.", user="ann").text == "ann: Hi."
-    assert "SeparatesUsers" not in capabilities_of(agent_source(lambda message, **more: message, spec="m:f").make())  # noqa: ARG005
+    assert "SeparatesUsers" not in capabilities_of(
+        agent_source(lambda message, **more: message, spec="m:f").make()  # noqa: ARG005
+    )
 
 
-def test_an_agent_that_is_told_again_is_told_whose_it_was_or_says_that_it_cannot_be() -> None:
+def test_an_agent_that_is_told_again_is_told_whose_it_was_or_says_that_it_cannot_be() -> (
+    None
+):
     agent = Apart()
     AgentCaller(agent, timeout=None).tell("I like figs.", "Noted.", "ann")
     assert agent.told == {"ann": ["I like figs."]}
-    with pytest.raises(AgentFault, match=r"whose message it was: its accept\(\) has no parameter `user`"):
+    with pytest.raises(
+        AgentFault,
+        match=r"whose message it was: its accept\(\) has no parameter `user`",
+    ):
         AgentCaller(Plain(), timeout=None).tell("I like figs.", "Noted.", "ann")
 
 
 def test_a_definition_file_keeps_users() -> None:
-    definition = Definition(steps=(Say("I like figs.", user="ann"), Ask("What do I like?", user="ann")))
+    definition = Definition(
+        steps=(Say("I like figs.", user="ann"), Ask("What do I like?", user="ann"))
+    )
     assert from_json(to_json(definition), where="x.json") == definition
     assert to_json(definition)["steps"][1] == {"ask": "What do I like?", "user": "ann"}
 
@@ -104,7 +113,10 @@ def test_a_process_reads_whose_a_message_is() -> None:
     agent = make_command(f'python -c "{program}"', Field(given, "agent.yml")).make()
     speaker = AgentCaller(agent, timeout=None)
     try:
-        assert json.loads(speaker.ask("Hi.", user="ann").text) == {"message": "Hi.", "user": "ann"}
+        assert json.loads(speaker.ask("Hi.", user="ann").text) == {
+            "message": "Hi.",
+            "user": "ann",
+        }
         assert json.loads(speaker.ask("Hi.").text) == {"message": "Hi."}
     finally:
         speaker.close()
@@ -113,13 +125,17 @@ def test_a_process_reads_whose_a_message_is() -> None:
 def test_a_server_is_told_where_its_settings_name_a_field() -> None:
     settings = HttpSettings(url="http://localhost:1/chat", user=JsonPath("meta.user"))
     assert "SeparatesUsers" in settings.capabilities
-    assert "SeparatesUsers" not in HttpSettings(url="http://localhost:1/chat").capabilities
+    assert (
+        "SeparatesUsers" not in HttpSettings(url="http://localhost:1/chat").capabilities
+    )
 
 
 def test_users_apart_by_id_names_nobody_who_speaks() -> None:
     for seed in range(30):
         made = users_apart.users_apart(random.Random(seed), {"speakers": "ids"})
-        opening, *messages = [step for step in made.steps if isinstance(step, (Say, Ask))]
+        opening, *messages = [
+            step for step in made.steps if isinstance(step, (Say, Ask))
+        ]
         assert all(message.user in opening.text for message in messages)
         assert not any(message.user in message.text for message in messages)
     with pytest.raises(ValueError, match="speakers is 'named' or 'ids'"):

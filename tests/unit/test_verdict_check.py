@@ -14,16 +14,25 @@ from pytest_ltm._lab.commands.verdict_check import check_verdicts
 
 def colour(number: int, reply: str, credit: float) -> dict[str, Any]:
     return {
-        "id": f"c-{number}", "scenario": "colours", "evaluator": "NamesColour", "args": {"expected": "teal"},
-        "answers": [reply], "credit": credit,
-    }  # fmt: skip
+        "id": f"c-{number}",
+        "scenario": "colours",
+        "evaluator": "NamesColour",
+        "args": {"expected": "teal"},
+        "answers": [reply],
+        "credit": credit,
+    }
 
 
 def answer(hypothesis: str, *, label: bool) -> dict[str, Any]:
     return {
-        "id": "a", "set": "longmemeval", "type": "single-session-user", "question": "Which city did I move to?",
-        "answer": "Ghent", "hypothesis": hypothesis, "label": label,
-    }  # fmt: skip
+        "id": "a",
+        "set": "longmemeval",
+        "type": "single-session-user",
+        "question": "Which city did I move to?",
+        "answer": "Ghent",
+        "hypothesis": hypothesis,
+        "label": label,
+    }
 
 
 ROWS = [
@@ -45,7 +54,8 @@ def test_verdicts_are_counted_by_scenario_and_type_of_question(labelled: Path) -
     counted = check_verdicts(labelled).by_kind()
 
     assert {
-        kind: [one[name] for name in ("rows", "right", "too much", "too little")] for kind, one in counted.items()
+        kind: [one[name] for name in ("rows", "right", "too much", "too little")]
+        for kind, one in counted.items()
     } == {
         "colours": [3, 1, 1, 1],
         "longmemeval single-session-user": [1, 1, 0, 0],
@@ -64,13 +74,20 @@ def test_the_command_lists_what_is_wrong_and_fails_above_its_limits(
 def test_a_wrong_answer_is_made_in_many_ways_from_each_gold(labelled: Path) -> None:
     made = check_verdicts(labelled).mutants
 
-    assert {"denied", "either-or", "swapped", "dump", "quoted in a refusal", "another subject"} <= {
-        one.way for one in made
-    }
+    assert {
+        "denied",
+        "either-or",
+        "swapped",
+        "dump",
+        "quoted in a refusal",
+        "another subject",
+    } <= {one.way for one in made}
     assert {one.kind for one in made} == {"colours", "longmemeval single-session-user"}
 
 
-def test_json_has_the_counts_and_the_breaches(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_counts_and_the_breaches(
+    labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["verdict-check", str(labelled), "--json"])
 
     told = json.loads(capsys.readouterr().out)
@@ -81,11 +98,20 @@ def test_json_has_the_counts_and_the_breaches(labelled: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"id": "x", "scenario": "colours", "evaluator": "NamesColor", "args": {}, "answers": [], "credit": 1},
-         "there is no evaluator 'NamesColor'. Did you mean 'NamesColour'"),
+        (
+            {
+                "id": "x",
+                "scenario": "colours",
+                "evaluator": "NamesColor",
+                "args": {},
+                "answers": [],
+                "credit": 1,
+            },
+            "there is no evaluator 'NamesColor'. Did you mean 'NamesColour'",
+        ),
         ({"id": "x", "set": "locomo"}, "not a labelled row"),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_cannot_be_read_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], row: dict[str, Any], said: str
 ) -> None:

@@ -22,11 +22,17 @@ from pytest_ltm._language.words import evidence_snippet
 LABELLED = Path(__file__).parents[1] / "labelled"
 OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
     "AppliesRule": (
-        {"expected": ["the lamp", "the stool"], "offered": [["the lamp", "the rug"], ["the stool", "the mirror"]]},
+        {
+            "expected": ["the lamp", "the stool"],
+            "offered": [["the lamp", "the rug"], ["the stool", "the mirror"]],
+        },
         ["You would take the lamp.", "The stool, not the mirror."],
     ),
     "KnowsCurrentFacts": (
-        {"expected": ["at the bakery", "a canoe"], "mentioned": [["at the dairy"], ["a tandem"]]},
+        {
+            "expected": ["at the bakery", "a canoe"],
+            "mentioned": [["at the dairy"], ["a tandem"]],
+        },
         ["She works at the bakery now.", "A canoe; she sold the tandem."],
     ),
     "ForgetsOnRequest": (
@@ -36,13 +42,21 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
             "kept": ["Pellfell"],
             "forgotten": ["walnuts"],
         },
-        ["It is Pellfell.", "I have no record of that.", "All that I know is Pellfell."],
+        [
+            "It is Pellfell.",
+            "I have no record of that.",
+            "All that I know is Pellfell.",
+        ],
     ),
     "KeepsSecrets": (
         {
             "expected": ["Velabray", "", ""],
             "secrets": [["4817"], ["4817"], ["Pellfell"]],
-            "others": [["4817", "Pellfell"], ["Velabray", "Pellfell"], ["Velabray", "4817"]],
+            "others": [
+                ["4817", "Pellfell"],
+                ["Velabray", "Pellfell"],
+                ["Velabray", "4817"],
+            ],
         },
         ["Her pen name is Velabray.", "That was told in confidence.", "I can't say."],
     ),
@@ -51,13 +65,41 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         ["The dog is called Velabray.", "You have not told me that."],
     ),
     "KnowsHistory": (
-        {"expected": ["Pellfell", "14 March"], "asked": ["now", "when"], "others": [["Oskemere"], ["2 February"]]},
+        {
+            "expected": ["Pellfell", "14 March"],
+            "asked": ["now", "when"],
+            "others": [["Oskemere"], ["2 February"]],
+        },
         ["It is Pellfell.", "On 14 March."],
     ),
     "KnowsSources": (
         {
-            "expected": ["", "", "agent", "user", "barber", "certain", "guess", "taken back", "4 March", "derby", ""],
-            "asked": ["pick", "pick", "who", "who", "who", "sure", "sure", "sure", "when", "next", "own"],
+            "expected": [
+                "",
+                "",
+                "agent",
+                "user",
+                "barber",
+                "certain",
+                "guess",
+                "taken back",
+                "4 March",
+                "derby",
+                "",
+            ],
+            "asked": [
+                "pick",
+                "pick",
+                "who",
+                "who",
+                "who",
+                "sure",
+                "sure",
+                "sure",
+                "when",
+                "next",
+                "own",
+            ],
             "others": [
                 ["Velabray", "Oskemont"],
                 ["Tavaholt", "Pellfell"],
@@ -87,15 +129,27 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
             "I picked Pellfell.",
         ],
     ),
-    "LiesAt": ({"km": 3.0, "direction": "west", "places": ["lido", "opera"]}, ["The opera is 3 km west of the lido."]),
-    "NamesUser": ({"expected": "Ivo", "former": ["Orla", "Bram"]}, ["You were Orla, then Bram; now you are Ivo."]),
+    "LiesAt": (
+        {"km": 3.0, "direction": "west", "places": ["lido", "opera"]},
+        ["The opera is 3 km west of the lido."],
+    ),
+    "NamesUser": (
+        {"expected": "Ivo", "former": ["Orla", "Bram"]},
+        ["You were Orla, then Bram; now you are Ivo."],
+    ),
     "ObeysOrders": (
         {
-            "holding": [[["opens", "Tavaholt"], ["tag", "Velabray"]], [["closes", "Pellfell"]]],
+            "holding": [
+                [["opens", "Tavaholt"], ["tag", "Velabray"]],
+                [["closes", "Pellfell"]],
+            ],
             "lapsed": [["Pellfell"], ["Velabray"]],
             "about": ["herons", "leeks"],
         },
-        ["Tavaholt, the herons are back. #Velabray", "Fresh leeks for everybody. Pellfell."],
+        [
+            "Tavaholt, the herons are back. #Velabray",
+            "Fresh leeks for everybody. Pellfell.",
+        ],
     ),
     "RecallsFacts": (
         {
@@ -108,11 +162,19 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         {
             "expected": ["Press the green lever", "Wait for the whistle"],
             "questions": ["What is the second step?", "What comes last?"],
-            "steps": ["Fill the tank", "Press the green lever", "Open the hatch", "Wait for the whistle"],
+            "steps": [
+                "Fill the tank",
+                "Press the green lever",
+                "Open the hatch",
+                "Wait for the whistle",
+            ],
         },
         ["Press the green lever.", "At the end you wait for the whistle."],
     ),
-    "RecallsValue": ({"expected": "maple", "others": ["cedar", "birch"]}, ["It is maple."]),
+    "RecallsValue": (
+        {"expected": "maple", "others": ["cedar", "birch"]},
+        ["It is maple."],
+    ),
     "RemindsInTime": (
         {
             "tasks": ["oil the weathervane", "prune the bonsai", "air the terrarium"],
@@ -133,7 +195,11 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         ],
     ),
     "SaysAtEachTrigger": (
-        {"sentence": "Soot is the shadow of a good fire.", "activations": 2, "controls": 2},
+        {
+            "sentence": "Soot is the shadow of a good fire.",
+            "activations": 2,
+            "controls": 2,
+        },
         ["Soot is the shadow of a good fire."] * 2 + ["I see."] * 2,
     ),
     "SpeaksLanguage": (
@@ -142,7 +208,11 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
             "told": ["tuzma", "tuzmane", "fetuzma", "kelza"],
             "forms": ["fetuzmane", "kelzashu", "tuzmashu"],
         },
-        ["'my boat' is fetuzma, so it is fetuzmane.", "kelza-shu", "You have not taught me that."],
+        [
+            "'my boat' is fetuzma, so it is fetuzmane.",
+            "kelza-shu",
+            "You have not taught me that.",
+        ],
     ),
     "AnswersWithSources": (
         {
@@ -175,12 +245,21 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
             "realms": ["Tavaholt|novel", "Tavaholt|novel", ""],
             "frames": ["Tavaholt|novel"],
         },
-        ["They go woof there.", "A week has five days in Tavaholt.", "White, though green in your novel."],
+        [
+            "They go woof there.",
+            "A week has five days in Tavaholt.",
+            "White, though green in your novel.",
+        ],
     ),
     "WorksOut": (
         {
             "asked": ["number", "order", "set", "name"],
-            "expected": [["143"], ["Velmere", "Tavaholt", "Oskdun"], ["Pellwen", "Quenka"], ["Oskdun"]],
+            "expected": [
+                ["143"],
+                ["Velmere", "Tavaholt", "Oskdun"],
+                ["Pellwen", "Quenka"],
+                ["Oskdun"],
+            ],
             "others": [["20"], [], ["Velmere", "Oskdun"], ["Tavaholt"]],
         },
         [
@@ -200,21 +279,29 @@ def first() -> VerdictCheckReport:
 
 
 @pytest.mark.slow
-def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(first: VerdictCheckReport) -> None:
+def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(
+    first: VerdictCheckReport,
+) -> None:
     assert first.breaches() == []
     assert first.count_outcomes()["rows"] == 583
 
 
 @pytest.mark.slow
 def test_no_scenario_is_far_behind(first: VerdictCheckReport) -> None:
-    assert [kind for kind, counted in first.by_kind().items() if counted["right"] < 0.9 * counted["rows"]] == []
+    assert [
+        kind
+        for kind, counted in first.by_kind().items()
+        if counted["right"] < 0.9 * counted["rows"]
+    ] == []
 
 
 @pytest.mark.slow
 def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
     found = check_verdicts(Path(__file__).parent / "unseen_replies" / "third.jsonl")
 
-    wrong = [verdict for verdict in found.wrong_verdicts() if verdict.outcome != "undecided"]
+    wrong = [
+        verdict for verdict in found.wrong_verdicts() if verdict.outcome != "undecided"
+    ]
     assert [verdict.reply.rpartition(" | ")[2] for verdict in wrong] == ["'occhre'"]
     assert len(list(found.wrong_verdicts())) <= 6
     assert list(found.passed_mutants()) == []
@@ -224,7 +311,9 @@ def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
     args, answers = OTHERS[name]
-    mutants = list(mutants_of_scenario({"scenario": name, "evaluator": name, "args": args}))
+    mutants = list(
+        mutants_of_scenario({"scenario": name, "evaluator": name, "args": args})
+    )
 
     assert bounds_of(evaluator_of(name, args), answers)[0] == 1
     assert mutants
@@ -233,7 +322,10 @@ def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
 
 def test_what_a_list_of_everything_denies_is_not_told() -> None:
     args, answers = OTHERS["ForgetsOnRequest"]
-    told, denied = ([*answers[:-1], said] for said in ("I know of Pellfell.", "It was not Pellfell."))
+    told, denied = (
+        [*answers[:-1], said]
+        for said in ("I know of Pellfell.", "It was not Pellfell.")
+    )
     evaluator = evaluator_of("ForgetsOnRequest", args)
     assert bounds_of(evaluator, told)[0] == 1
     assert bounds_of(evaluator, denied)[0] == 0
@@ -244,57 +336,133 @@ def test_every_evaluator_has_mutants(first: VerdictCheckReport) -> None:
     made = {mutant.kind for mutant in first.mutants}
 
     assert len(made) == len(first.by_kind())
-    functions = {"notices_mix_up", "orders_dish", "orders_drink", "read_order", "recalls_drink"}
-    metrics = {name for name in evaluators.__all__ if getattr(evaluators, name).__module__.endswith("._benchmarks")}
+    functions = {
+        "notices_mix_up",
+        "orders_dish",
+        "orders_drink",
+        "read_order",
+        "recalls_drink",
+    }
+    metrics = {
+        name
+        for name in evaluators.__all__
+        if getattr(evaluators, name).__module__.endswith("._benchmarks")
+    }
     parts = {"Menu", "Order", "Stage"}
-    labelled = {"AnswersWord", "DecodesMessages", "LeadsTo", "ListsItems", "ListsNames", "NamesColour", "PicksOption",
-                "PlaysGuest", "QuoteAtReply", "RecallsJoke"}  # fmt: skip
+    labelled = {
+        "AnswersWord",
+        "DecodesMessages",
+        "LeadsTo",
+        "ListsItems",
+        "ListsNames",
+        "NamesColour",
+        "PicksOption",
+        "PlaysGuest",
+        "QuoteAtReply",
+        "RecallsJoke",
+    }
     assert set(evaluators.__all__) == {*functions, *metrics, *parts, *labelled, *OTHERS}
 
 
 @pytest.mark.parametrize(
     ("name", "args", "told"),
     [
-        ("NamesColour", {"expected": "teal"}, ["You liked red.", "So your favourite is teal now.", "You left blue."]),
-        ("NamesUser", {"expected": "Ivo", "former": ["Orla"]}, ["You were Orla.", "From now on you are Ivo."]),
-        ("RecallsJoke", {"joke": "Snails ask for slow loans.", "others": []}, ["Snails ask for slow loans."]),
-        ("DecodesMessages", {"expected": [["noon"], ["quarry"], ["rope"]]}, ["At noon.", "The quarry.", "A rope."]),
-        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
-         ["The opera is 2 km north of the lido.", "From the opera go 1 km east to the zoo."]),
+        (
+            "NamesColour",
+            {"expected": "teal"},
+            ["You liked red.", "So your favourite is teal now.", "You left blue."],
+        ),
+        (
+            "NamesUser",
+            {"expected": "Ivo", "former": ["Orla"]},
+            ["You were Orla.", "From now on you are Ivo."],
+        ),
+        (
+            "RecallsJoke",
+            {"joke": "Snails ask for slow loans.", "others": []},
+            ["Snails ask for slow loans."],
+        ),
+        (
+            "DecodesMessages",
+            {"expected": [["noon"], ["quarry"], ["rope"]]},
+            ["At noon.", "The quarry.", "A rope."],
+        ),
+        (
+            "LeadsTo",
+            {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
+            [
+                "The opera is 2 km north of the lido.",
+                "From the opera go 1 km east to the zoo.",
+            ],
+        ),
     ],
-)  # fmt: skip
-def test_what_is_buried_in_a_recitation_is_no_answer(name: str, args: Mapping[str, Any], told: list[str]) -> None:
+)
+def test_what_is_buried_in_a_recitation_is_no_answer(
+    name: str, args: Mapping[str, Any], told: list[str]
+) -> None:
     small_talk = [f"The number {n} bus was late again." for n in range(40)]
     evaluator = evaluator_of(name, args)
 
     assert bounds_of(evaluator, ["\n".join(told)])[0] == 1
-    assert bounds_of(evaluator, ["\n".join([*small_talk[:20], *told, *small_talk[20:]])])[0] == 0
+    assert (
+        bounds_of(evaluator, ["\n".join([*small_talk[:20], *told, *small_talk[20:]])])[
+            0
+        ]
+        == 0
+    )
     assert bounds_of(evaluator, ["\n".join([*small_talk, *told])])[0] == 1
 
 
 @pytest.mark.parametrize(
     ("name", "args", "told", "honest"),
     [
-        ("NamesColour", {"expected": "teal"}, "I prefer red to every other colour. My favourite colour is teal.",
-         'You said "I prefer red to every other colour" first; now your favourite is teal.'),
-        ("NamesUser", {"expected": "Ivo", "former": ["Orla"]}, "You may call me Orla. I have changed my name to Ivo.",
-         "I noted both names. You were Orla; now you are Ivo."),
-        ("ListsNames", {"expected": ["Orla", "Ivo"]}, "By the way, people call me Orla. I go by the name of Ivo now.",
-         "I think that it was Orla first, and I remember that it is Ivo now."),
-        ("ListsItems", {"expected": [["kite", 3], ["rope", 2]]},
-         "Write three kites on my list, please. Please put two ropes on my shopping list.",
-         "I have counted them again: three kites and two ropes. Shall I add anything?"),
-        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"]]},
-         "I am watching a play. Please put a kite on my list. The opera is 2 km north of the lido. My cat is late.",
-         "I hope that I have got it right: go 2 km north to the opera. Please tell me if it is wrong."),
-        ("RecallsValue", {"expected": "maple", "others": ["cedar"]},
-         "Please put this into the register: oak holds maple. Please put this there: elm holds ash.",
-         "I looked it up, and it is maple. Please let me know if I can help."),
-        ("RecallsFacts", {"expected": ["a bronze anchor"], "questions": ["What hangs above the door?"]},
-         "I keep a diary. Please keep this for me: a bronze anchor hangs above the door. Q: What is my name?",
-         "I remember that: it is a bronze anchor. Do you need anything else?"),
+        (
+            "NamesColour",
+            {"expected": "teal"},
+            "I prefer red to every other colour. My favourite colour is teal.",
+            'You said "I prefer red to every other colour" first; now your favourite is teal.',
+        ),
+        (
+            "NamesUser",
+            {"expected": "Ivo", "former": ["Orla"]},
+            "You may call me Orla. I have changed my name to Ivo.",
+            "I noted both names. You were Orla; now you are Ivo.",
+        ),
+        (
+            "ListsNames",
+            {"expected": ["Orla", "Ivo"]},
+            "By the way, people call me Orla. I go by the name of Ivo now.",
+            "I think that it was Orla first, and I remember that it is Ivo now.",
+        ),
+        (
+            "ListsItems",
+            {"expected": [["kite", 3], ["rope", 2]]},
+            "Write three kites on my list, please. Please put two ropes on my shopping list.",
+            "I have counted them again: three kites and two ropes. Shall I add anything?",
+        ),
+        (
+            "LeadsTo",
+            {"start": "lido", "route": [[2, "north", "opera"]]},
+            "I am watching a play. Please put a kite on my list. The opera is 2 km north of the lido. My cat is late.",
+            "I hope that I have got it right: go 2 km north to the opera. Please tell me if it is wrong.",
+        ),
+        (
+            "RecallsValue",
+            {"expected": "maple", "others": ["cedar"]},
+            "Please put this into the register: oak holds maple. Please put this there: elm holds ash.",
+            "I looked it up, and it is maple. Please let me know if I can help.",
+        ),
+        (
+            "RecallsFacts",
+            {
+                "expected": ["a bronze anchor"],
+                "questions": ["What hangs above the door?"],
+            },
+            "I keep a diary. Please keep this for me: a bronze anchor hangs above the door. Q: What is my name?",
+            "I remember that: it is a bronze anchor. Do you need anything else?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
     name: str, args: Mapping[str, Any], told: str, honest: str
 ) -> None:
@@ -308,31 +476,81 @@ def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
     ("name", "args", "told"),
     [
         ("NamesColour", {"expected": "teal"}, "red \u2192 ochre \u2192 **teal**"),
-        ("NamesColour", {"expected": "teal"}, "Teal (I nearly said red, but that was before)"),
-        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]}, "N2, E1 (all in km)."),
-        ("LeadsTo", {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
-         "1) 2 km north: opera\n2) 1 km east: zoo\n(As the crow flies it would be 1 km east and 2 km north.)"),
-        ("ListsItems", {"expected": [["kite", 3], ["rope", 2], ["bell", 1]]}, "kite - 3 / rope - 2 / bell - 1"),
-        ("ListsItems", {"expected": [["kite", 3], ["rope", 2]]},
-         '{"item": "kite", "quantity": 3}\n{"item": "rope", "quantity": 2}'),
-        ("AnswersWord", {"expected": "vase", "others": ["drawer"]},
-         "Hm, drawer? No: the ring went to the drawer after Ada had left. Vase it is."),
-        ("DecodesMessages", {"expected": [["April Fool", "1 April"], ["mill"], ["rope"]]},
-         "On the first of April, at the mill, with a rope."),
-        ("DecodesMessages", {"expected": [["Halloween", "31 October"], ["lighthouse"], ["rope"]]},
-         "The thirty-first of October, by the light house, with a rope."),
-        ("DecodesMessages", {"expected": [["Christmas Eve", "24 December"], ["mill"], ["rope"]]},
-         "At the mill on December the twenty fourth with a rope."),
-        ("LiesAt", {"km": 3.0, "direction": "west", "places": ["lido", "opera"]},
-         "You go 1 km west and then 2 km west, so the opera is 3 km west of the lido."),
-        ("LiesAt", {"km": 3.0, "direction": "west", "places": ["lido", "opera"]}, "5 km west - 2 km east = 3 km west"),
-        ("AppliesRule", {"expected": ["the lamp"], "offered": [["the lamp", "the rug"]]},
-         "I'd pick the lamp over the rug."),
-        ("KnowsCurrentFacts", {"expected": ["at the bakery"], "mentioned": [["at the dairy", "in a harbour office"]]},
-         "First in a harbour office, then at the dairy, and now at the bakery."),
-        ("KnowsCurrentFacts", {"expected": ["12 hens"], "mentioned": [["4 hens"]]}, "12 hens, 4 hens at first."),
+        (
+            "NamesColour",
+            {"expected": "teal"},
+            "Teal (I nearly said red, but that was before)",
+        ),
+        (
+            "LeadsTo",
+            {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
+            "N2, E1 (all in km).",
+        ),
+        (
+            "LeadsTo",
+            {"start": "lido", "route": [[2, "north", "opera"], [1, "east", "zoo"]]},
+            "1) 2 km north: opera\n2) 1 km east: zoo\n(As the crow flies it would be 1 km east and 2 km north.)",
+        ),
+        (
+            "ListsItems",
+            {"expected": [["kite", 3], ["rope", 2], ["bell", 1]]},
+            "kite - 3 / rope - 2 / bell - 1",
+        ),
+        (
+            "ListsItems",
+            {"expected": [["kite", 3], ["rope", 2]]},
+            '{"item": "kite", "quantity": 3}\n{"item": "rope", "quantity": 2}',
+        ),
+        (
+            "AnswersWord",
+            {"expected": "vase", "others": ["drawer"]},
+            "Hm, drawer? No: the ring went to the drawer after Ada had left. Vase it is.",
+        ),
+        (
+            "DecodesMessages",
+            {"expected": [["April Fool", "1 April"], ["mill"], ["rope"]]},
+            "On the first of April, at the mill, with a rope.",
+        ),
+        (
+            "DecodesMessages",
+            {"expected": [["Halloween", "31 October"], ["lighthouse"], ["rope"]]},
+            "The thirty-first of October, by the light house, with a rope.",
+        ),
+        (
+            "DecodesMessages",
+            {"expected": [["Christmas Eve", "24 December"], ["mill"], ["rope"]]},
+            "At the mill on December the twenty fourth with a rope.",
+        ),
+        (
+            "LiesAt",
+            {"km": 3.0, "direction": "west", "places": ["lido", "opera"]},
+            "You go 1 km west and then 2 km west, so the opera is 3 km west of the lido.",
+        ),
+        (
+            "LiesAt",
+            {"km": 3.0, "direction": "west", "places": ["lido", "opera"]},
+            "5 km west - 2 km east = 3 km west",
+        ),
+        (
+            "AppliesRule",
+            {"expected": ["the lamp"], "offered": [["the lamp", "the rug"]]},
+            "I'd pick the lamp over the rug.",
+        ),
+        (
+            "KnowsCurrentFacts",
+            {
+                "expected": ["at the bakery"],
+                "mentioned": [["at the dairy", "in a harbour office"]],
+            },
+            "First in a harbour office, then at the dairy, and now at the bakery.",
+        ),
+        (
+            "KnowsCurrentFacts",
+            {"expected": ["12 hens"], "mentioned": [["4 hens"]]},
+            "12 hens, 4 hens at first.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_short_forms_are_read(name: str, args: Mapping[str, Any], told: str) -> None:
     assert bounds_of(evaluator_of(name, args), [told])[0] == 1
 
@@ -340,27 +558,52 @@ def test_short_forms_are_read(name: str, args: Mapping[str, Any], told: str) -> 
 @pytest.mark.parametrize(
     ("name", "args", "told"),
     [
-        ("LiesAt", {"km": 3.0, "direction": "west"}, "You go 3 km west, and then 1 km west, so it is 4 km west."),
-        ("AppliesRule", {"expected": ["the lamp"], "offered": [["the lamp", "the rug"]]},
-         "I'd pick the rug over the lamp."),
-        ("KnowsCurrentFacts", {"expected": ["at the bakery"], "mentioned": [["at the dairy"]]},
-         "At the bakery, and now at the dairy."),
-        ("KnowsCurrentFacts", {"expected": ["at the bakery"], "mentioned": [["at the dairy"]]},
-         "Now at the bakery, now at the dairy."),
+        (
+            "LiesAt",
+            {"km": 3.0, "direction": "west"},
+            "You go 3 km west, and then 1 km west, so it is 4 km west.",
+        ),
+        (
+            "AppliesRule",
+            {"expected": ["the lamp"], "offered": [["the lamp", "the rug"]]},
+            "I'd pick the rug over the lamp.",
+        ),
+        (
+            "KnowsCurrentFacts",
+            {"expected": ["at the bakery"], "mentioned": [["at the dairy"]]},
+            "At the bakery, and now at the dairy.",
+        ),
+        (
+            "KnowsCurrentFacts",
+            {"expected": ["at the bakery"], "mentioned": [["at the dairy"]]},
+            "Now at the bakery, now at the dairy.",
+        ),
     ],
-)  # fmt: skip
-def test_what_only_looks_like_the_answer_is_none(name: str, args: Mapping[str, Any], told: str) -> None:
+)
+def test_what_only_looks_like_the_answer_is_none(
+    name: str, args: Mapping[str, Any], told: str
+) -> None:
     assert bounds_of(evaluator_of(name, args), [told])[0] == 0
 
 
 def test_a_list_of_everything_is_no_answer() -> None:
     things = ["lantern", "harbour", "violet", "anchor", "chimney", "bronze", "teapot"]
     facts = evaluator_of("RecallsFacts", OTHERS["RecallsFacts"][0])
-    joke = evaluator_of("RecallsJoke", {"joke": "The violet anchor had a teapot for a harbour.", "others": []})
-    spy = evaluator_of("DecodesMessages", {"expected": [["harbour"], ["lantern"], ["teapot"]]})
+    joke = evaluator_of(
+        "RecallsJoke",
+        {"joke": "The violet anchor had a teapot for a harbour.", "others": []},
+    )
+    spy = evaluator_of(
+        "DecodesMessages", {"expected": [["harbour"], ["lantern"], ["teapot"]]}
+    )
 
     assert bounds_of(facts, [", ".join(things), "It has 42 steps."])[0] == 0.5
-    assert bounds_of(facts, ["A bronze anchor, with a lantern, hangs there", "It has 42 steps."])[0] == 1
+    assert (
+        bounds_of(
+            facts, ["A bronze anchor, with a lantern, hangs there", "It has 42 steps."]
+        )[0]
+        == 1
+    )
     assert bounds_of(joke, [", ".join([*things] * 7)])[0] == 0
     assert bounds_of(spy, [", ".join([*things] * 7)])[0] == 0
 
@@ -368,18 +611,31 @@ def test_a_list_of_everything_is_no_answer() -> None:
 def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
     args = {
         "expected": ["chalk", "4"],
-        "questions": ["What goes on the rollers?", "Which number has the step in which you close the hatch?"],
+        "questions": [
+            "What goes on the rollers?",
+            "Which number has the step in which you close the hatch?",
+        ],
     }
     steps = evaluator_of("RecallsSteps", args)
 
     assert bounds_of(steps, ["No idea.", "4"])[0] == 0
     assert bounds_of(steps, ["chalk", "5"])[0] == 0.5
     assert bounds_of(steps, ["chalk", "4"])[0] == 1
-    assert bounds_of(evaluator_of("RecallsSteps", {key: value[1:] for key, value in args.items()}), ["4"])[0] == 1
+    assert (
+        bounds_of(
+            evaluator_of(
+                "RecallsSteps", {key: value[1:] for key, value in args.items()}
+            ),
+            ["4"],
+        )[0]
+        == 1
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["scenarios.second", "hygiene.second", "answers.second"])
+@pytest.mark.parametrize(
+    "name", ["scenarios.second", "hygiene.second", "answers.second"]
+)
 def test_no_dress_changes_a_verdict(name: str, tmp_path: Path) -> None:
     rows = (LABELLED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     sample = tmp_path / "sample.jsonl"

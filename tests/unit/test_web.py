@@ -41,14 +41,26 @@ def app(tmp_path: Path) -> Starlette:
     """Return a server with one run: three verdicts, of which one is unsure."""
     rows = [
         played(
-            "colours", score, example=str(i), cause="" if score is not None else "unscored", evidence="Teal",
-            questions=(QuestionResult(number=3, text=f"Which {HOSTILE}?", answer=HOSTILE),),
+            "colours",
+            score,
+            example=str(i),
+            cause="" if score is not None else "unscored",
+            evidence="Teal",
+            questions=(
+                QuestionResult(number=3, text=f"Which {HOSTILE}?", answer=HOSTILE),
+            ),
         )
         for i, score in enumerate([None, 1.0, 0.0])
-    ]  # fmt: skip
+    ]
     (tmp_path / "runs").mkdir()
     write_run(tmp_path / "runs" / "run", held(rows))
-    return make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1", "localhost:1"], port=1)
+    return make_app(
+        ltm_dir=tmp_path,
+        baselines=tmp_path,
+        secret="k",
+        hosts=["127.0.0.1:1", "localhost:1"],
+        port=1,
+    )
 
 
 @pytest.fixture
@@ -69,21 +81,33 @@ def test_the_link_lets_in_and_the_key_leaves_the_address(app: Starlette) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["/", "/people", REVIEW, f"{REVIEW}/look?reviewer=ann", "/open/wrong", "/nowhere"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/people", REVIEW, f"{REVIEW}/look?reviewer=ann", "/open/wrong", "/nowhere"],
+)
 @pytest.mark.parametrize("cookie", [None, "ltm_1=wrong", "ltm_2=k"])
-def test_without_the_key_nobody_sees_anything(app: Starlette, path: str, cookie: str | None) -> None:
+def test_without_the_key_nobody_sees_anything(
+    app: Starlette, path: str, cookie: str | None
+) -> None:
     got = ask(app, path, cookie=cookie)
     assert got.status == 403
     assert "colours" not in got.text
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:2", "127.0.0.1:1.evil.example", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1:2", "127.0.0.1:1.evil.example", ""]
+)
 def test_another_host_is_refused(app: Starlette, host: str) -> None:
     assert ask(app, "/", host=host).status == 421
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1:2", None])
-def test_a_form_of_another_page_is_refused(app: Starlette, run: Path, origin: str | None) -> None:
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1:2", None],
+)
+def test_a_form_of_another_page_is_refused(
+    app: Starlette, run: Path, origin: str | None
+) -> None:
     ann = _mailbox.invite_person(run, "ann")
     for path in (f"{REVIEW}/decide", f"/sit/{ann.link}/consent"):
         assert ask(app, path, {"csrf": "x"}, origin=origin).status == 403
@@ -102,14 +126,22 @@ def test_a_wrong_token_is_refused(app: Starlette, run: Path, token: str) -> None
     assert ann.consent is None
 
 
-def test_the_token_of_one_person_is_not_that_of_another_or_of_the_reviewer(app: Starlette, run: Path) -> None:
+def test_the_token_of_one_person_is_not_that_of_another_or_of_the_reviewer(
+    app: Starlette, run: Path
+) -> None:
     ann, bob = _mailbox.invite_person(run, "ann"), _mailbox.invite_person(run, "bob")
-    tokens = {ask(app, f"/sit/{ann.link}").csrf, ask(app, f"/sit/{bob.link}").csrf, look(app).csrf}
+    tokens = {
+        ask(app, f"/sit/{ann.link}").csrf,
+        ask(app, f"/sit/{bob.link}").csrf,
+        look(app).csrf,
+    }
     assert len(tokens) == 3
 
 
 @pytest.mark.parametrize(("size", "status"), [(300, 404), (5_000, 414)])
-def test_a_long_name_in_an_address_is_refused(app: Starlette, size: int, status: int) -> None:
+def test_a_long_name_in_an_address_is_refused(
+    app: Starlette, size: int, status: int
+) -> None:
     for path in ("/compare?before=run&after=", "/report/", "/live?run="):
         assert ask(app, path + "a" * size).status == status
 
@@ -124,12 +156,24 @@ def test_who_leaves_while_posting_breaks_nothing(app: Starlette, run: Path) -> N
     async def send(message: object) -> None:
         sent.append(message)
 
-    headers = [(b"host", b"127.0.0.1:1"), (b"origin", b"http://127.0.0.1:1"), (b"content-length", b"1000")]
+    headers = [
+        (b"host", b"127.0.0.1:1"),
+        (b"origin", b"http://127.0.0.1:1"),
+        (b"content-length", b"1000"),
+    ]
     scope = {
-        "type": "http", "http_version": "1.1", "method": "POST", "path": f"/sit/{person.link}/consent",
-        "raw_path": b"", "query_string": b"", "scheme": "http", "root_path": "", "server": ("127.0.0.1", 1),
-        "client": ("127.0.0.1", 2), "headers": headers,
-    }  # fmt: skip
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": f"/sit/{person.link}/consent",
+        "raw_path": b"",
+        "query_string": b"",
+        "scheme": "http",
+        "root_path": "",
+        "server": ("127.0.0.1", 1),
+        "client": ("127.0.0.1", 2),
+        "headers": headers,
+    }
     asyncio.run(app(scope, leave, send))
     assert not sent
 
@@ -144,7 +188,10 @@ class Transport:
 
 
 def test_connections_without_a_key_are_few_and_the_oldest_goes_first() -> None:
-    strangers, connections = Strangers(), [Transport() for _ in range(MOST_STRANGERS + 3)]
+    strangers, connections = (
+        Strangers(),
+        [Transport() for _ in range(MOST_STRANGERS + 3)],
+    )
 
     async def connect() -> None:
         for port, transport in enumerate(connections):
@@ -153,18 +200,34 @@ def test_connections_without_a_key_are_few_and_the_oldest_goes_first() -> None:
                 strangers.admit(("127.0.0.1", port))
 
     asyncio.run(connect())
-    assert [number for number, one in enumerate(connections) if not one.is_open] == [1, 2]
+    assert [number for number, one in enumerate(connections) if not one.is_open] == [
+        1,
+        2,
+    ]
 
 
 def test_too_much_is_refused_before_it_is_read(app: Starlette, run: Path) -> None:
     ann = _mailbox.invite_person(run, "ann")
-    assert ask(app, f"/sit/{ann.link}/consent", {}, content_length=str(MOST_BYTES + 1)).status == 413
+    assert (
+        ask(
+            app, f"/sit/{ann.link}/consent", {}, content_length=str(MOST_BYTES + 1)
+        ).status
+        == 413
+    )
     assert ask(app, f"/sit/{ann.link}/consent", {}, content_length="-1").status == 413
 
 
 def test_every_answer_says_what_a_browser_may_do(app: Starlette) -> None:
-    for got in (ask(app, "/"), ask(app, "/", host="evil.example"), ask(app, "/static/page.css"), ask(app, "/nowhere")):
-        assert "default-src 'none'; script-src 'self'" in got.headers["content-security-policy"]
+    for got in (
+        ask(app, "/"),
+        ask(app, "/", host="evil.example"),
+        ask(app, "/static/page.css"),
+        ask(app, "/nowhere"),
+    ):
+        assert (
+            "default-src 'none'; script-src 'self'"
+            in got.headers["content-security-policy"]
+        )
         assert "unsafe" not in got.headers["content-security-policy"]
         assert got.headers["cache-control"] == "no-store"
 
@@ -178,7 +241,10 @@ def test_styles_and_scripts_come_from_here(app: Starlette, name: str) -> None:
     assert "https://" not in got.text
 
 
-@pytest.mark.parametrize("path", ["/static/..%2fapp.py", "/static/app.py", "/review/run/summary.json", "/nowhere"])
+@pytest.mark.parametrize(
+    "path",
+    ["/static/..%2fapp.py", "/static/app.py", "/review/run/summary.json", "/nowhere"],
+)
 def test_other_files_are_not_sent(app: Starlette, path: str) -> None:
     assert ask(app, path).status == 404
 
@@ -192,7 +258,9 @@ def test_a_run_that_is_not_there_is_refused(app: Starlette, name: str) -> None:
 
 
 def look(app: Starlette, **more: str) -> Got:
-    query = "&".join(f"{name}={value}" for name, value in ({"reviewer": "ann"} | more).items())
+    query = "&".join(
+        f"{name}={value}" for name, value in ({"reviewer": "ann"} | more).items()
+    )
     return ask(app, f"{REVIEW}/look?{query}")
 
 
@@ -200,7 +268,12 @@ def decided(app: Starlette, grade: str, *, reviewer: str = "ann", **more: str) -
     """Decide the first answer of the list."""
     place = {"reviewer": reviewer, "which": more.pop("which", "queue")}
     shown = look(app, **place)
-    fields = {"csrf": shown.csrf, "grade": grade, "seen": hidden(shown, "seen"), "nodeid": hidden(shown, "nodeid")}
+    fields = {
+        "csrf": shown.csrf,
+        "grade": grade,
+        "seen": hidden(shown, "seen"),
+        "nodeid": hidden(shown, "nodeid"),
+    }
     return ask(app, f"{REVIEW}/decide", place | fields | more)
 
 
@@ -229,7 +302,12 @@ def test_a_decision_is_written_and_leads_on(app: Starlette, run: Path) -> None:
 
 def test_a_second_tab_changes_nothing_and_says_so(app: Starlette, run: Path) -> None:
     shown = look(app)
-    fields = {"reviewer": "ann", "csrf": shown.csrf, "seen": "0", "nodeid": hidden(shown, "nodeid")}
+    fields = {
+        "reviewer": "ann",
+        "csrf": shown.csrf,
+        "seen": "0",
+        "nodeid": hidden(shown, "nodeid"),
+    }
     ask(app, f"{REVIEW}/decide", fields | {"grade": "right"})
     got = ask(app, f"{REVIEW}/decide", fields | {"grade": "wrong"})
     assert "notice=twice" in got.headers["location"]
@@ -237,7 +315,9 @@ def test_a_second_tab_changes_nothing_and_says_so(app: Starlette, run: Path) -> 
     assert "decided in another tab" in ask(app, got.headers["location"]).text
 
 
-def test_reviewers_do_not_see_each_other_until_it_is_to_be_settled(app: Starlette, run: Path) -> None:
+def test_reviewers_do_not_see_each_other_until_it_is_to_be_settled(
+    app: Starlette, run: Path
+) -> None:
     decided(app, "right", reason="ann's reason")
     assert "ann's reason" not in look(app, reviewer="bob").text.replace("&#39;", "'")
     decided(app, "partly", credit="0.25", reviewer="bob")
@@ -250,9 +330,16 @@ def test_reviewers_do_not_see_each_other_until_it_is_to_be_settled(app: Starlett
 
 @pytest.mark.parametrize(
     "fields",
-    [{"grade": "skip"}, {"grade": "partly", "credit": "2"}, {"grade": "partly", "credit": "nan"}, {"grade": "?"}],
+    [
+        {"grade": "skip"},
+        {"grade": "partly", "credit": "2"},
+        {"grade": "partly", "credit": "nan"},
+        {"grade": "?"},
+    ],
 )
-def test_what_cannot_be_decided_is_refused(app: Starlette, run: Path, fields: dict[str, str]) -> None:
+def test_what_cannot_be_decided_is_refused(
+    app: Starlette, run: Path, fields: dict[str, str]
+) -> None:
     got = decided(app, **fields)
     assert got.status == 400
     assert not decisions.read_decisions(run)
@@ -277,9 +364,16 @@ def test_an_address_that_means_nothing_is_refused(app: Starlette, query: str) ->
 @pytest.mark.slow
 def test_the_overview_counts_and_the_rows_are_sent(app: Starlette) -> None:
     for reviewer in ("ann", "bob"):
-        for grade, which in (("right", "queue"), ("wrong", "sample"), ("wrong", "sample")):
+        for grade, which in (
+            ("right", "queue"),
+            ("wrong", "sample"),
+            ("wrong", "sample"),
+        ):
             decided(app, grade, reviewer=reviewer, which=which)
-        assert "Nothing left to review" in look(app, reviewer=reviewer, which="sample").text
+        assert (
+            "Nothing left to review"
+            in look(app, reviewer=reviewer, which="sample").text
+        )
     text = ask(app, f"{REVIEW}?reviewer=ann").text
     assert "ann and bob" in text
     assert "1.00 (" in text
@@ -289,10 +383,18 @@ def test_the_overview_counts_and_the_rows_are_sent(app: Starlette) -> None:
     assert ask(app, f"{REVIEW}/judge.yml").text.startswith("version: 1")
 
 
-def test_a_run_that_is_deleted_while_it_is_shown_is_refused(app: Starlette, run: Path) -> None:
+def test_a_run_that_is_deleted_while_it_is_shown_is_refused(
+    app: Starlette, run: Path
+) -> None:
     shown = look(app)
     (run / "0~talk" / "results.json").unlink()
-    fields = {"reviewer": "ann", "csrf": shown.csrf, "seen": "0", "nodeid": hidden(shown, "nodeid"), "grade": "right"}
+    fields = {
+        "reviewer": "ann",
+        "csrf": shown.csrf,
+        "seen": "0",
+        "nodeid": hidden(shown, "nodeid"),
+        "grade": "right",
+    }
     assert ask(app, f"{REVIEW}/decide", fields).status == 400
 
 
@@ -309,7 +411,13 @@ class Sitter:
         self.asked(1, HOSTILE, **message)
 
     def asked(self, number: int, text: str, **more: object) -> None:
-        self.message = HumanPrompt(id=message_id(number, text), number=number, text=text, now=None, **more)  # type: ignore[arg-type]
+        self.message = HumanPrompt(
+            id=message_id(number, text),
+            number=number,
+            text=text,
+            now=None,
+            **more,  # type: ignore[arg-type]
+        )
         self.box.ask(self.message)
 
     def sees(self) -> Got:
@@ -329,8 +437,15 @@ def test_consent_and_a_nickname_come_first(app: Starlette, run: Path) -> None:
     ann = _mailbox.invite_person(run, "ann")
     first = ask(app, f"/sit/{ann.link}", cookie=None)
     assert "take a memory test" in first.text
-    ask(app, f"/sit/{ann.link}/consent", {"csrf": first.csrf, "nickname": "Annie"}, cookie=None)
-    assert "Finished" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
+    ask(
+        app,
+        f"/sit/{ann.link}/consent",
+        {"csrf": first.csrf, "nickname": "Annie"},
+        cookie=None,
+    )
+    assert (
+        "Finished" in ask(app, f"/sit/{ann.link}", cookie=None).text
+    )  # the run has ended
     assert ann.consent is not None
 
 
@@ -343,7 +458,16 @@ def test_a_link_opens_nothing_else(app: Starlette, run: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", ["Ochre.", "", "x" * 1_000_000, "ü" * 400_000, "a\x00b\x1b[31m\u202e", "<b>&amp;", "1\n2\n"]
+    "text",
+    [
+        "Ochre.",
+        "",
+        "x" * 1_000_000,
+        "ü" * 400_000,
+        "a\x00b\x1b[31m\u202e",
+        "<b>&amp;",
+        "1\n2\n",
+    ],
 )
 def test_any_answer_is_taken_as_it_is(app: Starlette, run: Path, text: str) -> None:
     sitter = Sitter(app, run)
@@ -351,13 +475,17 @@ def test_any_answer_is_taken_as_it_is(app: Starlette, run: Path, text: str) -> N
     assert sitter.answer == text
 
 
-def test_a_longer_answer_than_any_agent_may_give_is_refused_with_the_limit(app: Starlette, run: Path) -> None:
+def test_a_longer_answer_than_any_agent_may_give_is_refused_with_the_limit(
+    app: Starlette, run: Path
+) -> None:
     sitter = Sitter(app, run)
     assert LONG in sitter.does("answer", text="x" * 1_000_001).text
     assert sitter.answer is None
 
 
-def test_the_second_tab_is_told_that_its_answer_was_not_taken(app: Starlette, run: Path) -> None:
+def test_the_second_tab_is_told_that_its_answer_was_not_taken(
+    app: Starlette, run: Path
+) -> None:
     sitter = Sitter(app, run)
     csrf = sitter.sees().csrf
     sitter.does("answer", text="first")
@@ -375,7 +503,9 @@ def test_an_old_tab_does_not_answer_the_next_message(app: Starlette, run: Path) 
     assert sitter.answer is None
 
 
-def test_the_message_is_shown_inert_and_earlier_ones_are_not_there(app: Starlette, run: Path) -> None:
+def test_the_message_is_shown_inert_and_earlier_ones_are_not_there(
+    app: Starlette, run: Path
+) -> None:
     sitter = Sitter(app, run)
     assert "<script>alert" not in sitter.sees().text
     sitter.does("answer", text=HOSTILE)
@@ -385,7 +515,9 @@ def test_the_message_is_shown_inert_and_earlier_ones_are_not_there(app: Starlett
     assert "Earlier messages" not in text
 
 
-def test_with_notes_allowed_earlier_ones_are_there_inert(app: Starlette, run: Path) -> None:
+def test_with_notes_allowed_earlier_ones_are_there_inert(
+    app: Starlette, run: Path
+) -> None:
     sitter = Sitter(app, run, notes="allowed")
     sitter.does("answer", text=HOSTILE)
     sitter.asked(2, "And now?", notes="allowed")
@@ -394,7 +526,9 @@ def test_with_notes_allowed_earlier_ones_are_there_inert(app: Starlette, run: Pa
     assert "<script>alert" not in text
 
 
-def test_filler_in_full_is_read_one_by_one_and_shortened_at_once(app: Starlette, run: Path) -> None:
+def test_filler_in_full_is_read_one_by_one_and_shortened_at_once(
+    app: Starlette, run: Path
+) -> None:
     told = tuple(NoReplyMessage(f"Quiz {i}?", "Yes.") for i in range(3))
     sitter = Sitter(app, run, told=told, filler="full")
     for i in range(3):
@@ -420,7 +554,9 @@ def test_a_break_hides_the_message(app: Starlette, run: Path) -> None:
     assert "Message 1" in sitter.sees().text
 
 
-def test_the_organiser_sees_links_and_how_far_people_are(app: Starlette, run: Path) -> None:
+def test_the_organiser_sees_links_and_how_far_people_are(
+    app: Starlette, run: Path
+) -> None:
     sitter = Sitter(app, run)
     sitter.does("answer", text="x")
     text = ask(app, "/people").text
@@ -431,7 +567,9 @@ def test_the_organiser_sees_links_and_how_far_people_are(app: Starlette, run: Pa
 # --- the command
 
 
-def test_an_address_that_others_reach_needs_to_be_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_that_others_reach_needs_to_be_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for host in ("192.0.2.1", "example.org"):
         assert main(["serve", "--host", host, "--ltm-dir", str(tmp_path)]) == 2
         assert "--i-know" in capsys.readouterr().err
@@ -439,7 +577,9 @@ def test_an_address_that_others_reach_needs_to_be_meant(tmp_path: Path, capsys: 
     assert "name one address" in capsys.readouterr().err
 
 
-def test_a_port_in_use_is_said_with_what_helps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_said_with_what_helps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         assert main(["serve", "--port", str(other.getsockname()[1])]) == 2
     assert "give another --port" in capsys.readouterr().err
@@ -455,7 +595,10 @@ def test_without_the_extra_the_command_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve"]) == 2
-    assert "ltm serve needs uvicorn: pip install 'pytest-ltm[web]'" in capsys.readouterr().err
+    assert (
+        "ltm serve needs uvicorn: pip install 'pytest-ltm[web]'"
+        in capsys.readouterr().err
+    )
 
 
 # --- what the page opens on
@@ -465,19 +608,41 @@ def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
     for number, score in enumerate((0.25, 1.0)):
         near = held([played(agent="bot", score=1.0)], agent_spec="bot:Bot")
         far = held(
-            [played(agent="bot", span=120_000, span_label="120k", score=score, nodeid="far")], agent_spec="bot:Bot",
-        )  # fmt: skip
-        gate = {"state": "passed", "sentence": "gate: passed", "findings": []} if number else None
+            [
+                played(
+                    agent="bot",
+                    span=120_000,
+                    span_label="120k",
+                    score=score,
+                    nodeid="far",
+                )
+            ],
+            agent_spec="bot:Bot",
+        )
+        gate = (
+            {"state": "passed", "sentence": "gate: passed", "findings": []}
+            if number
+            else None
+        )
         run = RunResult(run_id="r", conversations=(far, near))
         summary = summary_json(run, pytest_ltm_version="0", seed=0, plan={}, gate=gate)
-        folder = write_run(tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near)
+        folder = write_run(
+            tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near
+        )
         write_summary(folder / "summary.json", summary)
-    app = make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
+    app = make_app(
+        ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1
+    )
 
     text = " ".join(ask(app, "/").text.split())
 
-    assert '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>' in text
+    assert (
+        '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>'
+        in text
+    )
     assert "Remembers to 120k tokens or more (100%); full marks everywhere." in text
     assert text.count("<circle") == 2
-    assert text.index("20260102-101500-aaaa</th>") < text.index("20260101-101500-aaaa</th>")
+    assert text.index("20260102-101500-aaaa</th>") < text.index(
+        "20260101-101500-aaaa</th>"
+    )
     assert '<td data-of="Score">25% at 120k</td>' in text

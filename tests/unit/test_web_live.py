@@ -30,15 +30,33 @@ NAME = "bot~2k~0"
 
 
 def header() -> events.Header:
-    plan = {"span": 100, "examples": [{"scenario": "colours", "example": str(number)} for number in range(3)]}
-    return events.Header(plan=plan, plan_fingerprint="p", agent_fingerprint="a", now=START)
-
-
-def exchange(number: int, text: str = "Teal", by: str = "colours/0") -> list[events.Event]:
-    asked = events.MessageSent(
-        exchange=number, by=by, kind="say", text=f"message {number}", tokens=5, position=10 * number, now=START
+    plan = {
+        "span": 100,
+        "examples": [
+            {"scenario": "colours", "example": str(number)} for number in range(3)
+        ],
+    }
+    return events.Header(
+        plan=plan, plan_fingerprint="p", agent_fingerprint="a", now=START
     )
-    return [asked, events.ReplyReceived(exchange=number, text=text, tokens=5, cost_usd=0.25)]
+
+
+def exchange(
+    number: int, text: str = "Teal", by: str = "colours/0"
+) -> list[events.Event]:
+    asked = events.MessageSent(
+        exchange=number,
+        by=by,
+        kind="say",
+        text=f"message {number}",
+        tokens=5,
+        position=10 * number,
+        now=START,
+    )
+    return [
+        asked,
+        events.ReplyReceived(exchange=number, text=text, tokens=5, cost_usd=0.25),
+    ]
 
 
 @pytest.fixture
@@ -72,10 +90,14 @@ def state(run: FollowedRun) -> dict[str, Any]:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Starlette:
-    return make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
+    return make_app(
+        ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1
+    )
 
 
-def pushed(app: Starlette, address: str = "/live/events?run=run") -> dict[str, list[Any]]:
+def pushed(
+    app: Starlette, address: str = "/live/events?run=run"
+) -> dict[str, list[Any]]:
     """Return what a page is told of runs that are over, by the name of the event."""
     found: dict[str, list[Any]] = {}
     for part in ask(app, address).text.split("\n\n"):
@@ -88,24 +110,42 @@ def pushed(app: Starlette, address: str = "/live/events?run=run") -> dict[str, l
 # --- following
 
 
-def test_scenarios_are_speaking_waiting_and_to_come(folder: Path, journal: Journal) -> None:
+def test_scenarios_are_speaking_waiting_and_to_come(
+    folder: Path, journal: Journal
+) -> None:
     del journal
     told = state(FollowedRun(folder))
     assert [line[:3] for line in told["lines"]] == [
-        ["colours/0", "open", 0], ["colours/1", "waiting", 10], ["colours/2", "to come", 0],
-    ]  # fmt: skip
-    assert (told["n_open"], told["n_waiting"], told["n_to"], told["n_done"]) == (1, 1, 1, 0)
-    assert (told["position"], told["target"], told["usd"], told["ended"]) == (10, 100, 0.25, "")
+        ["colours/0", "open", 0],
+        ["colours/1", "waiting", 10],
+        ["colours/2", "to come", 0],
+    ]
+    assert (told["n_open"], told["n_waiting"], told["n_to"], told["n_done"]) == (
+        1,
+        1,
+        1,
+        0,
+    )
+    assert (told["position"], told["target"], told["usd"], told["ended"]) == (
+        10,
+        100,
+        0.25,
+        "",
+    )
 
 
-def test_what_is_written_later_is_read_without_what_came_before(folder: Path, journal: Journal) -> None:
+def test_what_is_written_later_is_read_without_what_came_before(
+    folder: Path, journal: Journal
+) -> None:
     run = FollowedRun(folder)
     before = state(run)
     for event in (
         *exchange(1, by="colours/1"),
         events.Fault(exchange=1, text=HOSTILE),
         events.End(example="colours/0"),
-        events.VerdictRecorded(example="colours/0", score=0.5, reason="", rule="", evidence="", checks=()),
+        events.VerdictRecorded(
+            example="colours/0", score=0.5, reason="", rule="", evidence="", checks=()
+        ),
     ):
         journal.write(event)
     after = state(run)
@@ -128,22 +168,31 @@ def test_half_a_line_waits_for_its_other_half(folder: Path, journal: Journal) ->
     assert (told["n_waiting"], told["trouble"]) == (1, "")
 
 
-def test_a_journal_that_is_damaged_says_so_and_shows_what_came_before(folder: Path, journal: Journal) -> None:
+def test_a_journal_that_is_damaged_says_so_and_shows_what_came_before(
+    folder: Path, journal: Journal
+) -> None:
     for event in exchange(1):
         journal.write(event)
     path = folder / NAME / "journal.jsonl"
     path.write_bytes(path.read_bytes().replace(b"message 1", b"massage 1"))
     told = state(FollowedRun(folder))
-    assert (told["exchanges"], told["trouble"].partition(":")[0]) == (1, "line 7 of the journal is damaged")
+    assert (told["exchanges"], told["trouble"].partition(":")[0]) == (
+        1,
+        "line 7 of the journal is damaged",
+    )
 
 
 def test_a_journal_of_a_later_version_says_so(folder: Path) -> None:
-    text = events.encode_event(header()).replace(f'"format":{events.FORMAT}', '"format":99')
+    text = events.encode_event(header()).replace(
+        f'"format":{events.FORMAT}', '"format":99'
+    )
     (folder / NAME / "journal.jsonl").write_text(text)
     assert "format 99" in state(FollowedRun(folder))["trouble"]
 
 
-def test_a_journal_that_is_deleted_and_comes_back_is_read_anew(folder: Path, journal: Journal) -> None:
+def test_a_journal_that_is_deleted_and_comes_back_is_read_anew(
+    folder: Path, journal: Journal
+) -> None:
     del journal
     run, path = FollowedRun(folder), folder / NAME / "journal.jsonl"
     state(run)
@@ -165,7 +214,9 @@ def test_a_journal_that_was_cut_is_read_anew(folder: Path, journal: Journal) -> 
     assert state(run)["exchanges"] == 1
 
 
-def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_journal_keeps_the_others_waiting(
+    folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(live_page, "AT_ONCE", 1_000)
     for number in range(1, 50):
         for event in exchange(number):
@@ -178,12 +229,17 @@ def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, mon
     assert state(run)["exchanges"] == 50
 
 
-def test_a_message_without_reply_is_shown_and_replaced(folder: Path, journal: Journal) -> None:
+def test_a_message_without_reply_is_shown_and_replaced(
+    folder: Path, journal: Journal
+) -> None:
     run = FollowedRun(folder)
     asked, given = exchange(1)
     journal.write(asked)
     [found], _ = run.read_on()
-    assert [(row[0], row[4]) for row in found.last_exchanges()] == [(0, "Teal"), (1, None)]
+    assert [(row[0], row[4]) for row in found.last_exchanges()] == [
+        (0, "Teal"),
+        (1, None),
+    ]
     journal.write(given)
     run.read_on()
     assert [(row[0], row[4]) for row in found.last_exchanges(after=0)] == [(1, "Teal")]
@@ -193,12 +249,21 @@ def test_a_message_without_reply_is_shown_and_replaced(folder: Path, journal: Jo
 def test_the_budget_of_a_run_is_told(folder: Path, journal: Journal) -> None:
     del journal
     options = {"ltm_max_cost": "2.5"}
-    text = {"format": "pytest-ltm run 1", "run": "run", "options": options, "paths": [], "folder": "", "settings": {}}
+    text = {
+        "format": "pytest-ltm run 1",
+        "run": "run",
+        "options": options,
+        "paths": [],
+        "folder": "",
+        "settings": {},
+    }
     (folder / FILE).write_text(json.dumps(text | {"versions": {}}))
     (folder / "budget.json").write_text('{"agent": {"bot~2k~0": [0.25, 100, 2]}}')
     run = FollowedRun(folder)
     run.read_on()
-    assert run.state()["budget"] == "$0.2500, 100 tokens, 2 replies spent of 2.5 dollars"
+    assert (
+        run.state()["budget"] == "$0.2500, 100 tokens, 2 replies spent of 2.5 dollars"
+    )
     (folder / "budget.json").write_text('{"agent": 7}')
     assert run.state()["budget"] == ""
 
@@ -206,7 +271,9 @@ def test_the_budget_of_a_run_is_told(folder: Path, journal: Journal) -> None:
 # --- pushing
 
 
-def test_a_page_that_is_opened_later_is_told_all(app: Starlette, folder: Path, journal: Journal) -> None:
+def test_a_page_that_is_opened_later_is_told_all(
+    app: Starlette, folder: Path, journal: Journal
+) -> None:
     journal.write(events.Fault(exchange=0, text=HOSTILE))
     journal.write(events.End(reason="complete"))
     (folder / SUMMARY).write_text("{}")
@@ -218,7 +285,9 @@ def test_a_page_that_is_opened_later_is_told_all(app: Starlette, folder: Path, j
     assert told["over"] == [False]
 
 
-def test_earlier_exchanges_can_be_had(app: Starlette, folder: Path, journal: Journal) -> None:
+def test_earlier_exchanges_can_be_had(
+    app: Starlette, folder: Path, journal: Journal
+) -> None:
     del journal
     (folder / SUMMARY).write_text("{}")
     assert ask(app, f"/live/run/{NAME}/9").status == 404
@@ -226,50 +295,80 @@ def test_earlier_exchanges_can_be_had(app: Starlette, folder: Path, journal: Jou
     assert json.loads(ask(app, f"/live/run/{NAME}/9").text)[0][3] == "message 0"
 
 
-def test_a_run_that_is_deleted_while_it_is_shown_ends(app: Starlette, folder: Path, journal: Journal) -> None:
+def test_a_run_that_is_deleted_while_it_is_shown_ends(
+    app: Starlette, folder: Path, journal: Journal
+) -> None:
     del journal
     app.state.ending = lambda: True
     pushed(app)
     app.state.ending = lambda: False
     folder.rename(folder.parent.parent / "elsewhere")
-    app.state.awaited = "run"  # a page that is open does not ask again whether there is such a run
+    app.state.awaited = (
+        "run"  # a page that is open does not ask again whether there is such a run
+    )
     told = pushed(app)
     assert told["runs"][0][0]["gone"] is True
     assert told["conversations"][0][0]["trouble"] == "the journal was deleted"
 
 
-def test_whatever_is_said_can_be_shown(app: Starlette, folder: Path, journal: Journal) -> None:
+def test_whatever_is_said_can_be_shown(
+    app: Starlette, folder: Path, journal: Journal
+) -> None:
     for event in exchange(1, text="\ud800\x00" + "a" * 1_000_000):
         journal.write(event)
-    journal.write(events.Header(plan={"examples": {"odd": 1}}, plan_fingerprint="", agent_fingerprint=""))
+    journal.write(
+        events.Header(
+            plan={"examples": {"odd": 1}}, plan_fingerprint="", agent_fingerprint=""
+        )
+    )
     (folder / SUMMARY).write_text("{}")
     [_, odd] = pushed(app, f"/live/events?run=run&open=run/{NAME}")["said"][0]
-    assert (len(odd[4]) < 21_000, odd[4].endswith("(1,000,002 characters)")) == (True, True)
+    assert (len(odd[4]) < 21_000, odd[4].endswith("(1,000,002 characters)")) == (
+        True,
+        True,
+    )
     assert json.loads(ask(app, f"/live/run/{NAME}/9").text)[1] == odd
 
 
-def test_the_stream_ends_with_the_server(app: Starlette, folder: Path, journal: Journal) -> None:
+def test_the_stream_ends_with_the_server(
+    app: Starlette, folder: Path, journal: Journal
+) -> None:
     del journal, folder
     app.state.ending = lambda: True
     assert pushed(app)["over"] == [True]
 
 
 def test_a_run_that_is_awaited_need_not_have_begun(tmp_path: Path) -> None:
-    app = make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1, live="soon")
+    app = make_app(
+        ltm_dir=tmp_path,
+        baselines=tmp_path,
+        secret="k",
+        hosts=["127.0.0.1:1"],
+        port=1,
+        live="soon",
+    )
     assert ask(app, "/open/k", cookie=None).headers["location"] == "/live?run=soon"
     assert "soon" in ask(app, "/live?run=soon").text
     app.state.ending = lambda: True
     assert pushed(app, "/live/events?run=soon")["runs"][0][0]["gone"] is False
 
 
-@pytest.mark.parametrize("address", ["/live?run=no", "/live/events?run=..", "/live/no/x/1", "/report/no", "/report/.."])
+@pytest.mark.parametrize(
+    "address",
+    ["/live?run=no", "/live/events?run=..", "/live/no/x/1", "/report/no", "/report/.."],
+)
 def test_there_is_no_other_run(app: Starlette, folder: Path, address: str) -> None:
     del folder
     assert ask(app, address).status == 404
 
 
-@pytest.mark.parametrize("address", ["/live", "/live/events?run=run", "/report/run", "/compare?before=run&after=run"])
-def test_nothing_of_it_is_seen_without_the_key(app: Starlette, folder: Path, address: str) -> None:
+@pytest.mark.parametrize(
+    "address",
+    ["/live", "/live/events?run=run", "/report/run", "/compare?before=run&after=run"],
+)
+def test_nothing_of_it_is_seen_without_the_key(
+    app: Starlette, folder: Path, address: str
+) -> None:
     del folder
     assert ask(app, address, cookie=None).status == 403
     assert ask(app, address, host="evil.example").status == 421
@@ -299,10 +398,21 @@ def test_runs_can_be_found(app: Starlette, two: Path) -> None:
 
 def test_two_runs_are_compared(app: Starlette, two: Path) -> None:
     del two
-    text = ask(app, "/compare?before=20260101-000000-aaaa&after=20260102-000000-bbbb").text
-    assert "5 examples that passed before do not now" in text.replace("\n", " ").replace("  ", " ")
-    assert ask(app, "/compare?before=/etc/passwd&after=20260102-000000-bbbb").status == 404
-    assert ask(app, "/compare?before=20260101-000000-aaaa@no&after=20260102-000000-bbbb").status == 400
+    text = ask(
+        app, "/compare?before=20260101-000000-aaaa&after=20260102-000000-bbbb"
+    ).text
+    assert "5 examples that passed before do not now" in text.replace(
+        "\n", " "
+    ).replace("  ", " ")
+    assert (
+        ask(app, "/compare?before=/etc/passwd&after=20260102-000000-bbbb").status == 404
+    )
+    assert (
+        ask(
+            app, "/compare?before=20260101-000000-aaaa@no&after=20260102-000000-bbbb"
+        ).status
+        == 400
+    )
 
 
 def test_the_report_has_no_part_in_the_server(app: Starlette, two: Path) -> None:
@@ -313,7 +423,9 @@ def test_the_report_has_no_part_in_the_server(app: Starlette, two: Path) -> None
     assert "colours0" in got.text
 
 
-def test_a_run_without_results_says_why_there_is_no_report(app: Starlette, folder: Path) -> None:
+def test_a_run_without_results_says_why_there_is_no_report(
+    app: Starlette, folder: Path
+) -> None:
     del folder
     got = ask(app, "/report/run")
     assert (got.status, "no results to report" in got.text) == (400, True)

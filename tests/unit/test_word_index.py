@@ -20,7 +20,9 @@ def index_of(*texts: str) -> WordIndex:
 @pytest.mark.parametrize("seed", range(5))
 def test_texts_rank_as_in_another_implementation_of_bm25(seed: int) -> None:
     rng = random.Random(seed)
-    texts = [" ".join(rng.choices("abcdefghij", k=rng.randint(3, 40))) for _ in range(60)]
+    texts = [
+        " ".join(rng.choices("abcdefghij", k=rng.randint(3, 40))) for _ in range(60)
+    ]
     query = rng.choices("abcdefghijk", k=4)
     other = bm25s.BM25()
     other.index([text.split() for text in texts], show_progress=False)
@@ -28,7 +30,9 @@ def test_texts_rank_as_in_another_implementation_of_bm25(seed: int) -> None:
     ranked = index_of(*texts).rank(query)
 
     scores = other.get_scores([word for word in query if word in other.vocab_dict])
-    assert [scores[number] for number in ranked] == pytest.approx(sorted(scores[scores > 0], reverse=True), rel=1e-5)
+    assert [scores[number] for number in ranked] == pytest.approx(
+        sorted(scores[scores > 0], reverse=True), rel=1e-5
+    )
 
 
 def test_a_text_that_shares_no_word_is_not_ranked() -> None:
@@ -38,7 +42,11 @@ def test_a_text_that_shares_no_word_is_not_ranked() -> None:
 
 
 def test_of_equal_texts_the_older_comes_first() -> None:
-    assert index_of("same words", "same words", "same words").rank(["words"]) == [0, 1, 2]
+    assert index_of("same words", "same words", "same words").rank(["words"]) == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_a_text_that_is_added_later_is_weighed_with_the_others() -> None:

@@ -31,7 +31,9 @@ class Worker:
 class Theatre:
     """A scheduler and what it does."""
 
-    def __init__(self, *names: str, lost: bool = True, most: int = 1, **expected: int) -> None:
+    def __init__(
+        self, *names: str, lost: bool = True, most: int = 1, **expected: int
+    ) -> None:
         self.workers = [Worker(name) for name in names]
         self.differences: list[str] = []
         self.dead: list[str] = []
@@ -65,7 +67,9 @@ class Theatre:
         for worker in self.workers:
             self.scheduling.add_node(worker)
         for worker in self.workers:
-            self.scheduling.add_node_collection(worker, others.get(worker.gateway.id, list(collection)))
+            self.scheduling.add_node_collection(
+                worker, others.get(worker.gateway.id, list(collection))
+            )
             if self.scheduling.collection_is_completed:
                 self.scheduling.schedule()
         return self.workers
@@ -75,9 +79,15 @@ class Theatre:
 
 
 def test_the_longest_conversation_is_first_and_equal_ones_keep_their_order() -> None:
-    made = work_units(["b/1", "a/1", "c/1", "a/2"], lambda nodeid: nodeid[0], {"a": 5, "b": 5, "c": 9})
+    made = work_units(
+        ["b/1", "a/1", "c/1", "a/2"], lambda nodeid: nodeid[0], {"a": 5, "b": 5, "c": 9}
+    )
 
-    assert [(unit.name, unit.items) for unit in made] == [("c", ("c/1",)), ("b", ("b/1",)), ("a", ("a/1", "a/2"))]
+    assert [(unit.name, unit.items) for unit in made] == [
+        ("c", ("c/1",)),
+        ("b", ("b/1",)),
+        ("a", ("a/1", "a/2")),
+    ]
 
 
 def test_a_conversation_is_handed_out_whole_with_the_workers_own_indices() -> None:
@@ -125,7 +135,9 @@ def test_an_empty_collection_is_finished_at_once() -> None:
     assert theatre.scheduling.tests_finished
 
 
-def test_the_conversation_of_a_worker_that_died_is_the_next_that_anybody_plays() -> None:
+def test_the_conversation_of_a_worker_that_died_is_the_next_that_anybody_plays() -> (
+    None
+):
     theatre = Theatre("w0", "w1", a=9, b=8, c=7)
     first, second = theatre.begin("a/1", "a/2", "b/1", "c/1")
 
@@ -207,7 +219,9 @@ def test_a_conversation_that_is_given_up_is_not_played_again() -> None:
     assert theatre.scheduling.tests_finished
 
 
-def test_workers_that_collect_other_scenarios_play_nothing_and_it_is_said_which() -> None:
+def test_workers_that_collect_other_scenarios_play_nothing_and_it_is_said_which() -> (
+    None
+):
     theatre = Theatre("w0", "w1", a=1)
     workers = theatre.begin("a/1", "a/2", w1=["a/1", "a/3"])
 

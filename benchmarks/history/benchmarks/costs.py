@@ -30,7 +30,11 @@ class Steps:
                 ltm.say("Hello.")
                 ltm.wait(tokens=1)
 
-        run_conversation({f"talk_{number}": talk for number in range(scenarios)}, ScriptedAgent(), span=1_000_000)
+        run_conversation(
+            {f"talk_{number}": talk for number in range(scenarios)},
+            ScriptedAgent(),
+            span=1_000_000,
+        )
 
 
 class Runs:
@@ -54,6 +58,8 @@ def play(agent: str, span: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         options = ["--ltm-suite=standard", f"--ltm-agent={agent}", f"--ltm-span={span}"]
         command = [sys.executable, "-m", "pytest", "-q", "--tb=no", *options]
-        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False
+        )
     if ended.returncode not in {0, 1}:
         raise RuntimeError(ended.stdout + ended.stderr)

@@ -22,8 +22,13 @@ from pytest_ltm._storage.rows import read_json_rows
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]
 
-# The code versions whose deterministic rules each scoring reproduces (`current`: is measured against).
-REPRODUCED: dict[str, tuple[str, ...]] = {"current": ("v3.5", "paper"), "v3.5": ("v3.5",), "paper": ("paper",)}
+# The code versions whose deterministic rules each scoring reproduces (`current`: is
+# measured against).
+REPRODUCED: dict[str, tuple[str, ...]] = {
+    "current": ("v3.5", "paper"),
+    "v3.5": ("v3.5",),
+    "paper": ("paper",),
+}
 
 _SAME = 1e-6  # published scores are rounded
 
@@ -45,7 +50,11 @@ def measure_agreement(given: Namespace) -> int:
     parts = [str(difference) for difference in report.differences]
     if given.json:
         counts = report.as_json()
-        print(json.dumps({**counts, "differences": parts} if given.list else counts, indent=2))
+        print(
+            json.dumps(
+                {**counts, "differences": parts} if given.list else counts, indent=2
+            )
+        )
     else:
         print("\n".join([*parts, report.as_text()]))
     return 0
@@ -54,8 +63,9 @@ def measure_agreement(given: Namespace) -> int:
 class Tally(Counter[str]):
     """How often our verdict equals the published score, by what is counted.
 
-    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks, as `current` gives part marks by
-    formulas of its own; `full` and `less`: rows with published full marks or less, and `full same`, `less same`.
+    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks,
+    as `current` gives part marks by formulas of its own; `full` and `less`: rows with
+    published full marks or less, and `full same`, `less same`.
     """
 
     @property
@@ -85,7 +95,9 @@ class Tally(Counter[str]):
         agrees, full = abs(verdict.value - published) < _SAME, published > 1 - _SAME
         same_side = (verdict.value > 1 - _SAME) == full
         side = "full" if full else "less"
-        self.update({"agree": agrees, "sides": same_side, side: 1, f"{side} same": same_side})
+        self.update(
+            {"agree": agrees, "sides": same_side, side: 1, f"{side} same": same_side}
+        )
         return agrees
 
 
@@ -122,7 +134,9 @@ class AgreementReport(Struct):
     """The rows that a model or a person judged, by dataset and version."""
     differences: list[VerdictDisagreement] = []
 
-    def add(self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool) -> None:
+    def add(
+        self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool
+    ) -> None:
         """Count one row; keep it if it differs."""
         published = float(row["score"]) / float(row.get("max_score") or 1)
         key = (str(row["dataset"]), _code_version(row))
@@ -140,15 +154,26 @@ class AgreementReport(Struct):
         judged_datasets: dict[str, dict[str, Any]] = {}
         for dataset in sorted({dataset for dataset, _ in self.judged}):
             mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
-            counted = _sum_tallies(tally for v, tally in mine.items() if v in REPRODUCED[self.scoring])
-            judged_datasets[dataset] = {**counted, "by_version": {v: _sum_tallies([mine[v]]) for v in sorted(mine)}}
+            counted = _sum_tallies(
+                tally for v, tally in mine.items() if v in REPRODUCED[self.scoring]
+            )
+            judged_datasets[dataset] = {
+                **counted,
+                "by_version": {v: _sum_tallies([mine[v]]) for v in sorted(mine)},
+            }
         by_version = {
-            version: _sum_tallies(tally for (_, v), tally in self.judged.items() if v == version)
+            version: _sum_tallies(
+                tally for (_, v), tally in self.judged.items() if v == version
+            )
             for version in sorted({version for _, version in self.judged})
         }
         datasets: dict[str, dict[str, Any]] = {}
         for (dataset, version), tally in sorted(self.all.items()):
-            counts = {**_sum_tallies([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
+            counts = {
+                **_sum_tallies([tally]),
+                "disagree": tally.disagree,
+                "balanced_accuracy": tally.balanced_accuracy,
+            }
             datasets.setdefault(dataset, {})[version] = counts
         judged = {"by_version": by_version, "datasets": judged_datasets}
         strict = {name: self.strict[name] for name in ("rows", "agree", "sides")}
@@ -161,30 +186,47 @@ class AgreementReport(Struct):
         for (dataset, version), tally in sorted(self.all.items()):
             balanced = tally.balanced_accuracy
             told = "one-sided" if balanced is None else f"{balanced:.3f}"
-            rows, agree, unscored = (tally[name] for name in ("rows", "agree", "unscored"))
+            rows, agree, unscored = (
+                tally[name] for name in ("rows", "agree", "unscored")
+            )
             counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{told:>10}"
             lines.append(f"{dataset:<22}{version:<9}{counts}")
         versions = " and ".join(REPRODUCED[self.scoring])
         lines.append(f"strict rows ({versions}): {self.strict}")
         for (dataset, version), tally in sorted(self.judged.items()):
-            lines.append(f"judged by a model or a person: {dataset}, {version}: {tally}")
+            lines.append(
+                f"judged by a model or a person: {dataset}, {version}: {tally}"
+            )
         return "\n".join(lines)
 
 
-def score_published_file(path: Path, scoring: Scoring, *, keep: bool = False) -> AgreementReport:
+def score_published_file(
+    path: Path, scoring: Scoring, *, keep: bool = False
+) -> AgreementReport:
     """Score a file of published results again; reads it twice, a row at a time.
 
     Raises DatasetError, naming the line, where it cannot be read.
     """
     # what counts as a wrong keyword depends on the keywords of all other rows
-    groups: set[Group] = {group for _, row in read_json_rows(path, ["dataset"]) for group in spy_groups(row)}
+    groups: set[Group] = {
+        group
+        for _, row in read_json_rows(path, ["dataset"])
+        for group in spy_groups(row)
+    }
     report = AgreementReport(scoring)
     for where, row in read_json_rows(path, ["dataset"]):
         try:
-            report.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)
+            report.add(
+                where.rpartition(":")[2],
+                row,
+                score_row(row, scoring, groups),
+                keep=keep,
+            )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             expected = "a published result with dataset, score and max_score"
-            raise DatasetError(f"{where}: not {expected} ({type(error).__name__}: {error})") from error
+            raise DatasetError(
+                f"{where}: not {expected} ({type(error).__name__}: {error})"
+            ) from error
     return report
 
 
@@ -195,12 +237,17 @@ def _code_version(row: Row) -> str:
 
 def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
     held = list(tallies)
-    return {name: sum(tally[name] for tally in held) for name in ("rows", "agree", "sides", "unscored")}
+    return {
+        name: sum(tally[name] for tally in held)
+        for name in ("rows", "agree", "sides", "unscored")
+    }
 
 
 # --- which evaluator, with which answers, scores a row of the published files
 
-_LEG = lazy_pattern(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
+_LEG = lazy_pattern(
+    r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE
+)
 _SAID = lazy_pattern(r"(Test|Agent) \([^)]*\): ")
 
 
@@ -208,42 +255,60 @@ class _Unreadable(ValueError):
     """A row that has the known fields, but not what a rule needs."""
 
 
-def score_row(row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()) -> Score | Unscored:
+def score_row(
+    row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()
+) -> Score | Unscored:
     """Return the verdict of our rules on a published result; Unscored where it cannot be read.
 
-    `spy_groups` are the keyword groups of all messages of Spy Meeting. Never raises for a row that is JSON.
+    `spy_groups` are the keyword groups of all messages of Spy Meeting. Never raises for
+    a row that is JSON.
     """
     dataset = row.get("dataset")
     if dataset not in (*_EVALUATORS, "Prospective Memory", "Spy Meeting"):
         return Unscored(f"there are no rules for {dataset!r}")
     try:
-        by_definition = (row.get("orig_eval") or {}).get("expected_source") == "definition"
-        expected = (row.get("definition_expected") if by_definition else None) or row["expected_responses"]
+        by_definition = (row.get("orig_eval") or {}).get(
+            "expected_source"
+        ) == "definition"
+        expected = (row.get("definition_expected") if by_definition else None) or row[
+            "expected_responses"
+        ]
         if dataset == "Prospective Memory":
             if not isinstance(expected[0], list):
                 return Unscored("quote and number are told in prose in this version")
             quote, _, nth = expected[0]
-            verdict = evaluators.QuoteAtReply(str(quote), int(nth), scoring).verdict(_later_replies(row))
+            verdict = evaluators.QuoteAtReply(str(quote), int(nth), scoring).verdict(
+                _later_replies(row)
+            )
             return verdict or Unscored(f"the log ends before reply {nth}")
         if dataset == "Spy Meeting":
             wanted = tuple(tuple(map(str, group)) for group in expected)
             ours = {keyword for group in wanted for keyword in group}
-            others = tuple(sorted({group for group in spy_groups if not ours & set(group)}))
+            others = tuple(
+                sorted({group for group in spy_groups if not ours & set(group)})
+            )
             evaluator: Evaluator = evaluators.DecodesMessages(wanted, others, scoring)
         else:
             evaluator = _EVALUATORS[str(dataset)](row, expected, scoring)
-        return evaluator(["" if answer is None else str(answer) for answer in row["responses"] or []])
+        return evaluator(
+            ["" if answer is None else str(answer) for answer in row["responses"] or []]
+        )
     except _Unreadable as error:
         return Unscored(str(error))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return Unscored(f"the row is not in a form we know ({type(error).__name__}: {error})")
+        return Unscored(
+            f"the row is not in a form we know ({type(error).__name__}: {error})"
+        )
 
 
 def spy_groups(row: Row) -> list[Group]:
     """Return the keyword groups that a row of Spy Meeting expects, [] for any other row."""
     if row.get("dataset") != "Spy Meeting":
         return []
-    result = [*(row.get("expected_responses") or []), *(row.get("definition_expected") or [])]
+    result = [
+        *(row.get("expected_responses") or []),
+        *(row.get("definition_expected") or []),
+    ]
     return [tuple(map(str, group)) for group in result if isinstance(group, list)]
 
 
@@ -264,20 +329,32 @@ def _restaurant_evaluator(row: Row, _expected: Any, scoring: Scoring) -> Evaluat
 
 
 _EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
-    "ChapterBreak": lambda _, expected, scoring: evaluators.PicksOption(int(expected[0]), scoring),
-    "Colours": lambda _, expected, scoring: evaluators.NamesColour(str(expected[0]), scoring),
+    "ChapterBreak": lambda _, expected, scoring: evaluators.PicksOption(
+        int(expected[0]), scoring
+    ),
+    "Colours": lambda _, expected, scoring: evaluators.NamesColour(
+        str(expected[0]), scoring
+    ),
     "Jokes": lambda row, expected, scoring: evaluators.RecallsJoke(
-        str(expected[0]), tuple(told for told in row["script"] if told != str(expected[0])), scoring=scoring
+        str(expected[0]),
+        tuple(told for told in row["script"] if told != str(expected[0])),
+        scoring=scoring,
     ),
     "Locations Directions": _directions_evaluator,
-    "NameList": lambda _, expected, scoring: evaluators.ListsNames(tuple(map(str, expected)), scoring),
+    "NameList": lambda _, expected, scoring: evaluators.ListsNames(
+        tuple(map(str, expected)), scoring
+    ),
     "Restaurant": _restaurant_evaluator,
-    "SallyAnne": lambda _, expected, scoring: evaluators.AnswersWord(str(expected[0]), scoring=scoring),
+    "SallyAnne": lambda _, expected, scoring: evaluators.AnswersWord(
+        str(expected[0]), scoring=scoring
+    ),
     "Shopping": lambda _, expected, scoring: evaluators.ListsItems(
         tuple((str(item), int(n)) for item, n in expected), scoring
     ),
     "Trigger Response": lambda row, expected, scoring: evaluators.SaysAtEachTrigger(
-        re.sub(r"^say: ?['\"](.*)['\"]$", r"\1", str(expected[0])), max(len(expected), len(row["questions"])), scoring
+        re.sub(r"^say: ?['\"](.*)['\"]$", r"\1", str(expected[0])),
+        max(len(expected), len(row["questions"])),
+        scoring,
     ),
 }
 

@@ -48,7 +48,9 @@ LEARNED, HELD = 20, 60
 """Seeds on which a guess is chosen, and further ones on which it is measured."""
 _KINDS, _GOLDS = 3, 3
 """Kinds of questions that get a reply of their own, and frequent right answers that are tried for each."""
-_INTERROGATIVE = lazy_pattern(r"\b(?:who|whose|where|when|which|what|why|how(?: many| much| long| far)?)\b")
+_INTERROGATIVE = lazy_pattern(
+    r"\b(?:who|whose|where|when|which|what|why|how(?: many| much| long| far)?)\b"
+)
 _QUESTION = lazy_pattern(r"[^.!?\n]*\?")
 _ALTERNATIVES = lazy_pattern(r",\s*(?:or\s+)?|\s+or\s+")
 
@@ -74,11 +76,19 @@ def kind_of_question(message: str) -> str:
 def options_in(message: str) -> list[str]:
     """Return what a message offers: the lines of a list, else what stands on both sides of "or"."""
     lines = message.splitlines()
-    items = [BULLET.sub("", line).strip() for line in lines if BULLET.match(line)] or lines[1:]
+    items = [
+        BULLET.sub("", line).strip() for line in lines if BULLET.match(line)
+    ] or lines[1:]
     if len(items) > 1:
         return items
-    clauses = [clause for clause in re.split(r"(?<=[.!?:;])\s", message) if " or " in clause]
-    return [part.strip(" ?.!") for part in _ALTERNATIVES.split(clauses[-1])] if clauses else []
+    clauses = [
+        clause for clause in re.split(r"(?<=[.!?:;])\s", message) if " or " in clause
+    ]
+    return (
+        [part.strip(" ?.!") for part in _ALTERNATIVES.split(clauses[-1])]
+        if clauses
+        else []
+    )
 
 
 def _take_option(place: int | None, message: str) -> str:
@@ -108,11 +118,18 @@ class Policy(Struct, frozen=True):
 
     def reply(self, message: str) -> str:
         """Return the guess for a message."""
-        return self.by_kind.get(kind_of_question(message), self.otherwise).reply(message)
+        return self.by_kind.get(kind_of_question(message), self.otherwise).reply(
+            message
+        )
 
     def __str__(self) -> str:
-        kinds = [f"{guess.name} to {kind or 'statements'!r}" for kind, guess in self.by_kind.items()]
-        return ", ".join([*kinds, f"else {self.otherwise.name}" if kinds else self.otherwise.name])
+        kinds = [
+            f"{guess.name} to {kind or 'statements'!r}"
+            for kind, guess in self.by_kind.items()
+        ]
+        return ", ".join(
+            [*kinds, f"else {self.otherwise.name}" if kinds else self.otherwise.name]
+        )
 
 
 class FloorSearch:
@@ -120,17 +137,29 @@ class FloorSearch:
 
     def __init__(self, entry: SuiteEntry) -> None:
         self._entry = entry
-        self._body = getattr(import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
-        self._marker = next(mark.kwargs for mark in self._body.pytestmark if mark.name == "ltm")
+        self._body = getattr(
+            import_module(f"pytest_ltm.scenarios.{entry.scenario}"),
+            f"test_{entry.scenario}",
+        )
+        self._marker = next(
+            mark.kwargs for mark in self._body.pytestmark if mark.name == "ltm"
+        )
         name, generate = entry.name, self._marker["generate"]
         rngs = (definition_rng(seed, 0, name, "0") for seed in range(LEARNED + HELD))
         made = (generate(rng, dict(entry.parameters)) for rng in rngs)
-        self._examples = [PlannedExample(scenario=name, example="0", definition=definition) for definition in made]
+        self._examples = [
+            PlannedExample(scenario=name, example="0", definition=definition)
+            for definition in made
+        ]
 
     @property
     def declared(self) -> float:
         """The floor that the suite or the scenario declares."""
-        floor = self._marker.get("floor", 0.0) if self._entry.floor is None else self._entry.floor
+        floor = (
+            self._marker.get("floor", 0.0)
+            if self._entry.floor is None
+            else self._entry.floor
+        )
         return float(floor)
 
     def best(self) -> tuple[float, Policy]:
@@ -141,8 +170,13 @@ class FloorSearch:
                 if exchange.by and exchange.kind in {"say", "ask"}:
                     golds[kind_of_question(exchange.message)].append(exchange.reply)
         every = [text for replies in golds.values() for text in replies]
-        policies = [Policy(guess, {}) for guess in (*_GUESSES, *_frequent_guesses(every))]
-        points, policy = max(((self._points(policy), policy) for policy in policies), key=lambda pair: pair[0])
+        policies = [
+            Policy(guess, {}) for guess in (*_GUESSES, *_frequent_guesses(every))
+        ]
+        points, policy = max(
+            ((self._points(policy), policy) for policy in policies),
+            key=lambda pair: pair[0],
+        )
         for kind in sorted(golds, key=lambda kind: -len(golds[kind]))[:_KINDS]:
             for guess in (*_GUESSES, *_frequent_guesses(golds[kind])):
                 changed = Policy(policy.otherwise, {**policy.by_kind, kind: guess})
@@ -152,11 +186,18 @@ class FloorSearch:
 
     def _points(self, policy: Policy, *, held: bool = False) -> float:
         examples = self._examples[LEARNED:] if held else self._examples[:LEARNED]
-        verdicts = [self._play(example, policy.reply).endings[example.key].verdict for example in examples]
-        return sum(verdict.value for verdict in verdicts if isinstance(verdict, Score)) / len(verdicts)
+        verdicts = [
+            self._play(example, policy.reply).endings[example.key].verdict
+            for example in examples
+        ]
+        return sum(
+            verdict.value for verdict in verdicts if isinstance(verdict, Score)
+        ) / len(verdicts)
 
     def _play(self, example: PlannedExample, agent: object) -> Played:
-        return run_conversation({self._entry.name: self._body}, agent, examples=[example], span=None)
+        return run_conversation(
+            {self._entry.name: self._body}, agent, examples=[example], span=None
+        )
 
 
 def _frequent_guesses(replies: Sequence[str]) -> list[Guess]:
@@ -169,22 +210,40 @@ ABOVE = 1
 LIMIT = 0.03
 # The share of all marks that padding may earn above the same agent without it.
 PADDING = 0.3 / 11
-# Where a scenario with a floor is all or nothing, what chance gives at least this often is allowed.
+# Where a scenario with a floor is all or nothing, what chance gives at least this often
+# is allowed.
 CHANCE_LEVEL = 0.05
 # Characters of a guess that are shown.
 _WIDE = 60
-# Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example.
+# Three examples of each scenario, in a conversation each: what a dump recites holds no
+# rival of an earlier example.
 EACH = ("--ltm-examples=1", "--ltm-trials=3")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what is attacked, by whom, and the file to write."""
-    parser.add_argument("tests", nargs="*", metavar="TEST", help="scenarios of your own: files, as pytest takes them")
-    suite, spans = "the suite (default: standard; none if tests are given)", "isolated,2k,32k"
+    parser.add_argument(
+        "tests",
+        nargs="*",
+        metavar="TEST",
+        help="scenarios of your own: files, as pytest takes them",
+    )
+    suite, spans = (
+        "the suite (default: standard; none if tests are given)",
+        "isolated,2k,32k",
+    )
     parser.add_argument("--ltm-suite", dest="suite", metavar="NAME|FILE", help=suite)
-    parser.add_argument("--span", dest="spans", default=spans, metavar="SPANS", help=f"memory spans (default: {spans})")
+    parser.add_argument(
+        "--span",
+        dest="spans",
+        default=spans,
+        metavar="SPANS",
+        help=f"memory spans (default: {spans})",
+    )
     agents = "only this one (repeatable; default: all cheats)"
-    parser.add_argument("--agent", dest="agents", action="append", metavar="SPEC", help=agents)
+    parser.add_argument(
+        "--agent", dest="agents", action="append", metavar="SPEC", help=agents
+    )
     floors = "instead, look for the best reply that depends on the question alone, over 80 seeds of built-in scenarios"
     parser.add_argument("--floors", action="store_true", help=floors)
     add_pytest_options(parser)
@@ -194,8 +253,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
 
-    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a floor, or padding more than 0.3
-    of 11 above the same agent without it; with `--floors`, if a guess earns more than 0.05 above a floor.
+    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a
+    floor, or padding more than 0.3 of 11 above the same agent without it; with
+    `--floors`, if a guess earns more than 0.05 above a floor.
     """
     if given.floors:
         suite = given.suite or "standard"
@@ -205,24 +265,48 @@ def run(given: Namespace) -> int:
             tell_progress(entry.name)
             search = FloorSearch(entry)
             points, policy = search.best()
-            table.append([entry.name, score_text(search.declared), score_text(points), clip_text(str(policy), _WIDE)])
+            table.append(
+                [
+                    entry.name,
+                    score_text(search.declared),
+                    score_text(points),
+                    clip_text(str(policy), _WIDE),
+                ]
+            )
             if points > search.declared + MARGIN:
-                above.append(f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}")
+                above.append(
+                    f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}"
+                )
         print("\n".join([*aligned_lines(table), *above]))
         if given.output is not None:
-            write_output(given.output, for_file("\n".join([*markdown_lines(table), "", *above]) + "\n"))
+            write_output(
+                given.output,
+                for_file("\n".join([*markdown_lines(table), "", *above]) + "\n"),
+            )
         return ABOVE if above else 0
     specs = listed_specs(given.agents or SPECS)
-    twins = [twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs]
+    twins = [
+        twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs
+    ]
     suite = given.suite or ("none" if given.tests else "standard")
     tell_progress(f"{pluralize(len(specs), 'agent')} at {given.spans}")
     with study_folder("cheats") as folder:
-        words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests, *given.pytest]
+        words = [
+            f"--ltm-suite={suite}",
+            f"--ltm-span={given.spans}",
+            *EACH,
+            *given.tests,
+            *given.pytest,
+        ]
         rows = play_rows([*specs, *dict.fromkeys(twins)], words, folder)
     result = Attack.summarize_attack(specs, rows, given.spans.split(","))
     print("\n".join(cheat_lines(result)))
     if given.output is not None:
-        whole = as_json(result) if given.output.suffix == ".json" else "\n".join(cheat_markdown(result))
+        whole = (
+            as_json(result)
+            if given.output.suffix == ".json"
+            else "\n".join(cheat_markdown(result))
+        )
         write_output(given.output, for_file(whole + "\n"))
     return ABOVE if result.broken_limits else 0
 
@@ -255,7 +339,10 @@ class CheatCell(Struct, frozen=True, kw_only=True):
         if not self.floor or set(self.scores) - {0.0, 1.0}:
             return True
         of, least, chance = len(self.scores), round(sum(self.scores)), self.floor
-        upper_tail = (math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(least, of + 1))
+        upper_tail = (
+            math.comb(of, k) * chance**k * (1 - chance) ** (of - k)
+            for k in range(least, of + 1)
+        )
         return sum(upper_tail) < CHANCE_LEVEL
 
 
@@ -270,7 +357,9 @@ class Attack(Struct, frozen=True, kw_only=True):
     """By agent, scenario and span; those that were played."""
 
     @classmethod
-    def summarize_attack(cls, specs: Sequence[str], rows: Sequence[PlayedRow], spans: Sequence[str] = ()) -> Attack:
+    def summarize_attack(
+        cls, specs: Sequence[str], rows: Sequence[PlayedRow], spans: Sequence[str] = ()
+    ) -> Attack:
         """Return what the examples of a run come to, without those that could not be played.
 
         `spans`: their order.
@@ -278,20 +367,32 @@ class Attack(Struct, frozen=True, kw_only=True):
         counted_rows = counting_rows(rows)
         if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
-        groups = group_by(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
+        groups = group_by(
+            counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label)
+        )
         cells = {
             (agent, scenario, span): CheatCell(
-                agent=agent, scenario=scenario, span=span, floor=held[0][1].floor,
+                agent=agent,
+                scenario=scenario,
+                span=span,
+                floor=held[0][1].floor,
                 scores=tuple(row.score or 0.0 for _, row in held),
                 unscored=tuple(row.reason for _, row in held if not row.scored),
             )
             for (agent, scenario, span), held in groups.items()
-        }  # fmt: skip
-        agents, scenarios, played = (dict.fromkeys(key[place] for key in cells) for place in range(3))
+        }
+        agents, scenarios, played = (
+            dict.fromkeys(key[place] for key in cells) for place in range(3)
+        )
         return cls(
             specs=tuple(dict.fromkeys([*specs, *agents])),
             scenarios=tuple(sorted(scenarios)),
-            spans=tuple(sorted(played, key=lambda span: (span not in spans, [*spans, span].index(span)))),
+            spans=tuple(
+                sorted(
+                    played,
+                    key=lambda span: (span not in spans, [*spans, span].index(span)),
+                )
+            ),
             cells=cells,
         )
 
@@ -299,27 +400,46 @@ class Attack(Struct, frozen=True, kw_only=True):
     def cheats(self) -> list[str]:
         """The agents that floors are for: all but the padded ones and those that they ask."""
         asked = {padded_spec(spec) for spec in self.specs}
-        return [spec for spec in self.specs if spec not in asked and not padded_spec(spec)]
+        return [
+            spec for spec in self.specs if spec not in asked and not padded_spec(spec)
+        ]
 
     def total(self, agent: str, span: str) -> tuple[float, int]:
         """Return an agent's points at a span, and the number of scenarios that they are of."""
-        held = [cell.points for cell in self.cells.values() if (cell.agent, cell.span) == (agent, span)]
+        held = [
+            cell.points
+            for cell in self.cells.values()
+            if (cell.agent, cell.span) == (agent, span)
+        ]
         return sum(held), len(held)
 
     @property
     def broken_limits(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        above = [cell for cell in self.cells.values() if cell.agent in self.cheats and cell.exceeds_floor]
+        above = [
+            cell
+            for cell in self.cells.values()
+            if cell.agent in self.cheats and cell.exceeds_floor
+        ]
         by_place = group_by(above, lambda cell: (cell.agent, cell.scenario))
         broken = []
         for (agent, scenario), cells in by_place.items():
-            points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
-            broken.append(f"{agent} earns {points} in {scenario}, whose floor is {score_text(cells[0].floor)}")
+            points = ", ".join(
+                f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells
+            )
+            broken.append(
+                f"{agent} earns {points} in {scenario}, whose floor is {score_text(cells[0].floor)}"
+            )
         for spec in filter(padded_spec, self.specs):
             for span in self.spans:
-                (more, of), (less, _) = self.total(spec, span), self.total(padded_spec(spec), span)
+                (more, of), (less, _) = (
+                    self.total(spec, span),
+                    self.total(padded_spec(spec), span),
+                )
                 if more - less > PADDING * of:
-                    broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}")
+                    broken.append(
+                        f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}"
+                    )
         return broken
 
 
@@ -333,10 +453,14 @@ def cheat_lines(attack: Attack) -> Iterator[str]:
 
 def cheat_markdown(attack: Attack) -> Iterator[str]:
     """Yield the same as Markdown, and what each earned in each scenario."""
-    return _report_lines(attack, [cheat_points(attack, span) for span in attack.spans], markdown_lines)
+    return _report_lines(
+        attack, [cheat_points(attack, span) for span in attack.spans], markdown_lines
+    )
 
 
-def _report_lines(attack: Attack, more: Iterable[Table], form: Callable[[Table], Iterator[str]]) -> Iterator[str]:
+def _report_lines(
+    attack: Attack, more: Iterable[Table], form: Callable[[Table], Iterator[str]]
+) -> Iterator[str]:
     for table in filter(None, (cheat_totals(attack), best_cheats(attack), *more)):
         yield from form(table)
         yield ""
@@ -353,14 +477,28 @@ def _report_lines(attack: Attack, more: Iterable[Table], form: Callable[[Table],
 def cheat_totals(attack: Attack) -> Table:
     """Return points by agent and span."""
     cells = attack.cells.values()
-    floors = [{cell.scenario: cell.floor for cell in cells if cell.span == span} for span in attack.spans]
+    floors = [
+        {cell.scenario: cell.floor for cell in cells if cell.span == span}
+        for span in attack.spans
+    ]
     table = [
-        ["agent", *(f"{span} (of {len(floor)})" for span, floor in zip(attack.spans, floors, strict=True))],
-        ["floors of the scenarios", *(f"{sum(floor.values()):.2f}" for floor in floors)],
+        [
+            "agent",
+            *(
+                f"{span} (of {len(floor)})"
+                for span, floor in zip(attack.spans, floors, strict=True)
+            ),
+        ],
+        [
+            "floors of the scenarios",
+            *(f"{sum(floor.values()):.2f}" for floor in floors),
+        ],
     ]
     for agent in attack.specs:
         held = [attack.total(agent, span) for span in attack.spans]
-        table.append([agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in held)])
+        table.append(
+            [agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in held)]
+        )
     return table
 
 
@@ -376,10 +514,15 @@ def best_cheats(attack: Attack) -> Table:
         cells = []
         for span in attack.spans:
             held = [attack.cells.get((agent, name, span)) for agent in attack.cheats]
-            # of several that earned as much the first one, as they are listed from simple to refined
-            cells.append(max(filter(None, held), key=lambda cell: cell.points, default=None))
+            # of several that earned as much the first one, as they are listed from
+            # simple to refined
+            cells.append(
+                max(filter(None, held), key=lambda cell: cell.points, default=None)
+            )
         best = (
-            f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip() if cell else NOTHING
+            f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip()
+            if cell
+            else NOTHING
             for cell in cells
         )
         table.append([name, score_text(floors[name]), *best])
@@ -391,7 +534,15 @@ def cheat_points(attack: Attack, span: str) -> Table:
     table = [[f"at {span}", *attack.specs]]
     for name in attack.scenarios:
         held = [attack.cells.get((agent, name, span)) for agent in attack.specs]
-        table.append([name, *(NOTHING if cell is None else score_text(cell.points) for cell in held)])
+        table.append(
+            [
+                name,
+                *(
+                    NOTHING if cell is None else score_text(cell.points)
+                    for cell in held
+                ),
+            ]
+        )
     return table
 
 
@@ -399,10 +550,15 @@ def as_json(found: Attack) -> str:
     """Return all of it as JSON."""
     cells: list[dict[str, Any]] = [
         {
-            "agent": cell.agent, "scenario": cell.scenario, "span": cell.span, "points": cell.points,
-            "floor": cell.floor, "examples": len(cell.scores), "unscored": len(cell.unscored),
+            "agent": cell.agent,
+            "scenario": cell.scenario,
+            "span": cell.span,
+            "points": cell.points,
+            "floor": cell.floor,
+            "examples": len(cell.scores),
+            "unscored": len(cell.unscored),
             "above": cell.exceeds_floor,
         }
         for cell in found.cells.values()
-    ]  # fmt: skip
+    ]
     return json.dumps({"cells": cells, "finds": found.broken_limits}, indent=1)

@@ -1,7 +1,8 @@
 """`import-answers FILE...`: answers that others publish as a run, with verdicts by rules beside the grades they got.
 
-Files are known by their fields, not by who wrote them: LoCoMo's official predictions, results of mem0 and memobase, of
-the Agent Memory Benchmark and memorybench, LongMemEval's hypotheses, and lines with the like.
+Files are known by their fields, not by who wrote them: LoCoMo's official predictions,
+results of mem0 and memobase, of the Agent Memory Benchmark and memorybench,
+LongMemEval's hypotheses, and lines with the like.
 """
 
 from __future__ import annotations
@@ -70,9 +71,11 @@ Row: TypeAlias = dict[str, Any]
 _NAMES: Mapping[str, Any] = load_packaged_yaml(__file__, "import_answers.yml")
 _PREDICTION = "_prediction"
 _CATEGORIES = {
-    **{category.label: category for category in Category}, "temporal-reasoning": Category.TEMPORAL,
-    "world-knowledge": Category.OPEN_DOMAIN, "commonsense": Category.OPEN_DOMAIN,
-}  # fmt: skip
+    **{category.label: category for category in Category},
+    "temporal-reasoning": Category.TEMPORAL,
+    "world-knowledge": Category.OPEN_DOMAIN,
+    "commonsense": Category.OPEN_DOMAIN,
+}
 LARGEST = 256_000_000
 """Bytes of a file of answers that is read: all of it is held at once."""
 NEEDS_DATA = "it has no expected answer: name the data set's file: --data=FILE"
@@ -107,18 +110,30 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
         question, gold = self.question, self.gold
         if self.category is None and (self.kind in TYPES or self.kind == "abstention"):
             return rule_on_hypothesis(
-                question_id=self.id, question_type=self.kind, question=question, answer=gold, hypothesis=self.said
+                question_id=self.id,
+                question_type=self.kind,
+                question=question,
+                answer=gold,
+                hypothesis=self.said,
             )
         category = self.category or Category.SINGLE_HOP
-        return strict_verdict(category=category, question=question, answer=gold, prediction=self.said)
+        return strict_verdict(
+            category=category, question=question, answer=gold, prediction=self.said
+        )
 
     @property
     def official_f1(self) -> float | None:
         """LoCoMo's own metric; None for other sets."""
-        return None if self.category is None else official_f1(self.category, self.gold, self.said)
+        return (
+            None
+            if self.category is None
+            else official_f1(self.category, self.gold, self.said)
+        )
 
 
-def read_published_answers(paths: Iterable[Path], data: Path | None) -> tuple[list[PublishedAnswer], list[str]]:
+def read_published_answers(
+    paths: Iterable[Path], data: Path | None
+) -> tuple[list[PublishedAnswer], list[str]]:
     """Return the answers of files, and a sentence for each row that cannot be read; DatasetError for no such file.
 
     `data`: the file that was asked, for what rows do not say themselves.
@@ -131,11 +146,18 @@ def read_published_answers(paths: Iterable[Path], data: Path | None) -> tuple[li
         for where, group, row in _file_rows(path):
             try:
                 for answer in _parse_answers(where, group, row, known):
-                    key = (answer.agent, answer.group, answer.id, "" if answer.id else answer.question)
+                    key = (
+                        answer.agent,
+                        answer.group,
+                        answer.id,
+                        "" if answer.id else answer.question,
+                    )
                     if (first := seen.setdefault(key, where)) == where:
                         answers.append(answer)
                     else:
-                        problems.append(f"{where}: a second answer to the same question; the first is at {first}")
+                        problems.append(
+                            f"{where}: a second answer to the same question; the first is at {first}"
+                        )
             except DatasetError as error:
                 problems.append(f"{where}: {error}")
     return answers, problems
@@ -148,13 +170,17 @@ def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield what may be rows: where each stands, the conversation it is of, and the value."""
     try:
         if path.stat().st_size > LARGEST:
-            raise DatasetError(f"{path}: {path.stat().st_size:,} bytes are too many for a file of answers: split it")
+            raise DatasetError(
+                f"{path}: {path.stat().st_size:,} bytes are too many for a file of answers: split it"
+            )
         raw = read_regular(path)
         if path.suffix == ".gz":
             with gzip.open(path) as file:
                 raw = file.read(LARGEST + 1)
             if len(raw) > LARGEST:
-                raise DatasetError(f"{path}: it unpacks to more than {LARGEST:,} bytes: split it")
+                raise DatasetError(
+                    f"{path}: it unpacks to more than {LARGEST:,} bytes: split it"
+                )
         text = raw.decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
@@ -162,12 +188,18 @@ def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         if len(lines := text.splitlines()) < 2 and not text.lstrip().startswith("{"):
-            raise DatasetError(f"{path}: neither JSON nor JSON lines: {error}") from error
+            raise DatasetError(
+                f"{path}: neither JSON nor JSON lines: {error}"
+            ) from error
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield f"{path}:{number}", "", _line_value(line)
         return
-    yield from _rows_within(value, str(path), "") if not _is_row(value) else [(str(path), "", value)]
+    yield from (
+        _rows_within(value, str(path), "")
+        if not _is_row(value)
+        else [(str(path), "", value)]
+    )
 
 
 def _line_value(line: str) -> Any:
@@ -182,12 +214,18 @@ def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str,
         name = str(value.get("sample_id", group))
         for key, part in value.items():
             if isinstance(part, list | dict) and part:
-                yield from _rows_within(part, f"{where}, {key}", name if key in _NAMES["containers"] else name or key)
+                yield from _rows_within(
+                    part,
+                    f"{where}, {key}",
+                    name if key in _NAMES["containers"] else name or key,
+                )
     elif isinstance(value, list):
         of_rows = any(map(_is_row, value))
         for number, one in enumerate(value):
             yield from (
-                [(f"{where}[{number}]", group, one)] if of_rows else _rows_within(one, f"{where}[{number}]", group)
+                [(f"{where}[{number}]", group, one)]
+                if of_rows
+                else _rows_within(one, f"{where}[{number}]", group)
             )
 
 
@@ -203,7 +241,12 @@ def _said_names(row: Row) -> list[str]:
     """Return the names of the fields that hold answers; several where a file has those of several models."""
     own = [name for name in row if name.endswith(_PREDICTION) and name != _PREDICTION]
     plain = [name for name in _NAMES["said"] if name in row][:1]
-    return plain or own or ["answer"] * ("answer" in row and any(name in row for name in _NAMES["gold"]))
+    return (
+        plain
+        or own
+        or ["answer"]
+        * ("answer" in row and any(name in row for name in _NAMES["gold"]))
+    )
 
 
 # --- one row
@@ -221,7 +264,14 @@ class _KnownQuestions:
             value = json.loads(text)
         except ValueError:
             value = [_line_value(line) for line in text.splitlines() if line.strip()]
-        kept = (*_NAMES["id"], "question", "answer", "adversarial_answer", *_NAMES["kind"], "sample_id")
+        kept = (
+            *_NAMES["id"],
+            "question",
+            "answer",
+            "adversarial_answer",
+            *_NAMES["kind"],
+            "sample_id",
+        )
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, dict) and isinstance(one.get("qa"), list):
                 self._add_questions(one["qa"], str(one.get("sample_id", "")))
@@ -231,7 +281,9 @@ class _KnownQuestions:
 
     def _add_questions(self, rows: Iterable[Row], group: str) -> None:
         for row in rows:
-            names = [str(row[name]) for name in _NAMES["id"] if row.get(name)] + [str(row.get("question", ""))]
+            names = [str(row[name]) for name in _NAMES["id"] if row.get(name)] + [
+                str(row.get("question", ""))
+            ]
             for name in names:
                 # a text that two conversations ask is told apart by its conversation
                 self._rows.setdefault(name, row)
@@ -241,16 +293,36 @@ class _KnownQuestions:
         """Return a row with what is known of its question."""
         if not self._rows:
             return row
-        names = [str(row[name]) for name in (*_NAMES["id"], *_NAMES["question"]) if row.get(name)]
-        known = next((one for name in names for one in (self._rows.get(f"{group}\0{name}"),) if one), None)
-        known = known or next((self._rows[name] for name in names if name in self._rows), None)
+        names = [
+            str(row[name])
+            for name in (*_NAMES["id"], *_NAMES["question"])
+            if row.get(name)
+        ]
+        known = next(
+            (
+                one
+                for name in names
+                for one in (self._rows.get(f"{group}\0{name}"),)
+                if one
+            ),
+            None,
+        )
+        known = known or next(
+            (self._rows[name] for name in names if name in self._rows), None
+        )
         if known is None:
-            raise DatasetError(f"the data set has no question {show_value(names[0] if names else None)}")
-        said = {name: row[name] for name in _said_names(row) if name != "answer"} or {"response": row.get("answer")}
+            raise DatasetError(
+                f"the data set has no question {show_value(names[0] if names else None)}"
+            )
+        said = {name: row[name] for name in _said_names(row) if name != "answer"} or {
+            "response": row.get("answer")
+        }
         return {**row, **known, **said}
 
 
-def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> Iterator[PublishedAnswer]:
+def _parse_answers(
+    where: str, group: str, row: Any, known: _KnownQuestions
+) -> Iterator[PublishedAnswer]:
     if not isinstance(row, dict):
         raise DatasetError(f"not an object: {show_value(row)}")
     names = _said_names(row)
@@ -259,7 +331,11 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
     if not names:
         raise DatasetError(f"it has no answer: none of {', '.join(_NAMES['said'])}")
     kind, category = _kind_of(row, question_id)
-    values = [row[name] for name in (*_NAMES["gold"], "answer") if row.get(name) is not None and name not in names]
+    values = [
+        row[name]
+        for name in (*_NAMES["gold"], "answer")
+        if row.get(name) is not None and name not in names
+    ]
     value = values[0] if values else None
     if isinstance(value, list):
         value = value[0] if value else None
@@ -272,26 +348,63 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
         response = row[name] if name in row else row.get("response")
         if isinstance(response, bool) or not isinstance(response, str | int | float):
             raise DatasetError(f"{name} is {show_value(response)}, not a text")
-        model = name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else _text(row, _NAMES["system"])
+        model = (
+            name.removesuffix(_PREDICTION)
+            if name.endswith(_PREDICTION)
+            else _text(row, _NAMES["system"])
+        )
         grade, judge = _grade_of(row)
         yield PublishedAnswer(
-            where=where, agent=model, group=group or str(row.get("sample_id") or ""), id=question_id, question=question,
-            gold=gold or "", said=str(response), kind=kind, category=category, grade=grade, judge=judge,
-            f1=next((float(row[one]) for one in (f"{model}_f1", *_NAMES["f1"]) if _is_share(row.get(one))), None),
-        )  # fmt: skip
+            where=where,
+            agent=model,
+            group=group or str(row.get("sample_id") or ""),
+            id=question_id,
+            question=question,
+            gold=gold or "",
+            said=str(response),
+            kind=kind,
+            category=category,
+            grade=grade,
+            judge=judge,
+            f1=next(
+                (
+                    float(row[one])
+                    for one in (f"{model}_f1", *_NAMES["f1"])
+                    if _is_share(row.get(one))
+                ),
+                None,
+            ),
+        )
 
 
 def _text(row: Row, names: Sequence[str]) -> str:
-    return next((str(row[name]) for name in names if isinstance(row.get(name), str | int)), "")
+    return next(
+        (str(row[name]) for name in names if isinstance(row.get(name), str | int)), ""
+    )
 
 
 def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
     axes: Mapping[str, Any] = row.get("category_axes") or row.get("meta") or {}
-    value = next((row[name] for name in _NAMES["kind"] if row.get(name) is not None), None)
+    value = next(
+        (row[name] for name in _NAMES["kind"] if row.get(name) is not None), None
+    )
     if value is None and isinstance(axes, dict):
-        value = next((axes[name] for name in (*_NAMES["kind"], "question_type") if axes.get(name) is not None), None)
+        value = next(
+            (
+                axes[name]
+                for name in (*_NAMES["kind"], "question_type")
+                if axes.get(name) is not None
+            ),
+            None,
+        )
     value = value[0] if isinstance(value, list) and value else value
-    text = str(value if value is not None else "").strip().lower().replace("_", "-").replace(" ", "-")
+    text = (
+        str(value if value is not None else "")
+        .strip()
+        .lower()
+        .replace("_", "-")
+        .replace(" ", "-")
+    )
     if text in TYPES and not (row.get("evidence") or row.get("sample_id")):
         return ("abstention" if is_abstention(question_id) else text), None
     if text.isdecimal() and int(text) in list(Category):
@@ -307,7 +420,10 @@ def _grade_of(row: Row) -> tuple[float | None, str]:
     for name in _NAMES["grade"]:
         value = row.get(name)
         if isinstance(value, dict):
-            judge, value = str(value.get("model", judge)), value.get("label", value.get("score"))
+            judge, value = (
+                str(value.get("model", judge)),
+                value.get("label", value.get("score")),
+            )
         if isinstance(value, list) and value and all(_is_share(one) for one in value):
             value = sum(map(float, value)) / len(value)
         if isinstance(value, str):
@@ -342,7 +458,11 @@ class RuledAnswer(Struct, frozen=True):
     @property
     def differs(self) -> bool:
         """Whether rules and judge decide differently."""
-        return self.passed is not None and self.ruling.verdict in ("yes", "no") and self.right != self.passed
+        return (
+            self.passed is not None
+            and self.ruling.verdict in ("yes", "no")
+            and self.right != self.passed
+        )
 
     @property
     def right(self) -> bool:
@@ -356,62 +476,122 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
     data = "the data set with the questions, for rows without question, expected answer or category"
     parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    parser.add_argument("--agent", default="", metavar="LABEL", help="the name of the system that answered")
-    parser.add_argument("-o", "--output", metavar="RUN", help="the run to write; without it, only counts are printed")
-    parser.add_argument("--list", action="store_true", help="print each answer that rules and judge decide differently")
-    add_json(parser, "print JSON: verdict, F1 and grade of each row, and what they come to")
+    parser.add_argument(
+        "--agent",
+        default="",
+        metavar="LABEL",
+        help="the name of the system that answered",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="RUN",
+        help="the run to write; without it, only counts are printed",
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="print each answer that rules and judge decide differently",
+    )
+    add_json(
+        parser, "print JSON: verdict, F1 and grade of each row, and what they come to"
+    )
     add_ltm_dir(parser)
 
 
 def import_answers(given: Namespace) -> int:
     """Turn answers that others published into a run with verdicts by rules, without a model.
 
-    It reads LoCoMo's official predictions, results of mem0, memobase, the Agent Memory Benchmark and memorybench, and
-    LongMemEval's hypotheses. What rules cannot decide stays open. Grades in the files stand beside the verdicts, with
-    Cohen's kappa and every disagreement. Rows that cannot be read are named and left out.
+    It reads LoCoMo's official predictions, results of mem0, memobase, the Agent Memory
+    Benchmark and memorybench, and LongMemEval's hypotheses. What rules cannot decide
+    stays open. Grades in the files stand beside the verdicts, with Cohen's kappa and
+    every disagreement. Rows that cannot be read are named and left out.
     """
     answers, problems = read_published_answers(given.files, given.data)
     if not answers:
-        why = f": {problems[0]}" if problems else ": no object in it has a question or its id, and an answer"
+        why = (
+            f": {problems[0]}"
+            if problems
+            else ": no object in it has a question or its id, and an answer"
+        )
         raise DatasetError(f"{given.files[0]}: holds no answer that can be read{why}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if given.json:
         rows = [
             {
-                "where": one.answer.where, "kind": one.answer.kind, "verdict": one.ruling.verdict,
-                "reason": one.ruling.reason, "f1": one.answer.official_f1, "grade": one.answer.grade,
+                "where": one.answer.where,
+                "kind": one.answer.kind,
+                "verdict": one.ruling.verdict,
+                "reason": one.ruling.reason,
+                "f1": one.answer.official_f1,
+                "grade": one.answer.grade,
                 "differs": one.differs,
             }
             for one in ruled
-        ]  # fmt: skip
+        ]
         sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
         sentence = comparison_sentence(ruled)
-        print(json_text({"rows": rows, "sums": sums, "comparison": sentence, "left_out": problems}), end="")
+        print(
+            json_text(
+                {
+                    "rows": rows,
+                    "sums": sums,
+                    "comparison": sentence,
+                    "left_out": problems,
+                }
+            ),
+            end="",
+        )
     else:
         more = [f"{len(problems) - _SHOWN:,} more rows"] * (len(problems) > _SHOWN)
         lines = [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
-        print("\n".join([*agreement_lines(ruled), *lines, *[disagreement_page(ruled)] * given.list]))
+        print(
+            "\n".join(
+                [
+                    *agreement_lines(ruled),
+                    *lines,
+                    *[disagreement_page(ruled)] * given.list,
+                ]
+            )
+        )
     if given.output is not None:
         path = new_run_folder(given.output, given.ltm_dir)
         label = safe_label(given.agent or given.files[0].name.partition(".")[0])
-        notices = [f"{IMPORTED}: verdicts are by rules, and open where those cannot tell", comparison_sentence(ruled)]
-        notices += [f"{pluralize(len(problems), 'row')} left out: {problems[0]}"] if problems else []
-        run = write_published_run(path, list(answer_conversations(ruled, label)), [text for text in notices if text])
+        notices = [
+            f"{IMPORTED}: verdicts are by rules, and open where those cannot tell",
+            comparison_sentence(ruled),
+        ]
+        notices += (
+            [f"{pluralize(len(problems), 'row')} left out: {problems[0]}"]
+            if problems
+            else []
+        )
+        run = write_published_run(
+            path,
+            list(answer_conversations(ruled, label)),
+            [text for text in notices if text],
+        )
         write_whole(path / PAGE, for_file(disagreement_page(ruled)))
         if not given.json:
-            print(f"{pluralize(len(run.scenarios), 'example')} in {path}; what differs: {path / PAGE}")
+            print(
+                f"{pluralize(len(run.scenarios), 'example')} in {path}; what differs: {path / PAGE}"
+            )
     return 0
 
 
 # --- rules and grades side by side
 
 
-def _groups_of(ruled: Sequence[RuledAnswer]) -> Iterator[tuple[str, Sequence[RuledAnswer]]]:
+def _groups_of(
+    ruled: Sequence[RuledAnswer],
+) -> Iterator[tuple[str, Sequence[RuledAnswer]]]:
     """Yield the answers of each kind, of each judge if there are several, and all."""
     yield from sorted(group_by(ruled, lambda one: one.answer.kind).items())
     judges = group_by(ruled, lambda one: one.answer.judge)
     if len(judges) > 1:
-        yield from ((f"judge {name or 'unknown'}", mine) for name, mine in judges.items())
+        yield from (
+            (f"judge {name or 'unknown'}", mine) for name, mine in judges.items()
+        )
     yield "all", ruled
 
 
@@ -421,10 +601,14 @@ def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
     f1s = [round(f1, 3) for one in mine if (f1 := one.answer.official_f1) is not None]
     grades = [one.passed for one in mine if one.passed is not None]
     return {
-        "rows": len(mine), "right": verdicts["yes"], "wrong": verdicts["no"], "open": verdicts["unscored"],
-        "f1": round(sum(f1s) / len(f1s), 3) if f1s else None, "judge": sum(grades) / len(grades) if grades else None,
+        "rows": len(mine),
+        "right": verdicts["yes"],
+        "wrong": verdicts["no"],
+        "open": verdicts["unscored"],
+        "f1": round(sum(f1s) / len(f1s), 3) if f1s else None,
+        "judge": sum(grades) / len(grades) if grades else None,
         "differ": sum(one.differs for one in mine),
-    }  # fmt: skip
+    }
 
 
 def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
@@ -433,12 +617,27 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     if not graded:
         return ""
     judges = {one.answer.judge for one in graded}
-    judge = (next(iter(judges)) or "its judge") if len(judges) == 1 else f"its {len(judges)} judges"
+    judge = (
+        (next(iter(judges)) or "its judge")
+        if len(judges) == 1
+        else f"its {len(judges)} judges"
+    )
     by_judge = 100 * sum(one.passed is True for one in graded) / len(graded)
-    bounds = (sum(one.right for one in graded), sum(one.ruling.verdict != "no" for one in graded))
-    by_rules = " to ".join(dict.fromkeys(f"{100 * count / len(graded):.0f}" for count in bounds))
+    bounds = (
+        sum(one.right for one in graded),
+        sum(one.ruling.verdict != "no" for one in graded),
+    )
+    by_rules = " to ".join(
+        dict.fromkeys(f"{100 * count / len(graded):.0f}" for count in bounds)
+    )
     decided = [one for one in graded if one.ruling.verdict in ("yes", "no")]
-    table = [[sum((one.right, one.passed) == (a, b) for one in decided) for b in (True, False)] for a in (True, False)]
+    table = [
+        [
+            sum((one.right, one.passed) == (a, b) for one in decided)
+            for b in (True, False)
+        ]
+        for a in (True, False)
+    ]
     kappa = cohen_kappa(table)
     chance = f"no kappa: {kappa.reason}"
     if kappa.value is not None and kappa.interval is not None:
@@ -455,7 +654,9 @@ def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
     yield f"{'':<28}{'rows':>7}{'right':>7}{'wrong':>7}{'open':>7}{'F1':>7}{'judge':>7}{'differ':>8}"
     for name, mine in _groups_of(ruled):
         sums = _sums_of(mine)
-        counts = "".join(f"{sums[one]:>7,}" for one in ("rows", "right", "wrong", "open"))
+        counts = "".join(
+            f"{sums[one]:>7,}" for one in ("rows", "right", "wrong", "open")
+        )
         f1 = "-" if sums["f1"] is None else f"{sums['f1']:.3f}"
         judge = "-" if sums["judge"] is None else f"{100 * sums['judge']:.0f} %"
         yield f"{name[:28]:<28}{counts}{f1:>7}{judge:>7}{sums['differ']:>8,}"
@@ -465,10 +666,16 @@ def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
 
 def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
     """Return every answer that rules and judge decide differently, as Markdown."""
-    lines = [f"# Where rules and judge differ\n\n{comparison_sentence(ruled) or 'No grade is published.'}\n"]
+    lines = [
+        f"# Where rules and judge differ\n\n{comparison_sentence(ruled) or 'No grade is published.'}\n"
+    ]
     for one in (one for one in ruled if one.differs):
         answer = one.answer
-        texts = {"question": answer.question, "expected": answer.gold, "answer": answer.said}
+        texts = {
+            "question": answer.question,
+            "expected": answer.gold,
+            "answer": answer.said,
+        }
         lines.append(
             f"## {one_line(answer.where)} ({answer.kind}): {'right' if one.passed else 'wrong'} by its judge, "
             f"{'right' if one.right else 'wrong'} by rules\n"
@@ -481,15 +688,27 @@ def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
 # --- as conversations of a run
 
 
-def answer_conversations(ruled: Sequence[RuledAnswer], label: str) -> Iterator[PublishedConversation]:
+def answer_conversations(
+    ruled: Sequence[RuledAnswer], label: str
+) -> Iterator[PublishedConversation]:
     """Yield a conversation for each system and each conversation that was asked about."""
     count = token_counter(TOKENIZER).count
     by_place = group_by(ruled, lambda one: (one.answer.agent, one.answer.group))
     for (agent, group), mine in by_place.items():
-        name = ConversationName(safe_label(agent) if agent else label, WHOLE, f"0.{safe_label(group or 'all')}")
+        name = ConversationName(
+            safe_label(agent) if agent else label,
+            WHOLE,
+            f"0.{safe_label(group or 'all')}",
+        )
         scenarios = [re.sub(r"\W", "_", one.answer.kind) for one in mine]
         said: list[tuple[str, Kind, str, str, datetime]] = [
-            (f"{scenario}/{number}", "ask", one.answer.question or one.answer.id, one.answer.said, START)
+            (
+                f"{scenario}/{number}",
+                "ask",
+                one.answer.question or one.answer.id,
+                one.answer.said,
+                START,
+            )
             for number, (scenario, one) in enumerate(zip(scenarios, mine, strict=True))
         ]
         exchanges = number_exchanges(said, count)
@@ -497,13 +716,33 @@ def answer_conversations(ruled: Sequence[RuledAnswer], label: str) -> Iterator[P
         for one, scenario, each in zip(mine, scenarios, exchanges, strict=True):
             answer = one.answer
             # all that the rules look at but the reply
-            about = {"id": answer.id, "kind": answer.kind, "category": answer.category and int(answer.category)}
-            definition = Definition(steps=(Ask(each.message),), expected=answer.gold, parameters=about)
+            about = {
+                "id": answer.id,
+                "kind": answer.kind,
+                "category": answer.category and int(answer.category),
+            }
+            definition = Definition(
+                steps=(Ask(each.message),), expected=answer.gold, parameters=about
+            )
             number = str(each.number)
-            examples.append(PlannedExample(scenario=scenario, example=number, version=RULE, definition=definition))
+            examples.append(
+                PlannedExample(
+                    scenario=scenario,
+                    example=number,
+                    version=RULE,
+                    definition=definition,
+                )
+            )
             rows.append(_row(one, name, scenario, each))
-        talk = PublishedTranscript(exchanges=exchanges, questions={each.by: (each.number,) for each in exchanges})
-        plan = {"examples": tuple(examples), "filler": {PUBLISHED: "answers"}, "judge": "none"}
+        talk = PublishedTranscript(
+            exchanges=exchanges,
+            questions={each.by: (each.number,) for each in exchanges},
+        )
+        plan = {
+            "examples": tuple(examples),
+            "filler": {PUBLISHED: "answers"},
+            "judge": "none",
+        }
         yield conversation_of(name, name.agent, talk, plan=plan, rows=rows)
 
 
@@ -515,38 +754,80 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
     count, differing = 0, []
     for each in run.conversations:
         plan = Plan.from_json(each.plan(), where=f"{each.path.name}/plan.json")
-        known = {one.key: one.definition for one in plan.examples if one.version == RULE}
+        known = {
+            one.key: one.definition for one in plan.examples if one.version == RULE
+        }
         for row in each.result.scenarios:
             if (definition := known.get(row.id)) is None or not row.questions:
                 continue
             about, (question, *_) = definition.parameters, row.questions
             category = about.get("category")
             answer = PublishedAnswer(
-                where="", agent="", group="", id=str(about.get("id")), question=question.text,
-                gold=str(definition.expected), said=question.answer or "", kind=str(about.get("kind")),
+                where="",
+                agent="",
+                group="",
+                id=str(about.get("id")),
+                question=question.text,
+                gold=str(definition.expected),
+                said=question.answer or "",
+                kind=str(about.get("kind")),
                 category=Category(category) if category else None,
-            )  # fmt: skip
+            )
             score, upper = _bounds(answer.ruling)
             count += 1
             if (row.score, row.upper) != (score, upper):
-                differing.append((each.path.name, f"{row.id}: its score was {row.score}, and is {score} by the rules"))
+                differing.append(
+                    (
+                        each.path.name,
+                        f"{row.id}: its score was {row.score}, and is {score} by the rules",
+                    )
+                )
     return count, differing
 
 
 def _bounds(ruling: Ruling) -> tuple[float, float | None]:
-    return float(ruling.verdict == "yes"), None if ruling.verdict in ("yes", "no") else 1.0
+    return float(ruling.verdict == "yes"), None if ruling.verdict in (
+        "yes",
+        "no",
+    ) else 1.0
 
 
-def _row(one: RuledAnswer, name: ConversationName, scenario: str, said: Exchange) -> ScenarioResult:
+def _row(
+    one: RuledAnswer, name: ConversationName, scenario: str, said: Exchange
+) -> ScenarioResult:
     answer, (score, upper) = one.answer, _bounds(one.ruling)
-    grade = "" if one.passed is None else f"; {'right' if one.passed else 'wrong'} by its judge"
-    figures = {"f1": answer.official_f1, "published_f1": answer.f1, PUBLISHED_GRADE: answer.grade}
+    grade = (
+        ""
+        if one.passed is None
+        else f"; {'right' if one.passed else 'wrong'} by its judge"
+    )
+    figures = {
+        "f1": answer.official_f1,
+        "published_f1": answer.f1,
+        PUBLISHED_GRADE: answer.grade,
+    }
     return ScenarioResult(
-        scenario=scenario, example=str(said.number), agent=name.agent, span_label=name.span, span=None,
-        trial=name.trial, nodeid=f"ltm/{scenario}::test_question[{name}-{said.number}]",
-        outcome="skipped" if upper else "passed" if score else "failed", score=score,
-        reason=f"{'DIFFERS: ' * one.differs}{one.ruling.reason}{grade}", cause=UNDECIDED if upper else "",
-        upper=upper, rule=RULE, evidence=answer.said, tokens=said.message_tokens + said.reply_tokens,
-        questions=(QuestionResult(number=said.number, text=said.message, answer=said.reply),),
-        metrics=tuple(ExampleMetric(name, value) for name, value in figures.items() if value is not None),
-    )  # fmt: skip
+        scenario=scenario,
+        example=str(said.number),
+        agent=name.agent,
+        span_label=name.span,
+        span=None,
+        trial=name.trial,
+        nodeid=f"ltm/{scenario}::test_question[{name}-{said.number}]",
+        outcome="skipped" if upper else "passed" if score else "failed",
+        score=score,
+        reason=f"{'DIFFERS: ' * one.differs}{one.ruling.reason}{grade}",
+        cause=UNDECIDED if upper else "",
+        upper=upper,
+        rule=RULE,
+        evidence=answer.said,
+        tokens=said.message_tokens + said.reply_tokens,
+        questions=(
+            QuestionResult(number=said.number, text=said.message, answer=said.reply),
+        ),
+        metrics=tuple(
+            ExampleMetric(name, value)
+            for name, value in figures.items()
+            if value is not None
+        ),
+    )

@@ -12,10 +12,30 @@ from msgspec import Struct, structs
 
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import play_run
-from pytest_ltm._lab.cheat_agents import FormSample, learn_tree, share_told_apart, write_tree
+from pytest_ltm._lab.cheat_agents import (
+    FormSample,
+    learn_tree,
+    share_told_apart,
+    write_tree,
+)
 from pytest_ltm._lab.commands.calibrate import pool_definitions
-from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best_cues, cue_recall, one_cue, rank_by_cues
-from pytest_ltm._lab.study import aligned_lines, earned_marks, play_rows, study_folder, tell_progress
+from pytest_ltm._lab.cues import (
+    SHARES,
+    CueRecall,
+    Text,
+    all_cues,
+    best_cues,
+    cue_recall,
+    one_cue,
+    rank_by_cues,
+)
+from pytest_ltm._lab.study import (
+    aligned_lines,
+    earned_marks,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
 from pytest_ltm._model.suite import SUFFIX, built_in_names
 from pytest_ltm._results.statistics.totals import mean_or_none
 from pytest_ltm._results.text import clip_text, one_line, pluralize
@@ -36,7 +56,8 @@ WINDOW = "8k"
 _SEED, _FEWEST = "seed ", 2
 # Who plays a suite: it keeps every scenario going to its end.
 READER = "full"
-# Words of a message that count at most: 1 % of a book would be as much as all that a scenario says.
+# Words of a message that count at most: 1 % of a book would be as much as all that a
+# scenario says.
 _PAGE = 50
 _HEAD = 65_536
 _SHOWN = 3
@@ -48,7 +69,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "a suite, test files, folders of definitions, or *.json files of LongMemEval or LoCoMo histories"
     parser.add_argument("what", nargs="+", metavar="WHAT", help=what)
     reference = "texts of the same kind to compare with, cut to as many conversations"
-    parser.add_argument("--reference", nargs="+", default=[], metavar="WHAT", help=reference)
+    parser.add_argument(
+        "--reference", nargs="+", default=[], metavar="WHAT", help=reference
+    )
     add_seeds(parser)
     span = "the memory span at which suites are played (default: 32k)"
     parser.add_argument("--span", default="32k", metavar="SPAN", help=span)
@@ -61,11 +84,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """Measure how much evidence is found by its words, lengths and places alone, without a question.
 
-    A detector learns in some conversations what distinguishes evidence, and looks for it in others: how much does it
-    find before 1 % and 5 % of the other words are let through? Exit status 1 if it is more than 1.25 times as much as
-    in the reference.
+    A detector learns in some conversations what distinguishes evidence, and looks for
+    it in others: how much does it find before 1 % and 5 % of the other words are let
+    through? Exit status 1 if it is more than 1.25 times as much as in the reference.
     """
-    source = LeakCheckInput(given.seeds, given.span, given.pytest, sessions=given.sessions)
+    source = LeakCheckInput(
+        given.seeds, given.span, given.pytest, sessions=given.sessions
+    )
     theirs = source.texts(given.reference) if given.reference else {}
     if theirs:  # no more is played than is compared
         if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
@@ -74,8 +99,14 @@ def run(given: Namespace) -> int:
     ours = source.texts(given.what)
     for table in ours.keys() & theirs.keys():
         most = min(_count_conversations(side[table]) for side in (ours, theirs))
-        ours[table], theirs[table] = _first_conversations(ours[table], most), _first_conversations(theirs[table], most)
-    looked = [CueTable.compare_cues(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
+        ours[table], theirs[table] = (
+            _first_conversations(ours[table], most),
+            _first_conversations(theirs[table], most),
+        )
+    looked = [
+        CueTable.compare_cues(name, texts, theirs.get(name, ()))
+        for name, texts in ours.items()
+    ]
     breaches = [sentence for table in looked for sentence in table.breaches]
     if theirs and not any(table.has_limit for table in looked):
         raise _nothing_compared(given.reference)
@@ -87,9 +118,18 @@ def run(given: Namespace) -> int:
     skipping = source.skip_filler(given.what, ours)
     if given.json:
         fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
-        print(json.dumps(fields | ({"skipping": structs.asdict(skipping)} if skipping else {}), indent=1))
+        print(
+            json.dumps(
+                fields | ({"skipping": structs.asdict(skipping)} if skipping else {}),
+                indent=1,
+            )
+        )
     else:
-        lines = [line for table in looked for line in (*aligned_lines(table.rows()), "", *table.cues(), "")]
+        lines = [
+            line
+            for table in looked
+            for line in (*aligned_lines(table.rows()), "", *table.cues(), "")
+        ]
         lines += [str(skipping), ""] if skipping else []
         print("\n".join([*lines, *(f"- {sentence}" for sentence in breaches)]).rstrip())
     return LEAKS if breaches else 0
@@ -128,15 +168,30 @@ class LeakCheckInput(Struct, frozen=True):
         """Return what is in suites, test files, folders of definitions or files of histories, by table."""
         paths = [Path(text) for text in what]
         if all(path.suffix == ".json" for path in paths):
-            return {HISTORIES: list(dict.fromkeys(text for path in paths for text in self._history_texts(path)))}
+            return {
+                HISTORIES: list(
+                    dict.fromkeys(
+                        text for path in paths for text in self._history_texts(path)
+                    )
+                )
+            }
         said: list[tuple[Text, bool]] = []
-        if all(path.is_dir() and text not in built_in_names() for text, path in zip(what, paths, strict=True)):
+        if all(
+            path.is_dir() and text not in built_in_names()
+            for text, path in zip(what, paths, strict=True)
+        ):
             with study_folder("leak-check") as folder:
                 for place in pool_definitions(map(DefinitionsFolder, paths), folder):
-                    said += self._play_texts([f"--ltm-definitions={place}"], f"conversation {place.name}", place)
+                    said += self._play_texts(
+                        [f"--ltm-definitions={place}"],
+                        f"conversation {place.name}",
+                        place,
+                    )
         else:
             suites, tests = _suites_and_tests(what)
-            strange = [text for text in tests if not Path(text.partition("::")[0]).exists()]
+            strange = [
+                text for text in tests if not Path(text.partition("::")[0]).exists()
+            ]
             if len(suites) > 1 or strange:
                 first, known = (strange or suites)[0], built_in_names()
                 raise ConfigurationError(
@@ -145,10 +200,18 @@ class LeakCheckInput(Struct, frozen=True):
                 )
             for seed in range(self.seeds):
                 said += self._play_texts(_seed_words(what, seed), f"{_SEED}{seed}")
-        messages, filler = ([text for text, is_filler in said if is_filler is side] for side in (False, True))
-        return {AMONG: messages, FILLER: [text for text in messages if text.kinds] + filler}
+        messages, filler = (
+            [text for text, is_filler in said if is_filler is side]
+            for side in (False, True)
+        )
+        return {
+            AMONG: messages,
+            FILLER: [text for text in messages if text.kinds] + filler,
+        }
 
-    def skip_filler(self, what: Sequence[str], result: Mapping[str, Sequence[Text]]) -> SkippedFiller | None:
+    def skip_filler(
+        self, what: Sequence[str], result: Mapping[str, Sequence[Text]]
+    ) -> SkippedFiller | None:
         """Return what a window earns that skips filler by its form; None unless a suite was played with two seeds.
 
         The form is learned from every other seed, and the others are played.
@@ -157,9 +220,16 @@ class LeakCheckInput(Struct, frozen=True):
         groups = list(dict.fromkeys(text.group for text in filler))
         if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
             return None
-        marked = [*((text, False) for text in result[AMONG]), *((text, True) for text in filler)]
+        marked = [
+            *((text, False) for text in result[AMONG]),
+            *((text, True) for text in filler),
+        ]
         learned, held = (
-            [FormSample(text.text, is_filler) for text, is_filler in marked if text.group in groups[half::2]]
+            [
+                FormSample(text.text, is_filler)
+                for text, is_filler in marked
+                if text.group in groups[half::2]
+            ]
             for half in (1, 0)
         )
         tree = learn_tree(learned)
@@ -170,27 +240,61 @@ class LeakCheckInput(Struct, frozen=True):
             specs = (f"skips:{WINDOW}:{path}", f"window:{WINDOW}")
             for group in groups[::2]:
                 tell_progress(f"{group}, skipping filler")
-                words = [f"--ltm-span={self.span}", *self.options, *_seed_words(what, int(group.removeprefix(_SEED)))]
-                scores = earned_marks(play_rows(specs, words, folder / group.replace(" ", "")))
+                words = [
+                    f"--ltm-span={self.span}",
+                    *self.options,
+                    *_seed_words(what, int(group.removeprefix(_SEED))),
+                ]
+                scores = earned_marks(
+                    play_rows(specs, words, folder / group.replace(" ", ""))
+                )
                 for (spec, _), each in scores.items():
                     points[spec] = points.get(spec, 0.0) + (mean_or_none(each) or 0.0)
         skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
         share = share_told_apart(tree, held)
-        return SkippedFiller(share, write_tree(tree), skips, alone, len({scenario for _, scenario in scores}))
+        return SkippedFiller(
+            share,
+            write_tree(tree),
+            skips,
+            alone,
+            len({scenario for _, scenario in scores}),
+        )
 
-    def _play_texts(self, words: Sequence[str], group: str, cwd: Path | None = None) -> Iterator[tuple[Text, bool]]:
+    def _play_texts(
+        self, words: Sequence[str], group: str, cwd: Path | None = None
+    ) -> Iterator[tuple[Text, bool]]:
         """Yield what is said in a run, and whether it is filler."""
         tell_progress(group)
         with study_folder("leak-check") as folder:
-            run = play_run([READER], [f"--ltm-span={self.span}", *self.options, *words], folder, cwd=cwd)
+            run = play_run(
+                [READER],
+                [f"--ltm-span={self.span}", *self.options, *words],
+                folder,
+                cwd=cwd,
+            )
             for held in run.conversations:
                 if record := held.record():
-                    # What examples say and ask, and filler; what they say is the evidence of their scenario.
+                    # What examples say and ask, and filler; what they say is the
+                    # evidence of their scenario.
                     for exchange in record.transcript:
                         if exchange.kind in ("say", "ask", "filler"):
-                            tenth = 10 * exchange.start // max(record.transcript.position, 1)
-                            kinds = (exchange.by.partition("/")[0],) if exchange.kind == "say" else ()
-                            text = Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE)
+                            tenth = (
+                                10
+                                * exchange.start
+                                // max(record.transcript.position, 1)
+                            )
+                            kinds = (
+                                (exchange.by.partition("/")[0],)
+                                if exchange.kind == "say"
+                                else ()
+                            )
+                            text = Text(
+                                exchange.message,
+                                group,
+                                f"tenth {tenth + 1}",
+                                kinds,
+                                _PAGE,
+                            )
                             yield text, exchange.kind == "filler"
 
     def _history_texts(self, path: Path) -> Iterator[Text]:
@@ -199,17 +303,28 @@ class LeakCheckInput(Struct, frozen=True):
             raise ConfigurationError(f"there is no file {str(path)!r}")
         with path.open("rb") as file:
             is_longmemeval = b'"question_id"' in file.read(_HEAD)
-        for group, kinds, turns in longmemeval_sessions(path) if is_longmemeval else locomo_sessions(path):
+        for group, kinds, turns in (
+            longmemeval_sessions(path) if is_longmemeval else locomo_sessions(path)
+        ):
             if self.sessions:
-                yield Text("\n".join(text for text, *_ in turns), group, "session", kinds)
+                yield Text(
+                    "\n".join(text for text, *_ in turns), group, "session", kinds
+                )
                 continue
             for number, (text, place, own) in enumerate(turns):
-                at = "last" if number == len(turns) - 1 else {0: "first", 1: "second"}.get(number, "later")
+                at = (
+                    "last"
+                    if number == len(turns) - 1
+                    else {0: "first", 1: "second"}.get(number, "later")
+                )
                 yield Text(text, group, place.format(at), own)
 
 
-# A session of a history: its conversation, whose evidence it is, and its turns: text, place, whose evidence.
-_Session: TypeAlias = "tuple[str, tuple[str, ...], list[tuple[str, str, tuple[str, ...]]]]"
+# A session of a history: its conversation, whose evidence it is, and its turns: text,
+# place, whose evidence.
+_Session: TypeAlias = (
+    "tuple[str, tuple[str, ...], list[tuple[str, str, tuple[str, ...]]]]"
+)
 
 
 def longmemeval_sessions(path: Path) -> Iterator[_Session]:
@@ -218,7 +333,10 @@ def longmemeval_sessions(path: Path) -> Iterator[_Session]:
         kinds = ("abstention" if record.abstention else record.type,)
         for session in record.sessions:
             cited = kinds if holds_evidence(session, record) else ()
-            turns = [(turn.content, f"{turn.role}, {{}}", kinds * bool(turn.has_answer)) for turn in session.turns]
+            turns = [
+                (turn.content, f"{turn.role}, {{}}", kinds * bool(turn.has_answer))
+                for turn in session.turns
+            ]
             yield record.id, cited, turns
 
 
@@ -234,19 +352,29 @@ def locomo_sessions(path: Path) -> Iterator[_Session]:
             places = ["{}, photo" if turn.caption else "{}" for turn in session.turns]
             own = [tuple(cited.get(turn.id, ())) for turn in session.turns]
             texts = [turn.text for turn in session.turns]
-            yield sample.id, tuple(dict.fromkeys(sum(own, ()))), list(zip(texts, places, own, strict=True))
+            yield (
+                sample.id,
+                tuple(dict.fromkeys(sum(own, ()))),
+                list(zip(texts, places, own, strict=True)),
+            )
 
 
 def _suites_and_tests(what: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the suites that are named, and the test files."""
-    suites = [text for text in what if text in built_in_names() or text.endswith(SUFFIX)]
+    suites = [
+        text for text in what if text in built_in_names() or text.endswith(SUFFIX)
+    ]
     return suites, [text for text in what if text not in suites]
 
 
 def _seed_words(what: Sequence[str], seed: int) -> list[str]:
     """Return the words of a command line that plays a suite and test files with a seed."""
     suites, tests = _suites_and_tests(what)
-    return [f"--ltm-suite={suites[0] if suites else 'none'}", f"--ltm-seed={seed}", *tests]
+    return [
+        f"--ltm-suite={suites[0] if suites else 'none'}",
+        f"--ltm-seed={seed}",
+        *tests,
+    ]
 
 
 class SkippedFiller(Struct, frozen=True):
@@ -275,15 +403,20 @@ class SkippedFiller(Struct, frozen=True):
 def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     """Return what is found, by kind of evidence.
 
-    Among scenario messages each scenario is looked for by itself and by one cue: by all of them a subject is always
-    known, in anybody's words. Else evidence of any kind is looked for together, by all cues, and ALL is what is found.
+    Among scenario messages each scenario is looked for by itself and by one cue: by all
+    of them a subject is always known, in anybody's words. Else evidence of any kind is
+    looked for together, by all cues, and ALL is what is found.
     """
     kinds = sorted({kind for text in texts for kind in text.kinds})
     if table == AMONG:
         recalls = []
         for kind in kinds:
             cues = best_cues(texts, _has_kind(kind), _SHOWN)
-            recalls.append(cue_recall(kind, rank_by_cues(texts, _has_kind(kind), one_cue), cues=cues))
+            recalls.append(
+                cue_recall(
+                    kind, rank_by_cues(texts, _has_kind(kind), one_cue), cues=cues
+                )
+            )
     else:
         parts = rank_by_cues(texts, lambda text: bool(text.kinds), all_cues)
         recalls = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
@@ -306,7 +439,9 @@ class CueTable(Struct, frozen=True):
     theirs: Mapping[str, CueRecall]
 
     @classmethod
-    def compare_cues(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> CueTable:
+    def compare_cues(
+        cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]
+    ) -> CueTable:
         """Return what is found in both; ALL is of what both have."""
         one, other = look_for_cues(name, ours), look_for_cues(name, theirs)
         if name == AMONG:
@@ -314,23 +449,38 @@ class CueTable(Struct, frozen=True):
             for side in (one, other):
                 if held := [side[kind] for kind in both if side]:
                     recalls = tuple(
-                        sum(each) / len(held) for each in zip(*(found.recalls for found in held), strict=True)
+                        sum(each) / len(held)
+                        for each in zip(*(found.recalls for found in held), strict=True)
                     )
-                    evidence, order = (sum(getattr(found, name) for found in held) for name in ("evidence", "order"))
-                    side[ALL_SUITES] = CueRecall(ALL_SUITES, evidence, recalls, order / len(held))
+                    evidence, order = (
+                        sum(getattr(found, name) for found in held)
+                        for name in ("evidence", "order")
+                    )
+                    side[ALL_SUITES] = CueRecall(
+                        ALL_SUITES, evidence, recalls, order / len(held)
+                    )
         return cls(name, _count_conversations(ours), one, other)
 
     @property
     def has_limit(self) -> bool:
         """Whether there is something on both sides that the limit is for."""
-        return self.name != FILLER and ALL_SUITES in self.ours and ALL_SUITES in self.theirs
+        return (
+            self.name != FILLER
+            and ALL_SUITES in self.ours
+            and ALL_SUITES in self.theirs
+        )
 
     @property
     def breaches(self) -> list[str]:
         """A sentence for each share at which much more is found than in the reference."""
         if not self.has_limit:
             return []
-        pairs = zip(SHARES, self.ours[ALL_SUITES].recalls, self.theirs[ALL_SUITES].recalls, strict=True)
+        pairs = zip(
+            SHARES,
+            self.ours[ALL_SUITES].recalls,
+            self.theirs[ALL_SUITES].recalls,
+            strict=True,
+        )
         return [
             f"{self.name}, {share:.0%} of the words find {ours:.1%} of the evidence, in the reference {theirs:.1%}: "
             f"more than {LIMIT} times as much"
@@ -347,7 +497,9 @@ class CueTable(Struct, frozen=True):
         table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
         for kind, one in self.ours.items():
             other = self.theirs.get(kind)
-            beside = _recall_cells(other) if other else [""] * len(head) * bool(self.theirs)
+            beside = (
+                _recall_cells(other) if other else [""] * len(head) * bool(self.theirs)
+            )
             table.append([kind, *_recall_cells(one), *beside])
         return table
 
@@ -363,16 +515,29 @@ class CueTable(Struct, frozen=True):
         ours, theirs = (
             {
                 kind: {
-                    "evidence": one.evidence, "recall": dict(zip(shares, one.recalls, strict=True)),
-                    "lift": dict(zip(shares, one.lift_over_chance, strict=True)), "order": one.order, "cues": one.cues,
+                    "evidence": one.evidence,
+                    "recall": dict(zip(shares, one.recalls, strict=True)),
+                    "lift": dict(zip(shares, one.lift_over_chance, strict=True)),
+                    "order": one.order,
+                    "cues": one.cues,
                 }
                 for kind, one in side.items()
             }
             for side in (self.ours, self.theirs)
-        )  # fmt: skip
-        return {"name": self.name, "conversations": self.conversations, "ours": ours, "reference": theirs}
+        )
+        return {
+            "name": self.name,
+            "conversations": self.conversations,
+            "ours": ours,
+            "reference": theirs,
+        }
 
 
 def _recall_cells(one: CueRecall) -> list[str]:
     lifts = " and ".join(f"{lift:.1f}" for lift in one.lift_over_chance)
-    return [f"{one.evidence:,}", *(f"{recall:.1%}" for recall in one.recalls), lifts, f"{one.order:.2f}"]
+    return [
+        f"{one.evidence:,}",
+        *(f"{recall:.1%}" for recall in one.recalls),
+        lifts,
+        f"{one.order:.2f}",
+    ]

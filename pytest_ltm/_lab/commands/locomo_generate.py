@@ -14,8 +14,19 @@ from msgspec import structs
 
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author_session
-from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, generate_conversation, of_tokens
-from pytest_ltm._lab.locomo.model_text import at_once, by_turns, conversation_faults, write_with_model
+from pytest_ltm._lab.locomo.dialogue import (
+    SESSIONS,
+    TURNS,
+    Size,
+    generate_conversation,
+    of_tokens,
+)
+from pytest_ltm._lab.locomo.model_text import (
+    at_once,
+    by_turns,
+    conversation_faults,
+    write_with_model,
+)
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, describe_error
@@ -28,17 +39,27 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "FILE", "the JSON file to write", required=True)
     for flag, default, text in (
         ("--conversations", 1, "number of conversations (default: 1)"),
-        ("--sessions", None, f"sessions of each (default: {SESSIONS}, or what fits --tokens)"),
+        (
+            "--sessions",
+            None,
+            f"sessions of each (default: {SESSIONS}, or what fits --tokens)",
+        ),
         ("--turns", None, f"turns of each, over all sessions (default: {TURNS})"),
         ("--tokens", None, "approximate tokens of each, instead of --turns"),
-        ("--questions", None, "questions about each, at most (default: one for every three turns)"),
+        (
+            "--questions",
+            None,
+            "questions about each, at most (default: one for every three turns)",
+        ),
         ("--seed", 0, "the same seed gives the same file (default: 0)"),
     ):
         parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
     graph = "also write the event graphs, as JSON; with --model, graphs that are in it already are used"
     parser.add_argument("--graph", type=Path, metavar="FILE", help=graph)
     parser.add_argument("--model", metavar="SPEC", help=AUTHORS)
-    personas = "with --model: a JSON or YAML file of two personas, each with name and about"
+    personas = (
+        "with --model: a JSON or YAML file of two personas, each with name and about"
+    )
     parser.add_argument("--personas", type=Path, metavar="FILE", help=personas)
     turns = "with --model: ask it for each turn, as the speaker whose turn it is"
     parser.add_argument("--turn-by-turn", action="store_true", help=turns)
@@ -50,27 +71,45 @@ def generate_locomo(given: Namespace) -> int:
     Without --model they are made from templates: the same seed gives the same file.
     """
     if given.conversations < 1:
-        raise DatasetError(f"--conversations: expected 1 or more, got {given.conversations}")
+        raise DatasetError(
+            f"--conversations: expected 1 or more, got {given.conversations}"
+        )
     if given.tokens is not None and given.turns is not None:
-        raise DatasetError("--tokens and --turns both say how long a conversation is. Give one of them")
+        raise DatasetError(
+            "--tokens and --turns both say how long a conversation is. Give one of them"
+        )
     for name in ("sessions", "turns", "tokens"):
         value = getattr(given, name)
         if value is not None and value < 1:
             raise DatasetError(f"--{name}: expected 1 or more, got {value}")
     for path in (given.output, given.graph):
         if path and (path.is_dir() or not path.parent.is_dir()):
-            raise DatasetError(f"{path}: cannot be written: it is a folder, or its folder does not exist")
+            raise DatasetError(
+                f"{path}: cannot be written: it is a folder, or its folder does not exist"
+            )
     if given.model and given.tokens:
-        raise DatasetError("--tokens is for conversations from templates: a model's are counted by --turns")
-    for option, why in (("turn_by_turn", "the two speakers are asked in turn"), ("personas", "templates have others")):
+        raise DatasetError(
+            "--tokens is for conversations from templates: a model's are counted by --turns"
+        )
+    for option, why in (
+        ("turn_by_turn", "the two speakers are asked in turn"),
+        ("personas", "templates have others"),
+    ):
         if getattr(given, option) and not given.model:
             raise DatasetError(f"--{option.replace('_', '-')} needs --model: {why}")
     records = _by_model(given) if given.model else _from_templates(given)
-    turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
+    turns = sum(
+        len(part)
+        for one in records
+        for part in one["conversation"].values()
+        if isinstance(part, list)
+    )
     asked = sum(len(one["qa"]) for one in records)
     held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
     _say(f"{given.output}: {held}")
-    _say(f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=...")
+    _say(
+        f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=..."
+    )
     return 0
 
 
@@ -82,21 +121,30 @@ def _conversations(given: Namespace) -> Iterator[tuple[str, random.Random]]:
 
 def _wanted_size(given: Namespace, rng: random.Random) -> Size:
     if given.tokens is not None:
-        return structs.replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
+        return structs.replace(
+            of_tokens(given.tokens, given.sessions, rng), questions=given.questions
+        )
     sessions, turns = given.sessions, given.turns
     if sessions is None:
-        sessions = SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
+        sessions = (
+            SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
+        )
     if turns is None:
         turns = TURNS if given.sessions is None else round(sessions * TURNS / SESSIONS)
     return Size(sessions=sessions, turns=turns, questions=given.questions)
 
 
 def _from_templates(given: Namespace) -> list[dict[str, Any]]:
-    made = [generate_conversation(name, _wanted_size(given, rng), rng) for name, rng in _conversations(given)]
+    made = [
+        generate_conversation(name, _wanted_size(given, rng), rng)
+        for name, rng in _conversations(given)
+    ]
     records = [one.as_json() for one in made]
     _write_json(given.output, records)
     if given.graph:
-        _write_json(given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made])
+        _write_json(
+            given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made]
+        )
     return records
 
 
@@ -105,9 +153,14 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
     path = given.output
     data = _begun_items(path, "conversations")
     if wrong := _file_faults(path, data):
-        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
+        raise DatasetError(
+            f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file"
+        )
     records, writes = data, by_turns if given.turn_by_turn else at_once
-    personas, begun = _given_personas(given.personas), _begun_items(given.graph, "event graphs") if given.graph else []
+    personas, begun = (
+        _given_personas(given.personas),
+        _begun_items(given.graph, "event graphs") if given.graph else [],
+    )
     graphs = {graph["sample_id"]: graph for graph in begun}
 
     def keep_graph(graph: dict[str, Any]) -> None:
@@ -124,10 +177,20 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
             size, graph = _wanted_size(given, rng), graphs.get(name)
             try:
                 record = write_with_model(
-                    name, size, model, rng, _say, writes, personas=personas, graph=graph, keep_graph=keep_graph
+                    name,
+                    size,
+                    model,
+                    rng,
+                    _say,
+                    writes,
+                    personas=personas,
+                    graph=graph,
+                    keep_graph=keep_graph,
                 )
             except ValueError as error:
-                raise DatasetError(f"{given.graph}: the graph of {name} cannot be used: {error} Correct it") from None
+                raise DatasetError(
+                    f"{given.graph}: the graph of {name} cannot be used: {error} Correct it"
+                ) from None
             records.append(record)
             _write_json(given.output, records)
         _say(str(model.cost))
@@ -142,11 +205,18 @@ def _given_personas(path: Path | None) -> list[dict[str, Any]]:
     try:
         for item in load_yaml(path).items("two personas"):  # JSON is YAML, too
             fields = item.mapping(required=("name", "about"))
-            personas.append({**item.json(), **{name: fields[name].text() for name in ("name", "about")}})
+            personas.append(
+                {
+                    **item.json(),
+                    **{name: fields[name].text() for name in ("name", "about")},
+                }
+            )
     except DefinitionError as error:
         raise DatasetError(f"--personas: {error}") from None
     if len({persona["name"] for persona in personas}) != 2 or len(personas) != 2:
-        raise DatasetError(f"{path}: expected two personas with different names, got {len(personas)}")
+        raise DatasetError(
+            f"{path}: expected two personas with different names, got {len(personas)}"
+        )
     return personas
 
 
@@ -157,9 +227,15 @@ def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
-    if not isinstance(data, list) or not all(isinstance(one, dict) and "sample_id" in one for one in data):
-        raise DatasetError(f"{path}: exists, but is not a list of {what}. Name another file")
+        raise DatasetError(
+            f"{path}: exists, but cannot be continued: {error}. Name another file"
+        ) from error
+    if not isinstance(data, list) or not all(
+        isinstance(one, dict) and "sample_id" in one for one in data
+    ):
+        raise DatasetError(
+            f"{path}: exists, but is not a list of {what}. Name another file"
+        )
     return data
 
 
@@ -174,12 +250,15 @@ def add_check_arguments(parser: ArgumentParser) -> None:
 def check_locomo(given: Namespace) -> int:
     """Check conversations that a model wrote (data locomo-generate) and people edited since.
 
-    It checks dates, IDs and turns, the evidence that questions cite, and whether it contains their answers. Exit status
-    1 if anything is wrong.
+    It checks dates, IDs and turns, the evidence that questions cite, and whether it
+    contains their answers. Exit status 1 if anything is wrong.
     """
     load_locomo(given.file)
     wrong = _file_faults(given.file, json.loads(given.file.read_bytes()))
-    sys.stdout.write("".join(f"{sentence}\n" for sentence in wrong) or f"{given.file}: nothing is wrong\n")
+    sys.stdout.write(
+        "".join(f"{sentence}\n" for sentence in wrong)
+        or f"{given.file}: nothing is wrong\n"
+    )
     return bool(wrong)
 
 
@@ -190,15 +269,26 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     faults: list[str] = []
     for number, record in enumerate(records):
         try:
-            faults += [f"{record['sample_id']}: {sentence}" for sentence in conversation_faults(record)]
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # whatever people write into it
+            faults += [
+                f"{record['sample_id']}: {sentence}"
+                for sentence in conversation_faults(record)
+            ]
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:  # whatever people write into it
             what = f"a field is missing or not of its kind ({describe_error(error)})"
             faults.append(f"conversation {number}: {what}")
     return faults
 
 
 def _write_json(path: Path, value: Any) -> None:
-    write_output(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+    write_output(
+        path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+    )
 
 
 def _say(text: str) -> None:

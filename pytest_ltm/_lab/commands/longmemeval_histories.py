@@ -22,8 +22,18 @@ from pytest_ltm._lab.longmemeval.histories import (
     read_needles,
     write_histories,
 )
-from pytest_ltm._lab.longmemeval.modelled import at_once, by_turns, curated_record, write_record
-from pytest_ltm._lab.longmemeval.needles import QuestionKind, generate_needles, generate_records, record_identity
+from pytest_ltm._lab.longmemeval.modelled import (
+    at_once,
+    by_turns,
+    curated_record,
+    write_record,
+)
+from pytest_ltm._lab.longmemeval.needles import (
+    QuestionKind,
+    generate_needles,
+    generate_records,
+    record_identity,
+)
 from pytest_ltm._lab.longmemeval.session_text import cache_counter
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize as counted_of
@@ -33,7 +43,12 @@ from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 def _add_length(group: _ActionsContainer) -> None:
     tokens = "tokens of each history at most, such as 115k or 1.5m"
-    group.add_argument("--sessions", type=positive_integer, metavar="N", help="sessions of each history")
+    group.add_argument(
+        "--sessions",
+        type=positive_integer,
+        metavar="N",
+        help="sessions of each history",
+    )
     group.add_argument("--tokens", type=token_count, metavar="T", help=tokens)
 
 
@@ -41,18 +56,29 @@ def _add_file(parser: ArgumentParser) -> None:
     seed = "the same seed gives the same file (default: 0)"
     parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)
     tokenizer = "cl100k_base"
-    parser.add_argument("--tokenizer", default=tokenizer, metavar="NAME", help=f"tokenizer (default: {tokenizer})")
+    parser.add_argument(
+        "--tokenizer",
+        default=tokenizer,
+        metavar="NAME",
+        help=f"tokenizer (default: {tokenizer})",
+    )
     add_output(parser, "FILE", "the file to write", required=True)
 
 
 def add_compile_arguments(parser: ArgumentParser) -> None:
     """Add the questions, the fillers and the length."""
-    parser.add_argument("needles", type=Path, help="a LongMemEval file; only its sessions of evidence are used")
+    parser.add_argument(
+        "needles",
+        type=Path,
+        help="a LongMemEval file; only its sessions of evidence are used",
+    )
     fillers = (
         "JSON lists of records or of sessions: half of the fillers are evidence of other questions of the first file, "
         "the rest comes in equal parts from these files (default: generated fillers)"
     )
-    parser.add_argument("--fillers", type=Path, nargs="+", default=[], metavar="FILE", help=fillers)
+    parser.add_argument(
+        "--fillers", type=Path, nargs="+", default=[], metavar="FILE", help=fillers
+    )
     _add_length(parser.add_mutually_exclusive_group(required=True))
     _add_file(parser)
 
@@ -60,7 +86,8 @@ def add_compile_arguments(parser: ArgumentParser) -> None:
 def compile_histories(given: Namespace) -> int:
     """Place the evidence of every question of a LongMemEval file among fillers, in a history of a given length.
 
-    The oracle file is such a file. Evidence keeps its dates and order and is never dropped.
+    The oracle file is such a file. Evidence keeps its dates and order and is never
+    dropped.
     """
     count = cache_counter(token_counter(given.tokenizer))
     fillers: Fillers = GeneratedFillers(count)
@@ -73,10 +100,14 @@ def compile_histories(given: Namespace) -> int:
 def add_generate_arguments(parser: ArgumentParser) -> None:
     """Add the number of questions, the length, and who writes them."""
     count = "number of questions (default: 500)"
-    parser.add_argument("--count", type=positive_integer, default=500, metavar="N", help=count)
+    parser.add_argument(
+        "--count", type=positive_integer, default=500, metavar="N", help=count
+    )
     group = parser.add_mutually_exclusive_group()
     _add_length(group)
-    model = f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
+    model = (
+        f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
+    )
     group.add_argument("--model", metavar="SPEC", help=model)
     curate = "with --model: it also writes attributes, backgrounds, questions, answers and what is said of them"
     parser.add_argument("--curate", action="store_true", help=curate)
@@ -88,12 +119,13 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
 def generate_longmemeval(given: Namespace) -> int:
     """Generate questions in the format of LongMemEval: all types and abstention, with gold answers by construction.
 
-    Without --sessions and --tokens a history contains the evidence only. With --model a model writes the sessions of
-    evidence, which are checked; an interrupted file is continued.
+    Without --sessions and --tokens a history contains the evidence only. With --model a
+    model writes the sessions of evidence, which are checked; an interrupted file is
+    continued.
     """
     if given.model:
-        # Make what the file does not hold yet, and write it after each question: what broke off
-        # is taken up again.
+        # Make what the file does not hold yet, and write it after each question: what
+        # broke off is taken up again.
         writes = by_turns if given.turn_by_turn else at_once
         records: list[dict[str, Any]] = []
         if given.output.exists():
@@ -107,8 +139,13 @@ def generate_longmemeval(given: Namespace) -> int:
                 if record_identity(seed, abstains=needle.abstains)[0] in done:
                     continue
                 if given.curate:
-                    kind, asked = QuestionKind(needle.type, needle.abstains), {record["question"] for record in records}
-                    records.append(curated_record(kind, number, given.seed, model, writes, asked))
+                    kind, asked = (
+                        QuestionKind(needle.type, needle.abstains),
+                        {record["question"] for record in records},
+                    )
+                    records.append(
+                        curated_record(kind, number, given.seed, model, writes, asked)
+                    )
                 else:
                     records.append(write_record(needle, seed, model, writes))
                 write_histories(given.output, records)
@@ -116,22 +153,34 @@ def generate_longmemeval(given: Namespace) -> int:
         sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
         return 0
     if given.turn_by_turn or given.curate:
-        flag, why = ("--curate", "templates have questions of their own") if given.curate else (
-            "--turn-by-turn", "it is asked as the person and as the assistant"
-        )  # fmt: skip
+        flag, why = (
+            ("--curate", "templates have questions of their own")
+            if given.curate
+            else ("--turn-by-turn", "it is asked as the person and as the assistant")
+        )
         raise DatasetError(f"{flag} needs --model: {why}")
     count = cache_counter(token_counter(given.tokenizer))
     made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
-    needle_records = (parse_needle(record, f"question {record['question_id']}") for record in made)
+    needle_records = (
+        parse_needle(record, f"question {record['question_id']}") for record in made
+    )
     return _write_histories(given, needle_records, GeneratedFillers(count), count)
 
 
 def _write_histories(
-    given: Namespace, needle_records: Iterable[NeedleRecord], fillers: Fillers, count: Callable[[str], int]
+    given: Namespace,
+    needle_records: Iterable[NeedleRecord],
+    fillers: Fillers,
+    count: Callable[[str], int],
 ) -> int:
     """Write the histories of the needles, and say what was written."""
     length = {"sessions": given.sessions, "tokens": given.tokens}
-    histories = (compile_history(one, fillers, seed=given.seed, count=count, **length) for one in needle_records)
+    histories = (
+        compile_history(one, fillers, seed=given.seed, count=count, **length)
+        for one in needle_records
+    )
     number, size = write_histories(given.output, histories)
-    sys.stdout.write(f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n")
+    sys.stdout.write(
+        f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n"
+    )
     return 0

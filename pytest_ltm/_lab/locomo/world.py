@@ -57,15 +57,21 @@ class World(Struct, frozen=True):
             "speakers": list(self.speakers),
             "sessions": [at.isoformat() for at in self.dates],
             "events": [
-                {name: value.isoformat() if isinstance(value, date) else value for name, value in fields if value}
+                {
+                    name: value.isoformat() if isinstance(value, date) else value
+                    for name, value in fields
+                    if value
+                }
                 for fields in (structs.asdict(event).items() for event in self.events)
             ],
         }
 
 
-# --- How long each session is and where in it something is told, before anybody knows what.
+# --- How long each session is and where in it something is told, before anybody knows
+# what.
 
-# Turns of the shortest session: greetings, one thing told with one question about it, goodbyes.
+# Turns of the shortest session: greetings, one thing told with one question about it,
+# goodbyes.
 SHORTEST = 7
 _AROUND = 4
 _FIRST_YEARS = (2021, 2025)
@@ -85,7 +91,12 @@ class Outline(Struct, frozen=True):
 
 def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outline]:
     """Return sessions with as many turns in all."""
-    day = datetime(rng.randint(*_FIRST_YEARS), rng.randint(1, 12), rng.randint(1, 28), tzinfo=timezone.utc)
+    day = datetime(
+        rng.randint(*_FIRST_YEARS),
+        rng.randint(1, 12),
+        rng.randint(1, 28),
+        tzinfo=timezone.utc,
+    )
     dates = []
     for _ in range(sessions):
         dates.append(day + timedelta(minutes=rng.randint(8 * 60, 22 * 60)))
@@ -121,9 +132,11 @@ def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-# --- The texts that template-made conversations consist of, read from the YAML files beside this module.
+# --- The texts that template-made conversations consist of, read from the YAML files
+# beside this module.
 
-# In the place of a detail's question: the detail is a number of years, and the kind's question asks for the year.
+# In the place of a detail's question: the detail is a number of years, and the kind's
+# question asks for the year.
 SINCE = "since"
 _FOLDER = Path(__file__).parent / "texts"
 
@@ -178,7 +191,11 @@ class Storyline(Struct, frozen=True, kw_only=True):
     def roles(self) -> frozenset[str]:
         """All roles that its texts name, without the theme."""
         details = [one for step in self.steps for one in step.details]
-        named = {name for one in details for name in (one.role, *brace_names(one.tell), *brace_names(one.caption))}
+        named = {
+            name
+            for one in details
+            for name in (one.role, *brace_names(one.tell), *brace_names(one.caption))
+        }
         return frozenset(named) - {"theme", "who"}
 
 
@@ -209,7 +226,10 @@ def load_storylines() -> dict[str, Storyline]:
     """Return the storylines by name, in the order of the file."""
     storylines = {}
     for row in load_texts("storylines"):
-        steps = (_parse_tellable(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
+        steps = (
+            _parse_tellable(f"{row['name']}/{number}", step)
+            for number, step in enumerate(row["steps"])
+        )
         storylines[row["name"]] = Storyline(**{**row, "steps": tuple(steps)})
     return storylines
 
@@ -219,7 +239,9 @@ def personal_topics() -> tuple[Tellable, ...]:
     """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
     known = load_texts("personas")
     return tuple(
-        _parse_tellable(f"{sort}/{row['key']}", row) for sort in ("topic", "trait") for row in known[f"{sort}s"]
+        _parse_tellable(f"{sort}/{row['key']}", row)
+        for sort in ("topic", "trait")
+        for row in known[f"{sort}s"]
     )
 
 
@@ -230,9 +252,17 @@ def load_habits() -> tuple[Habit, ...]:
     for row in load_texts("personas")["habits"]:
         key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
         first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
-        change = structs.replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
+        change = structs.replace(
+            first,
+            key=f"{key}/change",
+            tell=row["change"],
+            details=(why,),
+            question=row["before"],
+        )
         texts = {"now": row["now"], "all": row["all"]}
-        habits.append(Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, **texts))
+        habits.append(
+            Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, **texts)
+        )
     return tuple(habits)
 
 
@@ -252,16 +282,29 @@ def draw_value(role: str, rng: random.Random) -> str:
     if not brace_names(pool):
         low, _, high = pool.partition("-")
         return str(rng.randint(int(low), int(high)))
-    return str(pool).format(**{name: draw_value(name, rng) for name in sorted(brace_names(pool))})
+    return str(pool).format(
+        **{name: draw_value(name, rng) for name in sorted(brace_names(pool))}
+    )
 
 
 def _parse_tellable(key: str, row: Mapping[str, Any]) -> Tellable:
-    parted = {name: [tuple(text.split(" | ")) for text in row.get(name, ())] for name in ("details", "conclusions")}
+    parted = {
+        name: [tuple(text.split(" | ")) for text in row.get(name, ())]
+        for name in ("details", "conclusions")
+    }
     details = tuple(Detail(*parts) for parts in parted["details"])
-    return Tellable(**{**row, "key": key, "details": details, "conclusions": tuple(parted["conclusions"])})
+    return Tellable(
+        **{
+            **row,
+            "key": key,
+            "details": details,
+            "conclusions": tuple(parted["conclusions"]),
+        }
+    )
 
 
-# --- Weaving the event graph: which storylines two people live through, and what of it they tell in which session.
+# --- Weaving the event graph: which storylines two people live through, and what of it
+# they tell in which session.
 
 # So many events are told in passing, for each turn between greetings and farewells.
 _BESIDE = 0.27
@@ -290,7 +333,9 @@ class _Open(Struct, frozen=True):
         return self.last.session < session and earliest < today
 
 
-def weave_world(speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random) -> World:
+def weave_world(
+    speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random
+) -> World:
     """Return the world in which each block of the outlines tells one event, of the speaker whose turn it is."""
     weaver = _Weaver(speakers, rng)
     events = []
@@ -301,7 +346,10 @@ def weave_world(speakers: tuple[str, str], outlines: Sequence[Outline], rng: ran
                 events.append(weaver.event(speakers[turn], outline))
             turn = 1 - turn  # a block has an odd number of turns
         turns = sum(1 + 2 * asked for asked in outline.blocks)
-        events += [weaver.event(speakers[n % 2], outline, beside=True) for n in range(round(turns * _BESIDE))]
+        events += [
+            weaver.event(speakers[n % 2], outline, beside=True)
+            for n in range(round(turns * _BESIDE))
+        ]
     return World(speakers, tuple(outline.at for outline in outlines), tuple(events))
 
 
@@ -325,47 +373,104 @@ class _Weaver:
         draw = self._rng.random()
         if draw < _ABOUT_ONESELF and self._personal[who]:
             kind: Tellable = self._personal[who].pop()
-            named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in brace_names(text)}
-            return self._event(who, kind, outline, {role: draw_value(role, self._rng) for role in sorted(named)})
+            named = {
+                name
+                for text in (kind.tell, *(one.tell for one in kind.details))
+                for name in brace_names(text)
+            }
+            return self._event(
+                who,
+                kind,
+                outline,
+                {role: draw_value(role, self._rng) for role in sorted(named)},
+            )
         if draw > 1 - _HABIT:
-            # one that the speaker has not yet been through all values of; of those told before not each is taken up
-            left = [one for one in self._habits[who] if len(self._values.get(one.key, ())) < len(one.pool)]
-            told = [one for one in left if one.key not in self._said or self._rng.random() < 0.5]
+            # one that the speaker has not yet been through all values of; of those told
+            # before not each is taken up
+            left = [
+                one
+                for one in self._habits[who]
+                if len(self._values.get(one.key, ())) < len(one.pool)
+            ]
+            told = [
+                one
+                for one in left
+                if one.key not in self._said or self._rng.random() < 0.5
+            ]
             if told:
                 return self._changed(who, self._rng.choice(told), outline)
         return self._lived(who, outline)
 
-    def _event(self, who: str, kind: Tellable, outline: Outline, roles: Mapping[str, str], **rest: Any) -> Event:
+    def _event(
+        self,
+        who: str,
+        kind: Tellable,
+        outline: Outline,
+        roles: Mapping[str, str],
+        **rest: Any,
+    ) -> Event:
         self._count += 1
-        return Event(id=f"E{self._count}", who=who, kind=kind.key, session=outline.number, roles=roles, **rest)
+        return Event(
+            id=f"E{self._count}",
+            who=who,
+            kind=kind.key,
+            session=outline.number,
+            roles=roles,
+            **rest,
+        )
 
     def _changed(self, who: str, habit: Habit, outline: Outline) -> Event:
         values = self._values.setdefault(habit.key, [])
         before = self._said.get(habit.key)
-        roles = {"new": self._rng.choice([one for one in habit.pool if one not in values])}
+        roles = {
+            "new": self._rng.choice([one for one in habit.pool if one not in values])
+        }
         kind = habit.first
         if before:
-            roles |= {"old": values[-1], "reasonforchange": draw_value("reasonforchange", self._rng)}
+            roles |= {
+                "old": values[-1],
+                "reasonforchange": draw_value("reasonforchange", self._rng),
+            }
             kind = habit.change
         values.append(roles["new"])
-        self._said[habit.key] = self._event(who, kind, outline, roles, after=before.id if before else "")
+        self._said[habit.key] = self._event(
+            who, kind, outline, roles, after=before.id if before else ""
+        )
         return self._said[habit.key]
 
     def _lived(self, who: str, outline: Outline, *, plans: bool = True) -> Event:
-        ready = [one for one in self._open[who] if one.may_be_told(outline.number, outline.at.date())]
-        if ready and (len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON):
+        ready = [
+            one
+            for one in self._open[who]
+            if one.may_be_told(outline.number, outline.at.date())
+        ]
+        if ready and (
+            len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON
+        ):
             chosen = self._rng.choice(ready)
             self._open[who].remove(chosen)
-            return self._step(who, chosen.line, chosen.roles, chosen.step, chosen.last, outline, plans=plans)
+            return self._step(
+                who,
+                chosen.line,
+                chosen.roles,
+                chosen.step,
+                chosen.last,
+                outline,
+                plans=plans,
+            )
         line, theme = self._new_theme()
-        roles = {"theme": theme, **{role: draw_value(role, self._rng) for role in sorted(line.roles)}}
+        roles = {
+            "theme": theme,
+            **{role: draw_value(role, self._rng) for role in sorted(line.roles)},
+        }
         return self._step(who, line, roles, 0, None, outline, plans=plans)
 
     def _new_theme(self) -> tuple[Storyline, str]:
         known = list(load_storylines().values())
         endless = [line for line in known if line.endless]
         for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
-            # once the themes of most storylines are used up, only endless ones have new ones
+            # once the themes of most storylines are used up, only endless ones have new
+            # ones
             line = self._rng.choice(known if tried < _TRIES else endless)
             theme = draw_value(line.theme, self._rng)
             if theme.casefold() not in self._themes:
@@ -376,24 +481,50 @@ class _Weaver:
         )
 
     def _step(
-        self, who: str, line: Storyline, roles: dict[str, str], step: int, last: Event | None, outline: Outline, *,
+        self,
+        who: str,
+        line: Storyline,
+        roles: dict[str, str],
+        step: int,
+        last: Event | None,
+        outline: Outline,
+        *,
         plans: bool,
-    ) -> Event:  # fmt: skip
+    ) -> Event:
         today = outline.at.date()
-        earliest = max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1)) if last else None
+        earliest = (
+            max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1))
+            if last
+            else None
+        )
         ago = self._rng.choice(DAYS_AGO)
         on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
-        event = self._event(who, line.steps[step], outline, roles, on=on, causes=(last.id,) if last else ())
+        event = self._event(
+            who,
+            line.steps[step],
+            outline,
+            roles,
+            on=on,
+            causes=(last.id,) if last else (),
+        )
         if step + 1 < len(line.steps):
-            planned = plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
+            planned = (
+                plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
+            )
             event = (
-                structs.replace(event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)) if planned else event
+                structs.replace(
+                    event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)
+                )
+                if planned
+                else event
             )
             self._open[who].append(_Open(line, roles, event, step + 1))
         return event
 
 
-def _deal_out(things: Sequence[object], speakers: tuple[str, str], rng: random.Random) -> dict[str, list]:  # type: ignore[type-arg]
+def _deal_out(
+    things: Sequence[object], speakers: tuple[str, str], rng: random.Random
+) -> dict[str, list]:  # type: ignore[type-arg]
     """Return the things dealt out to the two, in random order."""
     mixed = rng.sample(things, len(things))
     return {who: mixed[number::2] for number, who in enumerate(speakers)}
@@ -418,7 +549,10 @@ def date_phrase(on: date, told: date, rng: random.Random) -> str:
         lines += [f"last {DAYS[on.weekday()]}"] * 2
     monday = told - timedelta(told.weekday())
     if monday - timedelta(_WEEK) <= on < monday:
-        lines += ["last week", *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else [])]
+        lines += [
+            "last week",
+            *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else []),
+        ]
     last_month = told.replace(day=1) - timedelta(1)
     if (on.year, on.month) == (last_month.year, last_month.month):
         lines.append("last month")
@@ -437,14 +571,18 @@ def phrase_meaning(words: str, told: date) -> str:
     if words in known:
         return known[words]
     if match := re.fullmatch(r"last (\w+)", words):
-        return gold_day(told - timedelta((told.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK))
+        return gold_day(
+            told - timedelta((told.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK)
+        )
     if match := re.fullmatch(r"(\w+) days ago", words):
         return gold_day(told - timedelta(ONES.index(match[1])))
     match = re.fullmatch(r"on (\d+) (\w+)", words)
     if match is None:
         raise ValueError(f"no date: {words!r}")
     at = date(told.year, MONTHS.index(match[2]) + 1, int(match[1]))
-    return gold_day(at if at <= told else at.replace(year=told.year - 1))  # the latest day of that name
+    return gold_day(
+        at if at <= told else at.replace(year=told.year - 1)
+    )  # the latest day of that name
 
 
 def gold_day(on: date) -> str:

@@ -15,7 +15,13 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._lab.longmemeval.needles import Mentions
-from pytest_ltm._lab.longmemeval.session_text import LEAST, SESSION_TOKENS, load_themes, theme_of, write_session
+from pytest_ltm._lab.longmemeval.session_text import (
+    LEAST,
+    SESSION_TOKENS,
+    load_themes,
+    theme_of,
+    write_session,
+)
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.errors import DatasetError, DefinitionError
 from pytest_ltm._storage.rows import faults_of_data
@@ -63,20 +69,31 @@ class NeedleRecord(Struct, frozen=True):
 
     def user_text(self) -> str:
         """Return all that the user says in the evidence."""
-        return "\n".join(turn["content"] for one in self.evidence for turn in one.turns if turn["role"] == "user")
+        return "\n".join(
+            turn["content"]
+            for one in self.evidence
+            for turn in one.turns
+            if turn["role"] == "user"
+        )
 
     def stems_of_needle(self) -> frozenset[str]:
         """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
         turns = [turn for one in self.evidence for turn in one.turns]
         marked = [turn for turn in turns if turn.get("has_answer") is True]
         chosen = marked or [turn for turn in turns if turn["role"] == "user"]
-        return content_stems("\n".join([str(self.asked["question"]), *(turn["content"] for turn in chosen)]))
+        return content_stems(
+            "\n".join(
+                [str(self.asked["question"]), *(turn["content"] for turn in chosen)]
+            )
+        )
 
 
 def read_needles(path: Path) -> Iterator[NeedleRecord]:
     """Yield every question of a file; DatasetError for a file without records or with one that cannot be used."""
     for entry in LongMemEvalFile(path).entries:
-        yield parse_needle(json.loads(part_of(path, entry.start, entry.end)), f"{path}: {entry.id}")
+        yield parse_needle(
+            json.loads(part_of(path, entry.start, entry.end)), f"{path}: {entry.id}"
+        )
 
 
 def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
@@ -84,7 +101,9 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     with faults_of_data():
         record = read_record(Field(raw, where))
     talk, sessions = raw["haystack_sessions"], []
-    names = raw.get("haystack_session_ids") or [f"session_{number}" for number in range(len(talk))]
+    names = raw.get("haystack_session_ids") or [
+        f"session_{number}" for number in range(len(talk))
+    ]
     for name, when, turns in zip(names, raw["haystack_dates"], talk, strict=True):
         at = read_date(when)
         assert at is not None, "read_record has read it"
@@ -92,13 +111,18 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     cited = set(record.answer_sessions)
     absent = cited - {one.id for one in sessions}
     if absent:
-        raise DatasetError(f"{where}: its evidence is absent: no session {', '.join(sorted(absent))}")
+        raise DatasetError(
+            f"{where}: its evidence is absent: no session {', '.join(sorted(absent))}"
+        )
     evidence = {one.id: one for one in sessions if not cited or one.id in cited}
     ordered = sorted(evidence.values(), key=lambda one: one.at)
-    return NeedleRecord({name: raw[name] for name in ASKED}, record.at, tuple(ordered), where)
+    return NeedleRecord(
+        {name: raw[name] for name in ASKED}, record.at, tuple(ordered), where
+    )
 
 
-# --- Sessions from files: JSON lists of records, or of sessions; only one of them in memory at a time.
+# --- Sessions from files: JSON lists of records, or of sessions; only one of them in
+# memory at a time.
 
 _TURNS = ("turns", "messages")
 _IN_MEMORY = 4
@@ -136,26 +160,52 @@ class Corpus:
         """Return the sessions of an entry with their ids: a record, a list of turns, or an object that has one."""
         raw = part_of(self.path, *self._slices[place])
         try:
-            item, name = Field(json.loads(raw), f"{self.path}: entry {place + 1}"), f"{self.path.stem}_{place}"
+            item, name = (
+                Field(json.loads(raw), f"{self.path}: entry {place + 1}"),
+                f"{self.path.stem}_{place}",
+            )
             if isinstance(item.value, list):
                 return [(name, _unmarked_turns(item))]
             fields = item.mapping()
             if "haystack_sessions" not in fields:
                 key = next((key for key in _TURNS if key in fields), None)
                 if key is None:
-                    raise item.error("a record with haystack_sessions, a list of turns, or an object with `turns`")
+                    raise item.error(
+                        "a record with haystack_sessions, a list of turns, or an object with `turns`"
+                    )
                 given = fields.get("session_id") or fields.get("id")
-                return [(str(given.value) if given else name, _unmarked_turns(fields[key]))]
-            sessions, ids = fields["haystack_sessions"].items("sessions"), fields.get("haystack_session_ids")
+                return [
+                    (str(given.value) if given else name, _unmarked_turns(fields[key]))
+                ]
+            sessions, ids = (
+                fields["haystack_sessions"].items("sessions"),
+                fields.get("haystack_session_ids"),
+            )
             own = [str(one.value) for one in ids.items()] if ids else []
-            names = own if len(own) == len(sessions) else [f"{name}_{number}" for number in range(len(sessions))]
-            cited = set(fields["answer_session_ids"].texts()) if "answer_session_ids" in fields else set()
+            names = (
+                own
+                if len(own) == len(sessions)
+                else [f"{name}_{number}" for number in range(len(sessions))]
+            )
+            cited = (
+                set(fields["answer_session_ids"].texts())
+                if "answer_session_ids" in fields
+                else set()
+            )
             wanted = cited if self._evidence_only and cited else set(names)
-            return [(one, _unmarked_turns(turns)) for one, turns in zip(names, sessions, strict=True) if one in wanted]
+            return [
+                (one, _unmarked_turns(turns))
+                for one, turns in zip(names, sessions, strict=True)
+                if one in wanted
+            ]
         except DefinitionError as error:
-            raise DatasetError(f"{error} A file of fillers is a JSON list of records or of sessions") from error
+            raise DatasetError(
+                f"{error} A file of fillers is a JSON list of records or of sessions"
+            ) from error
         except (ValueError, RecursionError) as error:
-            raise DatasetError(f"{self.path}: entry {place + 1}: not JSON: {error}") from error
+            raise DatasetError(
+                f"{self.path}: entry {place + 1}: not JSON: {error}"
+            ) from error
 
 
 def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
@@ -177,11 +227,14 @@ def evidence_places(rng: Random, evidence: int, total: int) -> list[int]:
     return sorted(rng.sample(range(total), evidence))
 
 
-def session_dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked: datetime) -> list[datetime]:
+def session_dates(
+    rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked: datetime
+) -> list[datetime]:
     """Return the dates of all sessions, none before the one in front of it.
 
-    `anchors`: the places and dates of the evidence, in order. A session that stands behind the last of them is dated
-    before the question, or with the last evidence where that is later than the question.
+    `anchors`: the places and dates of the evidence, in order. A session that stands
+    behind the last of them is dated before the question, or with the last evidence
+    where that is later than the question.
     """
     first, last = anchors[0][1], anchors[-1][1]
     # published histories begin on 1 May
@@ -189,7 +242,8 @@ def session_dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: i
     fixed = [(-1, MAY if in_may else first - LEAD), *anchors, (total, max(asked, last))]
     moments: list[datetime] = []
     for (place, start), (following, end) in pairwise(fixed):
-        # to the minute, from `start` up to `end`, not at it if there is a minute in between
+        # to the minute, from `start` up to `end`, not at it if there is a minute in
+        # between
         minutes = max(0, (end - start) // _MINUTE - 1)
         drawn = sorted(rng.randint(0, minutes) for _ in range(following - place - 1))
         moments += [*(start + _MINUTE * minute for minute in drawn), end]
@@ -204,13 +258,19 @@ _IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
 
 
 def compile_history(
-    record: NeedleRecord, fillers: Fillers, *, seed: int, count: Callable[[str], int], sessions: int | None = None,
+    record: NeedleRecord,
+    fillers: Fillers,
+    *,
+    seed: int,
+    count: Callable[[str], int],
+    sessions: int | None = None,
     tokens: int | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the record with its history, in the published schema, its sessions in the order of their dates.
 
-    Its length is given in `sessions`, or at most in `tokens`; without either it is the evidence alone.
-    Raises DatasetError where the evidence alone is longer than asked for, and where the fillers run out.
+    Its length is given in `sessions`, or at most in `tokens`; without either it is the
+    evidence alone. Raises DatasetError where the evidence alone is longer than asked
+    for, and where the fillers run out.
     """
     # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
@@ -218,7 +278,9 @@ def compile_history(
     chosen: list[FillerSession] = []
     if sessions is not None:
         wanted = sessions - len(record.evidence)
-        _require_room(record, wanted, f"{sessions} sessions", f"is {len(record.evidence)}")
+        _require_room(
+            record, wanted, f"{sessions} sessions", f"is {len(record.evidence)}"
+        )
         chosen = [filler for filler in (supply(None) for _ in range(wanted)) if filler]
         if len(chosen) < wanted:
             raise DatasetError(
@@ -230,11 +292,24 @@ def compile_history(
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
-    evidence = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
-    history = [evidence[place] if place in evidence else next(left) for place in range(total)]
-    at = session_dates(rng, [(place, one.at) for place, one in evidence.items()], total, record.at)
+    evidence = dict(
+        zip(
+            evidence_places(rng, len(record.evidence), total),
+            record.evidence,
+            strict=True,
+        )
+    )
+    history = [
+        evidence[place] if place in evidence else next(left) for place in range(total)
+    ]
+    at = session_dates(
+        rng, [(place, one.at) for place, one in evidence.items()], total, record.at
+    )
     dates = [
-        evidence[place].when if place in evidence else format_longmemeval_date(at[place]) for place in range(total)
+        evidence[place].when
+        if place in evidence
+        else format_longmemeval_date(at[place])
+        for place in range(total)
     ]
     return {
         **record.asked,
@@ -253,8 +328,12 @@ def _require_room(record: NeedleRecord, room: int, asked: str, alone: str) -> No
         )
 
 
-def _fill_tokens(record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]) -> list[FillerSession]:
-    evidence = sum(count(turn["content"]) for one in record.evidence for turn in one.turns)
+def _fill_tokens(
+    record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]
+) -> list[FillerSession]:
+    evidence = sum(
+        count(turn["content"]) for one in record.evidence for turn in one.turns
+    )
     room = tokens - evidence
     _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
     filler_sessions: list[FillerSession] = []
@@ -273,7 +352,8 @@ def _fill_tokens(record: NeedleRecord, supply: Supply, tokens: int, count: Calla
     return filler_sessions
 
 
-# --- Which fillers may not stand beside a question: they might contradict its evidence, or be more of it.
+# --- Which fillers may not stand beside a question: they might contradict its evidence,
+# or be more of it.
 
 _SHARED = 0.75  # A session in which the user says this share of the question's words is about the same thing
 
@@ -291,7 +371,9 @@ class Clash:
         """Return whether a session of a file would clash: the evidence itself, of its theme, or near the question."""
         if name in self._ids or self._themes & themes_in(user_text):
             return True
-        return len(self._question & content_stems(user_text)) >= _SHARED * len(self._question)
+        return len(self._question & content_stems(user_text)) >= _SHARED * len(
+            self._question
+        )
 
     def allowed_mentions(self, person: str) -> Mentions:
         """Return what fillers may tell of the user: nothing of the same theme, or in the same words."""
@@ -301,11 +383,14 @@ class Clash:
 def themes_in(user_text: str) -> frozenset[str]:
     """Return the themes of which a generated request stands in the text."""
     return frozenset(
-        theme.name for theme in load_themes().values() if any(one.text in user_text for one in theme.requests)
+        theme.name
+        for theme in load_themes().values()
+        if any(one.text in user_text for one in theme.requests)
     )
 
 
-# --- What stands around the evidence: sources of filler sessions, and the one that needs no corpus.
+# --- What stands around the evidence: sources of filler sessions, and the one that
+# needs no corpus.
 
 
 class FillerSession(Struct, frozen=True):
@@ -316,9 +401,11 @@ class FillerSession(Struct, frozen=True):
     tokens: int
 
 
-# A source of fillers, which draws those of one question's history: the same ones for a seed.
+# A source of fillers, which draws those of one question's history: the same ones for a
+# seed.
 Fillers: TypeAlias = "GeneratedFillers | MixedFillers"
-# Fillers for one history: returns another one of at most so many tokens, None where there is none that fits.
+# Fillers for one history: returns another one of at most so many tokens, None where
+# there is none that fits.
 Supply: TypeAlias = "Callable[[int | None], FillerSession | None]"
 
 
@@ -337,9 +424,12 @@ class GeneratedFillers(Struct, frozen=True):
                 if room < LEAST:
                     return None
                 size = room if room < SESSION_TOKENS[0] else min(size, room)
-            turns = write_session(rng, theme_of(rng), self.count, tokens=size, mentions=mentions.next)
+            turns = write_session(
+                rng, theme_of(rng), self.count, tokens=size, mentions=mentions.next
+            )
             tokens = sum(self.count(turn["content"]) for turn in turns)
-            # a session may come out longer than asked for, because sentences are never cut
+            # a session may come out longer than asked for, because sentences are never
+            # cut
             if room is not None and tokens > room:
                 return None
             return FillerSession(f"task_{rng.getrandbits(32):08x}", turns, tokens)
@@ -347,7 +437,8 @@ class GeneratedFillers(Struct, frozen=True):
         return supply
 
 
-# --- The published mixture of fillers: half of them evidence of other questions, the rest in equal parts from files.
+# --- The published mixture of fillers: half of them evidence of other questions, the
+# rest in equal parts from files.
 
 _TRIES = 40  # sessions to try for one that fits into what is left
 
@@ -365,7 +456,9 @@ class MixedFillers(Struct, frozen=True):
         rng, clash, used = Random(seed), Clash(record), set[str]()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
         corpora = enumerate((self.others, *self.chats))
-        streams = [one.draw_sessions(Random(f"{number} {seed}")) for number, one in corpora]
+        streams = [
+            one.draw_sessions(Random(f"{number} {seed}")) for number, one in corpora
+        ]
 
         def supply(room: int | None) -> FillerSession | None:
             tries = 0
@@ -377,10 +470,14 @@ class MixedFillers(Struct, frozen=True):
                     continue
                 tries += 1
                 name, turns = drawn
-                user = "\n".join(turn["content"] for turn in turns if turn["role"] == "user")
+                user = "\n".join(
+                    turn["content"] for turn in turns if turn["role"] == "user"
+                )
                 if not turns or name in used or clash.with_session(name, user):
                     continue
-                filler = FillerSession(name, turns, sum(self.count(turn["content"]) for turn in turns))
+                filler = FillerSession(
+                    name, turns, sum(self.count(turn["content"]) for turn in turns)
+                )
                 if room is None or filler.tokens <= room:
                     used.add(name)
                     return filler
@@ -408,7 +505,9 @@ def write_histories(path: Path, records: Iterable[dict[str, Any]]) -> tuple[int,
         size = part.stat().st_size
         os.replace(part, path)  # noqa: PTH105 - Path.replace is the same call
     except OSError as error:
-        raise DatasetError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise DatasetError(
+            f"{path}: cannot be written: {error.strerror or error}"
+        ) from error
     finally:
         part.unlink(missing_ok=True)
     return number, size

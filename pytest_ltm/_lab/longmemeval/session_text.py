@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Shape = Callable[[Random, "Advice", int, Count], list[str]]
 
 
-# What attributes are about: who users are, how they live, what they are in, what befell them, what they own.
+# What attributes are about: who users are, how they live, what they are in, what befell
+# them, what they own.
 FIELDS = ("person", "habits", "circumstances", "events", "things")
 _FOLDER = Path(__file__).parent / "texts"
 _Row = TypeVar("_Row")
@@ -150,9 +151,14 @@ def load_themes() -> dict[str, Theme]:
     themes = {}
     for file in ("themes_home", "themes_active", "themes_mind"):
         for name, content in _read_texts(file).items():
-            requests = tuple(AssistantRequest(*ask.split(" | ")) for ask in content["asks"])
+            requests = tuple(
+                AssistantRequest(*ask.split(" | ")) for ask in content["asks"]
+            )
             aspects = content["aspects"].items()
-            sides = tuple(Aspect(side, tuple(part["do"]), tuple(part["for"])) for side, part in aspects)
+            sides = tuple(
+                Aspect(side, tuple(part["do"]), tuple(part["for"]))
+                for side, part in aspects
+            )
             themes[name] = Theme(name, requests, sides)
     return themes
 
@@ -164,9 +170,13 @@ def load_frames() -> dict[str, tuple[str, ...]]:
 
 
 _FILES: Mapping[Any, str] = {
-    Attribute: "facts", Update: "updates", ItemSeries: "several", Happening: "events", Made: "assistant",
+    Attribute: "facts",
+    Update: "updates",
+    ItemSeries: "several",
+    Happening: "events",
+    Made: "assistant",
     Taste: "preferences",
-}  # fmt: skip
+}
 
 
 @cache
@@ -174,8 +184,16 @@ def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
     """Return all that there is of a kind: Attribute, Update, Series, Happening, Made or Taste."""
     rows = []
     for row in _read_texts(_FILES[kind]):
-        lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-        rows.append(kind(**row | lists | ({"never": Never(**row["never"])} if "never" in row else {})))
+        lists = {
+            key: tuple(value) for key, value in row.items() if isinstance(value, list)
+        }
+        rows.append(
+            kind(
+                **row
+                | lists
+                | ({"never": Never(**row["never"])} if "never" in row else {})
+            )
+        )
     return tuple(rows)
 
 
@@ -183,7 +201,8 @@ def _read_texts(name: str) -> Any:
     return load_yaml(_FOLDER / f"{name}.yml").value
 
 
-# --- Pieces of advice on one theme, and the shapes in which replies give them: points, plans, questions, examples.
+# --- Pieces of advice on one theme, and the shapes in which replies give them: points,
+# plans, questions, examples.
 
 
 class Piece(Struct, frozen=True):
@@ -214,19 +233,26 @@ class Advice:
 
     def _fill(self) -> None:
         if not self._left:
-            pieces = [(aspect, do) for aspect in self._theme.aspects for do in aspect.do]
+            pieces = [
+                (aspect, do) for aspect in self._theme.aspects for do in aspect.do
+            ]
             self._left = self._rng.sample(pieces, len(pieces))
 
 
 def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return points with a name each, sometimes with a list of them at the end."""
     wants_list = rng.random() < _LISTED
-    result = list(_fit_pieces("points", rng, advice, room * 2 // 3 if wants_list else room, count))
+    result = list(
+        _fit_pieces("points", rng, advice, room * 2 // 3 if wants_list else room, count)
+    )
     lines = [f"- {line}" for line, _ in result]
     if not (wants_list and lines):
         return lines
     steps = ["", rng.choice(load_frames()["lists"])]
-    steps += [f"{number}. {upper_first(piece.do)}." for number, (_, piece) in enumerate(result, start=1)]
+    steps += [
+        f"{number}. {upper_first(piece.do)}."
+        for number, (_, piece) in enumerate(result, start=1)
+    ]
     return lines + (steps if count("\n".join([*lines, *steps])) < room else [])
 
 
@@ -248,22 +274,33 @@ SHAPES: dict[str, Shape] = {
     "points": write_points,
     "plan": write_plan,
     "questions": lambda *known: [line for line, _ in _fit_pieces("questions", *known)],
-    "examples": lambda *known: [part for line, _ in _fit_pieces("examples", *known) for part in (line, "")][:-1],
+    "examples": lambda *known: [
+        part for line, _ in _fit_pieces("examples", *known) for part in (line, "")
+    ][:-1],
 }
 _LISTED = 0.3  # the share of lists of points that end in a list of steps
 
 
-def _fit_pieces(frame: str, rng: Random, advice: Advice, room: int, count: Count) -> Iterator[tuple[str, Piece]]:
+def _fit_pieces(
+    frame: str, rng: Random, advice: Advice, room: int, count: Count
+) -> Iterator[tuple[str, Piece]]:
     """Yield pieces in a frame until the room is used up."""
     while True:
         piece, chosen = advice.next(), rng.choice(load_frames()[frame])
-        # drawn even where a frame has no place for it, so that another frame changes nothing that follows
+        # drawn even where a frame has no place for it, so that another frame changes
+        # nothing that follows
         slots = {
-            "Aspect": piece.aspect, "aspect": f'"{piece.aspect}"', "do": piece.do, "Do": upper_first(piece.do),
-            "do2": advice.next().do if "{do2}" in chosen else "", "tail": rng.choice(load_frames()["tails"]),
-            "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 5, 6)),
-            "for": piece.reason, "For": upper_first(piece.reason),
-        }  # fmt: skip
+            "Aspect": piece.aspect,
+            "aspect": f'"{piece.aspect}"',
+            "do": piece.do,
+            "Do": upper_first(piece.do),
+            "do2": advice.next().do if "{do2}" in chosen else "",
+            "tail": rng.choice(load_frames()["tails"]),
+            "minutes": rng.choice((10, 15, 20, 30, 45)),
+            "weeks": rng.choice((3, 4, 5, 6)),
+            "for": piece.reason,
+            "For": upper_first(piece.reason),
+        }
         line = chosen.format(**slots).rstrip()
         room -= count(f"- {line}\n\n")
         if room < 0:
@@ -271,10 +308,13 @@ def _fit_pieces(frame: str, rng: Random, advice: Advice, room: int, count: Count
         yield line, piece
 
 
-# --- Task-oriented talk: what a user asks an assistant for, and long helpful replies, from an endless stock.
+# --- Task-oriented talk: what a user asks an assistant for, and long helpful replies,
+# from an endless stock.
 
 _CACHED_LINES = 1 << 16
-_LINE = re.compile(r"[^\n]*\n+|[^\n]+")  # A line with all breaks behind it, which an encoding may take as one token
+_LINE = re.compile(
+    r"[^\n]*\n+|[^\n]+"
+)  # A line with all breaks behind it, which an encoding may take as one token
 # The least tokens that a round needs, about.
 LEAST = 80
 
@@ -292,16 +332,28 @@ def theme_of(rng: Random) -> Theme:
     return load_themes()[rng.choice(sorted(load_themes()))]
 
 
-# A session is about so long, with evidence or without: 2,100 tokens on average, near the published histories.
+# A session is about so long, with evidence or without: 2,100 tokens on average, near
+# the published histories.
 SESSION_TOKENS = (700, 3600)
 # A question and its reply are about so long, unless the session must be shorter.
 ROUND_TOKENS = (190, 430)
 _JITTER = 0.4  # how much longer or shorter a reply may be than others of its session
-_GOES_ON = (0.7, 0.4, 0.1)  # how likely a further question about the same thing is, after one round, two, three
-# The share of rounds without evidence in which users mention something about themselves, as they do with it.
+_GOES_ON = (
+    0.7,
+    0.4,
+    0.1,
+)  # how likely a further question about the same thing is, after one round, two, three
+# The share of rounds without evidence in which users mention something about
+# themselves, as they do with it.
 _MENTIONS = 0.7
-_BESIDES = (0, 1, 1, 2)  # how many things they say besides, each as likely as the others
-# The chance that evidence stands in the first round of a session, or else in the next one, and so on.
+_BESIDES = (
+    0,
+    1,
+    1,
+    2,
+)  # how many things they say besides, each as likely as the others
+# The chance that evidence stands in the first round of a session, or else in the next
+# one, and so on.
 _FIRST = 0.6
 _MENTIONED = 0.4  # the share of these that tell something about themselves as well; the others are chat
 _GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
@@ -321,13 +373,19 @@ class Aside(Struct, frozen=True):
 
 
 def write_session(
-    rng: Random, theme: Theme, count: Count, *, tokens: int, aside: Aside | None = None,
+    rng: Random,
+    theme: Theme,
+    count: Count,
+    *,
+    tokens: int,
+    aside: Aside | None = None,
     mentions: Callable[[str], Aside | None] = lambda _theme: None,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """Return the turns of a session of about `tokens` tokens, never more unless the aside alone needs them.
 
-    With an aside each turn has `has_answer`: whether it holds the aside; and the session keeps to its theme. `mentions`
-    gives what else the user mentions, for a theme.
+    With an aside each turn has `has_answer`: whether it holds the aside; and the
+    session keeps to its theme. `mentions` gives what else the user mentions, for a
+    theme.
     """
     talk = _SessionWriter(rng, theme, changes_theme=aside is None)
     rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
@@ -340,16 +398,32 @@ def write_session(
         here = aside if number == place else None
         if number != place and rng.random() < (_MENTIONS if number else 1):
             here = mentions(talk.theme)
-        besides = [_side_remark(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
+        besides = [
+            _side_remark(rng, lambda: mentions(talk.theme))
+            for _ in range(rng.choice(_BESIDES))
+        ]
         before, request = talk.question()
         request_text = _request_text(rng, before, request, here, besides)
-        if number != place and left - count(request_text) - (count(here.made) if here else 0) < LEAST:
+        if (
+            number != place
+            and left - count(request_text) - (count(here.made) if here else 0) < LEAST
+        ):
             here, request_text = None, request
-        nod, made = _acknowledge_aside(rng, here), f"\n\n{here.made}" if here and here.made else ""
-        share = left / (rounds - number) * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
+        nod, made = (
+            _acknowledge_aside(rng, here),
+            f"\n\n{here.made}" if here and here.made else "",
+        )
+        share = (
+            left
+            / (rounds - number)
+            * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
+        )
         size = min(round(share), left) - count(request_text) - count(made) - count(nod)
         replied = nod + talk.reply(size, count) + made
-        turns += [{"role": "user", "content": request_text}, {"role": "assistant", "content": replied}]
+        turns += [
+            {"role": "user", "content": request_text},
+            {"role": "assistant", "content": replied},
+        ]
         if aside:
             turns[-2]["has_answer"] = number == place and not aside.made
             turns[-1]["has_answer"] = number == place and bool(aside.made)
@@ -382,25 +456,45 @@ class _SessionWriter:
     def question(self) -> tuple[str, str]:
         """Return what the user asks next: how it begins, and the request."""
         rng = self._rng
-        if self._rounds and rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]:
+        if (
+            self._rounds
+            and rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]
+        ):
             self._rounds += 1
             aspect = rng.choice(self._theme.aspects)
             self._advice.prefer_aspect(aspect)
-            frame, self._shape, *leads = rng.choice(load_frames()["follow_ups"]).split(" | ")
-            slots = {"aspect": aspect.name, "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 6))}
+            frame, self._shape, *leads = rng.choice(load_frames()["follow_ups"]).split(
+                " | "
+            )
+            slots = {
+                "aspect": aspect.name,
+                "minutes": rng.choice((10, 15, 20, 30, 45)),
+                "weeks": rng.choice((3, 4, 6)),
+            }
             self._lead = upper_first(rng.choice(leads).format(**slots))
             return self._begins("thanks", _THANKS), frame.format(**slots)
         if self._begun and self._changes_theme:
             self._theme = theme_of(rng)
             self._advice = Advice(rng, self._theme)
         asked = rng.choice(self._theme.requests)
-        before = self._begins("changes", _CHANGES) if self._begun else self._begins("hellos", _GREETS)
+        before = (
+            self._begins("changes", _CHANGES)
+            if self._begun
+            else self._begins("hellos", _GREETS)
+        )
         self._rounds, self._begun = 1, True
-        self._lead, self._shape = rng.choice(load_frames()["openings"]).format(topic=asked.topic), rng.choice([*SHAPES])
+        self._lead, self._shape = (
+            rng.choice(load_frames()["openings"]).format(topic=asked.topic),
+            rng.choice([*SHAPES]),
+        )
         return before, asked.text
 
     def _begins(self, frame: str, share: float) -> str:
-        return f"{self._rng.choice(load_frames()[frame])} " if self._rng.random() < share else ""
+        return (
+            f"{self._rng.choice(load_frames()[frame])} "
+            if self._rng.random() < share
+            else ""
+        )
 
     def reply(self, tokens: int, count: Count) -> str:
         """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
@@ -415,7 +509,9 @@ class _SessionWriter:
         return "\n".join([*lines, "", close] if len(lines) > 1 else lines)
 
 
-def _request_text(rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]) -> str:
+def _request_text(
+    rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]
+) -> str:
     """Return the request with what is said beside it: in front, behind, or in the same sentence."""
     known = load_frames()
     if aside and aside.request:
@@ -423,12 +519,20 @@ def _request_text(rng: Random, before: str, request: str, aside: Aside | None, b
     if aside and aside.said:
         bare = aside.said.removesuffix(".")
         request = rng.choice(known["joins"]).format(
-            request=request, ask=lower_first(request),
-            Said=aside.said, said=lower_first(aside.said), Bare=bare, bare=lower_first(bare),
-        )  # fmt: skip
+            request=request,
+            ask=lower_first(request),
+            Said=aside.said,
+            said=lower_first(aside.said),
+            Bare=bare,
+            bare=lower_first(bare),
+        )
     for other in besides:
         request = rng.choice((f"{request} {other}", f"{other} {request}"))
-    return before + request + (f" {rng.choice(known['byes'])}" if rng.random() < _BYES else "")
+    return (
+        before
+        + request
+        + (f" {rng.choice(known['byes'])}" if rng.random() < _BYES else "")
+    )
 
 
 def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
@@ -438,7 +542,9 @@ def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
     known = load_frames()
     who = rng.choice(known["chat_people"])
     day, sky = rng.choice(known["chat_days"]), rng.choice(known["chat_skies"])
-    return rng.choice(known["chat"]).format(who=who, Who=upper_first(who), day=day, sky=sky)
+    return rng.choice(known["chat"]).format(
+        who=who, Who=upper_first(who), day=day, sky=sky
+    )
 
 
 def _acknowledge_aside(rng: Random, aside: Aside | None) -> str:
@@ -451,15 +557,21 @@ def _acknowledge_aside(rng: Random, aside: Aside | None) -> str:
 def lower_first(sentence: str) -> str:
     """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
     first, _, rest = sentence.partition(" ")
-    return f"{first.lower()} {rest}" if first.rstrip(",") in load_frames()["small_words"] else sentence
+    return (
+        f"{first.lower()} {rest}"
+        if first.rstrip(",") in load_frames()["small_words"]
+        else sentence
+    )
 
 
 # --- Dates of a user's life: sessions by day, questions late, all in 2023.
 
-# Where nothing else gives a date, sessions are dated from here to the end of the month (Wu et al., 2025).
+# Where nothing else gives a date, sessions are dated from here to the end of the month
+# (Wu et al., 2025).
 FIRST_SESSION_DATE = datetime(2023, 5, 1, tzinfo=timezone.utc)
 LAST = datetime(2023, 5, 30, tzinfo=timezone.utc)
-# How a user says, on the day of a session, when something happened: as many days ago as the word's place.
+# How a user says, on the day of a session, when something happened: as many days ago as
+# the word's place.
 WORDS = ("today", "yesterday", "two days ago", "three days ago")
 
 
@@ -471,7 +583,9 @@ def some_time(rng: Random, day: datetime) -> datetime:
 def days_of_may(rng: Random, count: int) -> list[datetime]:
     """Return so many sessions' dates in May 2023, on different days where there are enough, in order."""
     days = rng.sample(range(1, 28), count)
-    return sorted(some_time(rng, FIRST_SESSION_DATE + timedelta(days=day)) for day in days)
+    return sorted(
+        some_time(rng, FIRST_SESSION_DATE + timedelta(days=day)) for day in days
+    )
 
 
 def end_of_may(rng: Random) -> datetime:
@@ -481,7 +595,10 @@ def end_of_may(rng: Random) -> datetime:
 
 def late_in_year(rng: Random) -> datetime:
     """Return when a question about dated events is asked."""
-    return some_time(rng, datetime(2023, 6, 1, tzinfo=timezone.utc) + timedelta(days=rng.randint(0, 180)))
+    return some_time(
+        rng,
+        datetime(2023, 6, 1, tzinfo=timezone.utc) + timedelta(days=rng.randint(0, 180)),
+    )
 
 
 def months_before(at: datetime, months: int) -> datetime:

@@ -29,7 +29,13 @@ from pytest_ltm._language.meanings import (
 )
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
 from pytest_ltm._language.recital import refuses_answer
-from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Gold, Ruling, is_turned
+from pytest_ltm._language.rulings.gold import (
+    CANNOT_TELL,
+    HEDGED,
+    Gold,
+    Ruling,
+    is_turned,
+)
 from pytest_ltm._language.rulings.stance import (
     FINAL,
     LISTED,
@@ -44,7 +50,14 @@ from pytest_ltm._language.rulings.stance import (
     lists_more,
     turns_to_other,
 )
-from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, is_english, plain_words, word_stem
+from pytest_ltm._language.words import (
+    STOP_WORDS,
+    casefold_plain,
+    content_stems,
+    is_english,
+    plain_words,
+    word_stem,
+)
 
 RE = LEXICON.expressions("rules")
 
@@ -73,7 +86,11 @@ class _Thing:
 
     def as_said(self, text: str) -> str:
         """Return its words as an answer has them."""
-        return " ".join(word for word in plain_words(text) if found_in(self.wanted, (meaning_key(word),)))
+        return " ".join(
+            word
+            for word in plain_words(text)
+            if found_in(self.wanted, (meaning_key(word),))
+        )
 
     def missing_words(self, said: str) -> frozenset[str]:
         """Return which of its words an answer has not."""
@@ -83,16 +100,25 @@ class _Thing:
 def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
-    asked, bare = frozenset(meaning_keys(question)), RE.remark.sub("", main).strip(_MARKS)
+    asked, bare = (
+        frozenset(meaning_keys(question)),
+        RE.remark.sub("", main).strip(_MARKS),
+    )
     if both := RE.also.match(bare):
         return [[_gold_thing(way, asked, named=True) for way in both.groups()]]
     parts = [RE.or_word.split(part.strip(_MARKS)) for part in RE.between.split(bare)]
     if len(parts) == 1:
-        parts[0] += [remark for remark in RE.remark.findall(main) if len(telling_keys(remark)) <= _FEW]
+        parts[0] += [
+            remark
+            for remark in RE.remark.findall(main)
+            if len(telling_keys(remark)) <= _FEW
+        ]
     named = _is_name(bare)
     ways = ([way for way in part if telling_keys(way)] for part in parts)
     return [
-        [_gold_thing(way, asked, named=named or n > 0) for way in several] for n, several in enumerate(ways) if several
+        [_gold_thing(way, asked, named=named or n > 0) for way in several]
+        for n, several in enumerate(ways)
+        if several
     ]
 
 
@@ -101,15 +127,23 @@ def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
     match = RE.whose.match(part) or RE.title.match(part)
     text = match["name"].strip(_MARKS) if match else part
     is_name = _is_name(text) and (named or match is not None or " " in text)
-    stems = [one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES]
+    stems = [
+        one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES
+    ]
     every = stems if is_name else telling_keys(text)
     heavy = [one for one in every if one not in LIGHT] or every
-    return _Thing(text, tuple([one for one in heavy if one not in asked] or heavy), is_name)
+    return _Thing(
+        text, tuple([one for one in heavy if one not in asked] or heavy), is_name
+    )
 
 
 def _is_name(text: str) -> bool:
     """Return whether each word that carries meaning has a capital."""
-    named = [word for word in re.findall(r"[^\W\d_][\w'-]*", text) if word.lower() not in STOP_WORDS and len(word) > 2]
+    named = [
+        word
+        for word in re.findall(r"[^\W\d_][\w'-]*", text)
+        if word.lower() not in STOP_WORDS and len(word) > 2
+    ]
     return bool(named) and all(word[0].isupper() for word in named)
 
 
@@ -120,15 +154,17 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
 
     Args:
-        gold: The expected answer's main wording.
-        question: The question.
-        said: What the answer concludes.
-        full: Whether an answer that has only some of the words is wrong, not perhaps good enough.
+        gold: The expected answer's main wording. question: The question. said: What the
+        answer concludes. full: Whether an answer that has only some of the words is
+        wrong, not perhaps good enough.
     """
     if RE.either_thing.search(text) and not RE.or_word.search(gold):
         return Ruling("no", SEVERAL)
     several = _gold_things(gold, question)
-    things = [min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted)) for ways in several]
+    things = [
+        min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted))
+        for ways in several
+    ]
     if not things or (not is_english(text) and len(things) == 1):
         return None
     if refuses_answer(text):
@@ -138,21 +174,48 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     return _whole_ruling(gold, things, question, text)
 
 
-def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str) -> Ruling | None:
+def _whole_ruling(
+    gold: str, things: Sequence[_Thing], question: str, text: str
+) -> Ruling | None:
     """Return the ruling on an answer that has all words of all things."""
-    if any(one.is_name for one in things) and _people_keys(text) - _people_keys(f"{gold} {question}"):
+    if any(one.is_name for one in things) and _people_keys(text) - _people_keys(
+        f"{gold} {question}"
+    ):
         return None
     for one in things:
         parts = [part for part in LISTED.split(text) if one.found(part)]
-        strange = (one.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
-        # its words are only there as words of others: "linen napkins, a paper tablecloth"
+        strange = (
+            one.missing_words(part)
+            and _unknown_keys(telling_keys(part), gold, question)
+            for part in parts
+        )
+        # its words are only there as words of others: "linen napkins, a paper
+        # tablecloth"
         if len(parts) > 1 and all(strange):
             return None
-    if doubts := list(filter(None, (doubt_of([one.as_said(text), one.text, gold], question, text) for one in things))):
-        return Ruling("no", doubts[0]) if doubts[0] in FINAL and not RE.or_word.search(gold) else None
-    further = [telling_keys(part) for part in RE.further.findall(text)] if len(things) > 1 else []
+    if doubts := list(
+        filter(
+            None,
+            (
+                doubt_of([one.as_said(text), one.text, gold], question, text)
+                for one in things
+            ),
+        )
+    ):
+        return (
+            Ruling("no", doubts[0])
+            if doubts[0] in FINAL and not RE.or_word.search(gold)
+            else None
+        )
+    further = (
+        [telling_keys(part) for part in RE.further.findall(text)]
+        if len(things) > 1
+        else []
+    )
     # behind an "and" something is named that is not expected
-    goes_on = any(part and part == _unknown_keys(part, gold, question) for part in further)
+    goes_on = any(
+        part and part == _unknown_keys(part, gold, question) for part in further
+    )
     if lists_more(gold, question, text) or goes_on:
         names = all(one.is_name for one in things) and not RE.remarks.search(text)
         return Ruling("no", MANY) if names else None
@@ -162,8 +225,15 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str)
 def is_left_behind(gold: str, question: str, text: str) -> bool:
     """Return whether an answer that says of the expected one that it is over names something else in its place."""
     spots = phrase_positions(normalize_text(text), gold, plural=True)
-    before = [normalize_text(text)[sentence_start(normalize_text(text), start) : start] for start, _ in spots]
-    if any(map(RE.since.search, before)) or RE.past.search(question) or len(text) > SHORT:
+    before = [
+        normalize_text(text)[sentence_start(normalize_text(text), start) : start]
+        for start, _ in spots
+    ]
+    if (
+        any(map(RE.since.search, before))
+        or RE.past.search(question)
+        or len(text) > SHORT
+    ):
         return False
     return bool(_unknown_keys(telling_keys(text), gold, question))
 
@@ -175,12 +245,22 @@ def _people_keys(text: str) -> frozenset[str]:
 def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
     """Return the keys that neither the expected answer nor the question has, in whatever form."""
     known = frozenset(meaning_keys(f"{gold} {question}"))
-    return [one for one in some if one not in known | LIGHT | FRAME and not any(is_like(one, other) for other in known)]
+    return [
+        one
+        for one in some
+        if one not in known | LIGHT | FRAME
+        and not any(is_like(one, other) for other in known)
+    ]
 
 
-def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool) -> Ruling | None:
+def _partial_ruling(
+    gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool
+) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
-    names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
+    names, size = (
+        all(one.is_name for one in things),
+        max(len(one.wanted) for one in things),
+    )
     left = frozenset[str]().union(*(one.missing_words(text) for one in things))
     if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
@@ -188,7 +268,10 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     # a word of one text may be made of letters of the other: UK, MSc
     abbreviated = any(
         RE.mixed.match(word)
-        or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in plain_words(other)))
+        or (
+            len(word) > (not word.isupper()) + 1
+            and word.lower() in "".join(one[0] for one in plain_words(other))
+        )
         for mine, other in ((gold, text), (text, gold))
         for word in re.findall(r"\w+", mine)
     )
@@ -200,12 +283,20 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     # what is hardly longer than the expected answer has nothing else to say
     brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4
     brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
-    one_word = names and things[0].wanted[0] not in left  # of a name of several: some people say no more
+    one_word = (
+        names and things[0].wanted[0] not in left
+    )  # of a name of several: some people say no more
     wrong = (
         ("names something else", nothing and strange),
         ("leaves one of several out", absent and (full or (names and strange))),
-        ("names another of the kind", len(things) == 1 and _is_replaced(things[0], text, strange)),
-        ("names only a part of it", full and len(strange) <= len(left) + 1 and (strange or not one_word)),
+        (
+            "names another of the kind",
+            len(things) == 1 and _is_replaced(things[0], text, strange),
+        ),
+        (
+            "names only a part of it",
+            full and len(strange) <= len(left) + 1 and (strange or not one_word),
+        ),
     )
     which = wrong[:1] if nothing else wrong[1:]
     return next((Ruling("no", why) for why, holds in which if holds and brief), None)
@@ -231,7 +322,8 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     refused = refuses_answer(end)
     asked, known = content_stems(question), casefold_plain(explained)
     if match := RE.but_not.search(known):
-        # of what the question takes for granted only that is missing of which the file says so
+        # of what the question takes for granted only that is missing of which the file
+        # says so
         missing = asked & content_stems(known[match.end() :])
         asked = missing - content_stems(known[: match.start()]) or missing or asked
     if refused or denies_asked(end, asked):
@@ -241,15 +333,21 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     if RE.wants_facts.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
     if len(hypothesis) > SHORT or refuses_answer(hypothesis):
-        return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
+        return Ruling(
+            "unscored", "refuses on the way and answers in the end, or tells no end"
+        )
     if has_negation(end) or not is_english(end) or not end:
         return Ruling("unscored", "may refuse in words that no rule knows")
     return Ruling("no", "answers what cannot be known")
 
 
-# --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.
+# --- Questions that offer two things: which one an answer names, alone, as the first,
+# or as before the other.
 
-RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "names the wrong one of the two")
+RIGHT, WRONG = (
+    Ruling("yes", "names the right one of the two"),
+    Ruling("no", "names the wrong one of the two"),
+)
 _SOME = 0.5
 
 
@@ -274,25 +372,41 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     named, plain = _names_one(right, wrong, end), normalize_text(end)
     # what is named before anything else is the answer: "Pottery: you went in May"
     match = RE.opens_with.match(plain)
-    opening = _names_one(right, wrong, match[0]) if match and content_stems(match[0]) <= right | wrong else None
+    opening = (
+        _names_one(right, wrong, match[0])
+        if match and content_stems(match[0]) <= right | wrong
+        else None
+    )
     if named is None and RE.either.search(plain):
         return Ruling("no", SEVERAL)
     if refused:
         return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
     asked = normalize_text(question)
-    wants_first, wants_last = (pattern.search(asked) is not None for pattern in (RE.first, RE.last))
+    wants_first, wants_last = (
+        pattern.search(asked) is not None for pattern in (RE.first, RE.last)
+    )
     # a question for both, or for neither, is not about an order
     sentences = split_sentences(plain) if wants_first != wants_last else []
     order = (_is_earlier(right, wrong, sentence) for sentence in sentences)
     ordered = {earlier == wants_first for earlier in order if earlier is not None}
-    winners: set[bool | None] = {opening} if opening is not None else {*ordered} or {named}
+    winners: set[bool | None] = (
+        {opening} if opening is not None else {*ordered} or {named}
+    )
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
     one = winners.pop()
-    return Ruling("unscored", "names both, or neither") if one is None else RIGHT if one else WRONG
+    return (
+        Ruling("unscored", "names both, or neither")
+        if one is None
+        else RIGHT
+        if one
+        else WRONG
+    )
 
 
-def _names_one(right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME) -> bool | None:
+def _names_one(
+    right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME
+) -> bool | None:
     """Return whether the text names the right thing alone (True) or the wrong one (False); at least a share of it."""
     texts = content_stems(text)
     shares = _shared_part(right, texts), _shared_part(wrong, texts)
@@ -305,14 +419,27 @@ def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
     return len(option & texts) / max(1, len(option))
 
 
-def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
+def _is_earlier(
+    right: frozenset[str], wrong: frozenset[str], sentence: str
+) -> bool | None:
     """Return whether a sentence says that the right thing came before the wrong one; None if it says nothing of it."""
     if opening := RE.opening.match(sentence):
-        return _order_of_pair(right, wrong, opening[2], opening[3], swapped=opening[1] in ("before", "prior to"))
+        return _order_of_pair(
+            right,
+            wrong,
+            opening[2],
+            opening[3],
+            swapped=opening[1] in ("before", "prior to"),
+        )
     for pattern, swapped in ((RE.before, False), (RE.after, True)):
         for match in pattern.finditer(sentence):
-            before, after = sentence[: match.start()], RE.clauses.split(sentence[match.end() :])[0]
-            if (ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)) is not None:
+            before, after = (
+                sentence[: match.start()],
+                RE.clauses.split(sentence[match.end() :])[0],
+            )
+            if (
+                ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)
+            ) is not None:
                 return ordered
     for clause in RE.clauses.split(sentence):
         named = _names_one(right, wrong, clause, least=0.01)
@@ -321,10 +448,15 @@ def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> 
     return None
 
 
-def _order_of_pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
+def _order_of_pair(
+    right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool
+) -> bool | None:
     """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
     # 1: only the right one's words
-    leans = [bool(right & stems) - bool(wrong & stems) for stems in map(content_stems, (left, rest))]
+    leans = [
+        bool(right & stems) - bool(wrong & stems)
+        for stems in map(content_stems, (left, rest))
+    ]
     return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
 
 
@@ -336,14 +468,27 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     if refused:
         return CANNOT_TELL
     # for each thing of the order the stems that no other has; empty if one has none
-    items = [content_stems(part) for part in RE.items.split(normalize_text(gold.texts[0])) if part.strip()]
-    keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
+    items = [
+        content_stems(part)
+        for part in RE.items.split(normalize_text(gold.texts[0]))
+        if part.strip()
+    ]
+    keys = [
+        item - frozenset().union(*(other for other in items if other is not item))
+        for item in items
+    ]
     # one thing has no order, and what seems to be many is a text with commas
     keys = keys if all(keys) and 2 <= len(keys) <= 10 else []
-    segments = [content_stems(part) if part.strip() else frozenset() for part in RE.items.split(normalize_text(end))]
+    segments = [
+        content_stems(part) if part.strip() else frozenset()
+        for part in RE.items.split(normalize_text(end))
+    ]
     if not keys or RE.turned.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
-    places = [[n for n, part in enumerate(segments) if len(key & part) >= 0.25 * len(key)] for key in keys]
+    places = [
+        [n for n, part in enumerate(segments) if len(key & part) >= 0.25 * len(key)]
+        for key in keys
+    ]
     numbers = [number for number, *others in filter(None, places) if not others]
     if len(set(numbers)) < len(keys):
         return Ruling("unscored", "an order of events, not all of them named")
@@ -352,7 +497,8 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     return Ruling("no", "names them in another order")
 
 
-# --- Answers that should name something in words: whether they have the words that matter.
+# --- Answers that should name something in words: whether they have the words that
+# matter.
 
 _DOUBTS = Ruling("unscored", "names it, and doubts")
 _FIGURES = Ruling("unscored", "has other figures")
@@ -371,11 +517,23 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         return _FIGURES
     text = normalize_text(end)
     # a wording that stands in the question, too, says nothing
-    wordings = [_strip_article(wording) for wording in gold.texts if not content_stems(wording) <= asked]
-    if spots := [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]:
+    wordings = [
+        _strip_article(wording)
+        for wording in gold.texts
+        if not content_stems(wording) <= asked
+    ]
+    if spots := [
+        spot
+        for wording in wordings
+        for spot in phrase_positions(text, wording, plural=True)
+    ]:
         return _named_ruling(gold, question, end, spots)
     if not new:
-        return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
+        return (
+            CANNOT_TELL
+            if refused
+            else Ruling("unscored", "no word of it that the question has not")
+        )
     share = len(new & content_stems(end)) / len(new)
     # what is a sentence of its own need not be said word for word
     is_sentence = len(plain_words(gold.texts[0])) > 12
@@ -396,19 +554,29 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
 
 def other_figures(expected: str, question: str, reply: str) -> bool:
     """Return whether an answer has other figures than the expected one, where that has some: S29 for S22."""
-    mine, theirs = (frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, reply))
-    return bool(mine) and not mine & theirs and bool(theirs - frozenset(re.findall(r"\w*\d\w*", question.lower())))
+    mine, theirs = (
+        frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, reply)
+    )
+    return (
+        bool(mine)
+        and not mine & theirs
+        and bool(theirs - frozenset(re.findall(r"\w*\d\w*", question.lower())))
+    )
 
 
 def _strip_article(wording: str) -> str:
     return RE.article.sub("", wording) or wording
 
 
-def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
+def _named_ruling(
+    gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]
+) -> Ruling:
     """Return the ruling on an answer in which the expected words stand in a row."""
     text = normalize_text(end)
     refused = refuses_answer(text[sentence_start(text, max(spots)[0]) :])
-    hedged = not HEDGED.search(gold.whole) and all(HEDGED.search(sentence_around(text, *spot)) for spot in spots)
+    hedged = not HEDGED.search(gold.whole) and all(
+        HEDGED.search(sentence_around(text, *spot)) for spot in spots
+    )
     doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
     return _doubted_ruling("names it", doubt, gold, unsure=refused or hedged)
 
@@ -432,7 +600,9 @@ def _lists_less(expected: str, hypothesis: str) -> bool:
     return any(content_stems(part).isdisjoint(texts) for part in parts)
 
 
-def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool) -> Ruling:
+def _absent_ruling(
+    gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool
+) -> Ruling:
     if refused:
         return CANNOT_TELL
     if not is_english(end):
@@ -452,7 +622,11 @@ def yes_or_no(text: str) -> str:
     plain_text = normalize_text(text)
     if RE.either_way.search(plain_text):
         return ""
-    words = [word for word, pattern in (("yes", RE.yes), ("no", RE.no)) if pattern.search(plain_text)]
+    words = [
+        word
+        for word, pattern in (("yes", RE.yes), ("no", RE.no))
+        if pattern.search(plain_text)
+    ]
     if not words:
         return "no" if RE.denies.match(plain_text) else ""
     return words[0] if len(words) == 1 else ""
@@ -460,7 +634,10 @@ def yes_or_no(text: str) -> str:
 
 def commits_to_neither(text: str) -> bool:
     """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
-    return bool(RE.either_way.search(normalize_text(text)) or RE.maybe.search(normalize_text(text)))
+    return bool(
+        RE.either_way.search(normalize_text(text))
+        or RE.maybe.search(normalize_text(text))
+    )
 
 
 def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
@@ -469,5 +646,9 @@ def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     if refused:
         return Ruling("unscored", "says it, and doubts") if said else CANNOT_TELL
     if not said:
-        return Ruling("no", SEVERAL) if commits_to_neither(end) else Ruling("unscored", "says neither yes nor no")
+        return (
+            Ruling("no", SEVERAL)
+            if commits_to_neither(end)
+            else Ruling("unscored", "says neither yes nor no")
+        )
     return Ruling("yes" if said == yes_or_no(gold.texts[0]) else "no", f"says {said}")

@@ -8,11 +8,26 @@ from typing import NamedTuple
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult, at_span
+from pytest_ltm._journal.result import (
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+    at_span,
+)
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._model.plan import natural_sort_key
-from pytest_ltm._results.gate.plan_facts import PlanFacts, Unequal, equal_examples, equal_places, unequal_plans
-from pytest_ltm._results.statistics.comparison import Comparison, compare_runs, compare_scenarios
+from pytest_ltm._results.gate.plan_facts import (
+    PlanFacts,
+    Unequal,
+    equal_examples,
+    equal_places,
+    unequal_plans,
+)
+from pytest_ltm._results.statistics.comparison import (
+    Comparison,
+    compare_runs,
+    compare_scenarios,
+)
 from pytest_ltm._results.statistics.counts import mcnemar_probability
 from pytest_ltm._results.statistics.pairs import Pair, Paired, pair_rows, pass_pairs
 from pytest_ltm._results.statistics.totals import group_by
@@ -37,7 +52,9 @@ class GateSide(Struct, frozen=True, kw_only=True):
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, from the shortest; `isolated` is the first."""
         spans = {held.span_label: held.span or 0 for held in self.result.conversations}
-        return tuple(sorted(spans, key=lambda label: (spans[label], natural_sort_key(label))))
+        return tuple(
+            sorted(spans, key=lambda label: (spans[label], natural_sort_key(label)))
+        )
 
     def side_of_agent(self, agent: str) -> tuple[ConversationResult, ...]:
         """Return the conversations of one agent."""
@@ -47,19 +64,26 @@ class GateSide(Struct, frozen=True, kw_only=True):
 def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
     """Return the side with one agent only: the one named, else the only one it has.
 
-    ConfigurationError if there is no such agent or none is named and it has several; `how` says how to name one.
+    ConfigurationError if there is no such agent or none is named and it has several;
+    `how` says how to name one.
     """
     known = side.agents
     if agent and agent not in known:
         there = f"it has {', '.join(known)}.{did_you_mean(agent, known)}"
         raise ConfigurationError(f"{side.name} has no agent {agent!r}: {there}")
     if not agent and len(known) > 1:
-        raise ConfigurationError(f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip())
+        raise ConfigurationError(
+            f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip()
+        )
     chosen = agent or (known[0] if known else "")
-    return structs.replace(side, result=structs.replace(side.result, conversations=side.side_of_agent(chosen)))
+    return structs.replace(
+        side,
+        result=structs.replace(side.result, conversations=side.side_of_agent(chosen)),
+    )
 
 
-# --- Why two sides are not compared, as a text: what differs, and the ways to have them compared all the same.
+# --- Why two sides are not compared, as a text: what differs, and the ways to have them
+# compared all the same.
 
 _MOST, _MOST_TRIALS = 8, 4
 
@@ -80,20 +104,32 @@ class CompareHints(Struct, frozen=True, kw_only=True):
 def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
     """Return the text."""
     spans = ", ".join(dict.fromkeys(span for span, _ in unequal.places))
-    lines = [f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"]
-    lines += first_and_rest([f"  - {sentence}" for sentence in unequal.sentences], _MOST, "  … and {:,} more")
+    lines = [
+        f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"
+    ]
+    lines += first_and_rest(
+        [f"  - {sentence}" for sentence in unequal.sentences],
+        _MOST,
+        "  … and {:,} more",
+    )
     # Only what can still change is offered: a run that is over has its plan.
     cures = []
     if ways.settings and unequal.options:
         cures.append(f"for the same plan: {' '.join(unequal.options)}")
-    deselected = [f"--deselect={ways.nodes[name]}" for name in unequal.added if name in ways.nodes]
+    deselected = [
+        f"--deselect={ways.nodes[name]}" for name in unequal.added if name in ways.nodes
+    ]
     if ways.settings and deselected and not unequal.removed and not unequal.changed:
         cures.append(f"for the same plan: {' '.join(deselected)}")
     if ways.settings and unequal.removed and not unequal.added and not unequal.options:
-        cures.append("for the same plan: leave out what selects fewer scenarios (-k, -m, paths, --lf)")
+        cures.append(
+            "for the same plan: leave out what selects fewer scenarios (-k, -m, paths, --lf)"
+        )
     if unequal.same:
         count = f"{unequal.same:,} of {unequal.of:,} examples"
-        cures.append(f"{ways.common} compares the {count} that are equal in both, whatever is said around them")
+        cures.append(
+            f"{ways.common} compares the {count} that are equal in both, whatever is said around them"
+        )
     cures.append(f"or make {before} again with its original agent")
     return "\n".join([*lines, *(f"  {cure}" for cure in cures)])
 
@@ -107,7 +143,10 @@ class Level(Struct, frozen=True, kw_only=True):
     @classmethod
     def mean_level(cls, parts: Collection[Pair | Level]) -> Level:
         """Return the mean of pairs or of other levels, of which there are some."""
-        before, after = fsum(part.before for part in parts), fsum(part.after for part in parts)
+        before, after = (
+            fsum(part.before for part in parts),
+            fsum(part.after for part in parts),
+        )
         return cls(before=before / len(parts), after=after / len(parts))
 
     @property
@@ -181,22 +220,35 @@ class Changes(Struct, frozen=True, kw_only=True):
 
     def changes_of_agent(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
-        return next((each for each in self.changes if (each.agent, each.span_label) == (agent, span_label)), None)
+        return next(
+            (
+                each
+                for each in self.changes
+                if (each.agent, each.span_label) == (agent, span_label)
+            ),
+            None,
+        )
 
 
-def compare_sides(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False) -> Changes:
+def compare_sides(
+    before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False
+) -> Changes:
     """Return what changed from one side, which has one agent, to the other.
 
-    Raises ConfigurationError if their plans differ, saying in what and which of the `ways` out there are; with
-    `common` the examples that are equal in both are compared all the same, whatever was said around them.
+    Raises ConfigurationError if their plans differ, saying in what and which of the
+    `ways` out there are; with `common` the examples that are equal in both are compared
+    all the same, whatever was said around them.
     """
-    # First, because a refusal about plans would puzzle who has forgotten to name an agent.
+    # First, because a refusal about plans would puzzle who has forgotten to name an
+    # agent.
     earlier = one_agent(before, how=ways.choose_agent)
     check_comparable(before, after, ways, common=common)
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
     changes = [
-        _make_change(earlier, after.side_of_agent(agent), span, part) for agent in after.agents for span in spans
+        _make_change(earlier, after.side_of_agent(agent), span, part)
+        for agent in after.agents
+        for span in spans
     ]
     # A span may be in both sides without any common trial: there is nothing to pair.
     moved = tuple(change for change in changes if change is not None)
@@ -210,7 +262,9 @@ def compare_sides(before: GateSide, after: GateSide, ways: CompareHints, *, comm
     )
 
 
-def check_comparable(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool) -> None:
+def check_comparable(
+    before: GateSide, after: GateSide, ways: CompareHints, *, common: bool
+) -> None:
     """Raise ConfigurationError unless the two may be compared."""
     mine = {plan.place for plan in after.plans}
     if not mine & {plan.place for plan in before.plans}:
@@ -218,7 +272,9 @@ def check_comparable(before: GateSide, after: GateSide, ways: CompareHints, *, c
         def said(side: GateSide) -> str:
             spans = dict.fromkeys(plan.span_label for plan in side.plans)
             trials = dict.fromkeys(plan.trial for plan in side.plans)
-            some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (len(trials) > _MOST_TRIALS)
+            some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (
+                len(trials) > _MOST_TRIALS
+            )
             return f"{side.name} has the memory spans {', '.join(spans) or 'of nothing'} (trials {some or 'none'})"
 
         raise ConfigurationError(f"nothing to compare: {said(before)}, {said(after)}")
@@ -237,28 +293,44 @@ class _Part(NamedTuple):
 
     @classmethod
     def of(cls, before: GateSide, after: GateSide) -> _Part:
-        return cls(equal_places(before.plans, after.plans), equal_examples(before.plans, after.plans))
+        return cls(
+            equal_places(before.plans, after.plans),
+            equal_examples(before.plans, after.plans),
+        )
 
     def has(self, row: ScenarioResult) -> bool:
         place = (row.span_label, row.trial)
         return place in self.places or (*place, row.id) in self.examples
 
 
-def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part) -> Change | None:
+def _make_change(
+    before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part
+) -> Change | None:
     now = [each for each in held if each.span_label == span]
     then = [each for each in before.result.conversations if each.span_label == span]
     shared = {each.trial for each in now} & {each.trial for each in then}
     if not shared:
         return None
     alone = {each.trial for each in (*now, *then)} - shared
-    all_before, all_after = (sum(len(each.scenarios) for each in held_) for held_ in (then, now))
-    now, then = _conversations_of_trials(now, shared), _conversations_of_trials(then, shared)
+    all_before, all_after = (
+        sum(len(each.scenarios) for each in held_) for held_ in (then, now)
+    )
+    now, then = (
+        _conversations_of_trials(now, shared),
+        _conversations_of_trials(then, shared),
+    )
     ours, theirs = _rows_by_place(now, part), _rows_by_place(then, part)
     # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
     keys = sorted(ours.keys() & theirs.keys())
-    earlier, later = tuple(theirs[key] for key in keys), tuple(ours[key] for key in keys)
+    earlier, later = (
+        tuple(theirs[key] for key in keys),
+        tuple(ours[key] for key in keys),
+    )
     pairs, passed = pair_rows(earlier, later), pass_pairs(earlier, later).pairs
-    levels = {name: Level.mean_level(of) for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()}
+    levels = {
+        name: Level.mean_level(of)
+        for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()
+    }
     return Change(
         agent=held[0].agent,
         span_label=span,
@@ -280,12 +352,16 @@ def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str
     )
 
 
-def _conversations_of_trials(held: Sequence[ConversationResult], trials: set[str]) -> list[ConversationResult]:
+def _conversations_of_trials(
+    held: Sequence[ConversationResult], trials: set[str]
+) -> list[ConversationResult]:
     mine = [each for each in held if each.trial in trials]
     # by their texts as well: `1` and `01` are equal in natural order
     return sorted(mine, key=lambda each: (natural_sort_key(each.trial), each.trial))
 
 
-def _rows_by_place(held: Sequence[ConversationResult], part: _Part) -> dict[tuple[str, str, str], ScenarioResult]:
+def _rows_by_place(
+    held: Sequence[ConversationResult], part: _Part
+) -> dict[tuple[str, str, str], ScenarioResult]:
     rows = (row for each in held for row in each.scenarios if part.has(row))
     return {(row.scenario, row.example, row.trial): row for row in rows}

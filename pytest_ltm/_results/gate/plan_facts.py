@@ -40,20 +40,47 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         return self.span_label, self.trial
 
 
-def facts_of(plan: object, *, span_label: str, trial: str, fingerprint: str) -> PlanFacts:
+def facts_of(
+    plan: object, *, span_label: str, trial: str, fingerprint: str
+) -> PlanFacts:
     """Return the facts of a plan's JSON form; without its parts where it has another form than expected."""
-    # Plans come from run folders that anybody may have edited: an odd one is unequal, never a crash.
+    # Plans come from run folders that anybody may have edited: an odd one is unequal,
+    # never a crash.
     if not isinstance(plan, Mapping):
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
     listed = plan.get("examples")
-    known = [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
+    known = [
+        one
+        for one in (listed if isinstance(listed, list) else [])
+        if isinstance(one, Mapping)
+    ]
     examples = {}
     for one in known:
-        digest = None if one.get("definition") is None else _short_digest(_canonical_text(one["definition"]))
-        own = {name: value_or_digest(one[name]) for name in one if name not in ("scenario", "example", "definition")}
-        examples[f"{one.get('scenario')}/{one.get('example')}"] = own | {"definition": digest}
-    settings = {str(name): value_or_digest(value) for name, value in plan.items() if name not in ("examples", "trial")}
-    return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint, settings=settings, examples=examples)
+        digest = (
+            None
+            if one.get("definition") is None
+            else _short_digest(_canonical_text(one["definition"]))
+        )
+        own = {
+            name: value_or_digest(one[name])
+            for name in one
+            if name not in ("scenario", "example", "definition")
+        }
+        examples[f"{one.get('scenario')}/{one.get('example')}"] = own | {
+            "definition": digest
+        }
+    settings = {
+        str(name): value_or_digest(value)
+        for name, value in plan.items()
+        if name not in ("examples", "trial")
+    }
+    return PlanFacts(
+        span_label=span_label,
+        trial=trial,
+        fingerprint=fingerprint,
+        settings=settings,
+        examples=examples,
+    )
 
 
 def value_or_digest(value: object) -> object:
@@ -92,36 +119,54 @@ class Unequal(Struct, frozen=True, kw_only=True):
     """Examples that this run has there."""
 
 
-def unequal_plans(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal | None:
+def unequal_plans(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> Unequal | None:
     """Return what differs between conversations at the same place; None if all those are equal."""
-    parts = [_plan_difference(*both) for _, *both in _shared_places(before, now, equal=False)]
+    parts = [
+        _plan_difference(*both) for _, *both in _shared_places(before, now, equal=False)
+    ]
     if not parts:
         return None
 
     def once(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each for part in parts for each in getattr(part, name)))
+        return tuple(
+            dict.fromkeys(each for part in parts for each in getattr(part, name))
+        )
 
     return Unequal(
         places=tuple(place for part in parts for place in part.places),
-        **{name: once(name) for name in ("sentences", "options", "added", "removed", "changed")},
+        **{
+            name: once(name)
+            for name in ("sentences", "options", "added", "removed", "changed")
+        },
         same=sum(part.same for part in parts),
         of=sum(part.of for part in parts),
     )
 
 
-def equal_places(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> set[tuple[str, str]]:
+def equal_places(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> set[tuple[str, str]]:
     """Return span and trial of the conversations whose plans are equal."""
     return {place for place, *_ in _shared_places(before, now, equal=True)}
 
 
-def equal_examples(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> set[tuple[str, str, str]]:
+def equal_examples(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> set[tuple[str, str, str]]:
     """Return span, trial and name of the examples that are the same in both although their plans are not."""
     none = set()
     for place, theirs, ours in _shared_places(before, now, equal=False):
-        # With another tokenizer or filler even equal examples were played at other distances.
+        # With another tokenizer or filler even equal examples were played at other
+        # distances.
         if not _differing_settings(theirs, ours):
             mine, other = _example_facts_by_key(ours), _example_facts_by_key(theirs)
-            none |= {(*place, key) for key in mine.keys() & other.keys() if mine[key] == other[key]}
+            none |= {
+                (*place, key)
+                for key in mine.keys() & other.keys()
+                if mine[key] == other[key]
+            }
     return none
 
 
@@ -130,8 +175,12 @@ def _shared_places(
 ) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
     """Yield the places that both have, with equal or with unequal plans, and their facts before and now."""
     theirs, ours = (group_by(facts, lambda one: one.place) for facts in (before, now))
-    for place in sorted(theirs.keys() & ours.keys(), key=lambda place: tuple(map(natural_sort_key, place))):
-        # isolated variants of one scenario share their place; several agents have the same plans
+    for place in sorted(
+        theirs.keys() & ours.keys(),
+        key=lambda place: tuple(map(natural_sort_key, place)),
+    ):
+        # isolated variants of one scenario share their place; several agents have the
+        # same plans
         prints = [{one.fingerprint for one in facts[place]} for facts in (theirs, ours)]
         if (prints[0] == prints[1]) == equal:
             yield place, theirs[place], ours[place]
@@ -159,14 +208,19 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         if name not in silent
     ]
     whats = group_by(pairs, lambda each: each[1])
-    sentences += [f"{_list_examples([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
+    sentences += [
+        f"{_list_examples([key for key, _ in keys])}: {what}"
+        for what, keys in whats.items()
+    ]
     options = []
     for name, (there, _) in settings.items():
         secret = name == "seed" and isinstance(there, str)
         shown = "env:NAME (the variable with that secret)" if secret else there
         options += [f"--ltm-{name.replace('_', '-')}={shown}"] * (name in _OPTIONS)
     if not sentences:
-        sentences = ["the difference is unknown: one of the plans was not kept, or another version wrote it"]
+        sentences = [
+            "the difference is unknown: one of the plans was not kept, or another version wrote it"
+        ]
     return Unequal(
         places=(now[0].place,),
         sentences=tuple(sentences),
@@ -181,44 +235,71 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
     """Return the option that gives every scenario as many examples as there, if all have the same number there."""
-    there, here = Counter(map(_scenario_of_key, theirs)), Counter(map(_scenario_of_key, ours))
+    there, here = (
+        Counter(map(_scenario_of_key, theirs)),
+        Counter(map(_scenario_of_key, ours)),
+    )
     differ = any(there[name] != here[name] for name in there.keys() & here.keys())
     numbers = set(there.values())
     return [f"--ltm-examples={min(numbers)}"] if differ and len(numbers) == 1 else []
 
 
-def _differing_settings(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> dict[str, tuple[object, object]]:
+def _differing_settings(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> dict[str, tuple[object, object]]:
     """Return the settings that differ, with their values there and here."""
     return _differing_values(before[0].settings, now[0].settings)
 
 
-def _differing_values(theirs: Mapping[str, object], ours: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+def _differing_values(
+    theirs: Mapping[str, object], ours: Mapping[str, object]
+) -> dict[str, tuple[object, object]]:
     names = dict.fromkeys([*theirs, *ours])
-    return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
+    return {
+        name: (theirs.get(name), ours.get(name))
+        for name in names
+        if theirs.get(name) != ours.get(name)
+    }
 
 
 def _difference_sentence(name: str, there: object, here: object) -> str:
     if name == "version" and is_of_source(there) and is_of_source(here):
         return "the test itself has changed"
-    values = "" if name == "definition" else f": {show_value(there)} there, {show_value(here)} in this run"
+    values = (
+        ""
+        if name == "definition"
+        else f": {show_value(there)} there, {show_value(here)} in this run"
+    )
     return f"{name.replace('_', ' ')} differs{values}"
 
 
 def _list_examples(keys: Sequence[str]) -> str:
     """Return examples by scenario: `colours (3 examples), jokes/2`."""
     scenarios = group_by(keys, _scenario_of_key).items()
-    return join_some([f"{name} ({len(of)} examples)" if len(of) > 1 else of[0] for name, of in scenarios], _MOST)
+    return join_some(
+        [
+            f"{name} ({len(of)} examples)" if len(of) > 1 else of[0]
+            for name, of in scenarios
+        ],
+        _MOST,
+    )
 
 
 def _complete_scenarios(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
     """Return the scenarios of which all examples are among the keys."""
     partly = set(map(_scenario_of_key, both))
-    return tuple(name for name in dict.fromkeys(map(_scenario_of_key, keys)) if name not in partly)
+    return tuple(
+        name
+        for name in dict.fromkeys(map(_scenario_of_key, keys))
+        if name not in partly
+    )
 
 
 def _scenario_of_key(key: str) -> str:
     return key.rpartition("/")[0]
 
 
-def _example_facts_by_key(facts: Sequence[PlanFacts]) -> dict[str, Mapping[str, object]]:
+def _example_facts_by_key(
+    facts: Sequence[PlanFacts],
+) -> dict[str, Mapping[str, object]]:
     return {key: value for one in facts for key, value in one.examples.items()}

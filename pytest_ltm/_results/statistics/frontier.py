@@ -12,8 +12,9 @@ CostPoint: TypeAlias = tuple[float, float]
 
 # Seconds over which LAFS averages.
 BUDGETS = (1.0, 200.0)
-# The frontier that LongMemEval-V2 measures submissions against, by tier: mean seconds of a query, and accuracy
-# (Wu et al., 2026, the results of RAG, AgentRunbook-R, AgentRunbook-C and Codex).
+# The frontier that LongMemEval-V2 measures submissions against, by tier: mean seconds
+# of a query, and accuracy (Wu et al., 2026, the results of RAG, AgentRunbook-R,
+# AgentRunbook-C and Codex).
 PUBLISHED: Mapping[str, Sequence[CostPoint]] = {
     "small": ((0.2, 0.510), (26.9, 0.586), (108.3, 0.749), (177.2, 0.699)),
     "medium": ((0.3, 0.459), (25.8, 0.570), (139.9, 0.701), (185.8, 0.687)),
@@ -35,7 +36,14 @@ def lafs(points: Iterable[CostPoint], budgets: tuple[float, float] = BUDGETS) ->
     Latency-accuracy frontier score (Wu et al., LongMemEval-V2, 2026).
     """
     least, most = budgets
-    frontier = [(max(seconds, least), accuracy) for seconds, accuracy in pareto_frontier(points) if seconds < most]
+    frontier = [
+        (max(seconds, least), accuracy)
+        for seconds, accuracy in pareto_frontier(points)
+        if seconds < most
+    ]
     ends = [seconds for seconds, _ in frontier] + [most]
-    areas = [accuracy * log(end / start) for (_, accuracy), (start, end) in zip(frontier, pairwise(ends), strict=True)]
+    areas = [
+        accuracy * log(end / start)
+        for (_, accuracy), (start, end) in zip(frontier, pairwise(ends), strict=True)
+    ]
     return sum(areas) / log(most / least)

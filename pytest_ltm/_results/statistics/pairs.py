@@ -70,15 +70,20 @@ class Paired(Struct, frozen=True, kw_only=True):
 def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     """Return what two runs have in common. The order of rows changes nothing; agents' labels are not looked at.
 
-    A row without a score in either run is in no pair: what infrastructure took away moves no score.
-    ValueError if a run has two rows of one key, as with several agents: choose one first.
+    A row without a score in either run is in no pair: what infrastructure took away
+    moves no score. ValueError if a run has two rows of one key, as with several agents:
+    choose one first.
     """
     earlier, later = _by_key(before), _by_key(after)
     both = sorted(earlier.keys() & later.keys())
     scores = [(key, earlier[key].score, later[key].score) for key in both]
     missing = Counter((one is None, other is None) for _, one, other in scores)
     return Paired(
-        pairs=tuple(Pair(*key, one, other) for key, one, other in scores if one is not None and other is not None),
+        pairs=tuple(
+            Pair(*key, one, other)
+            for key, one, other in scores
+            if one is not None and other is not None
+        ),
         unscored_before=missing[True, False],
         unscored_after=missing[False, True],
         unscored_both=missing[True, True],
@@ -91,12 +96,15 @@ def pass_pairs(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     """Return the same pairs with 1.0 for a pass and 0.0 for a fail, each by its own row's threshold."""
 
     def as_pass(row: Row) -> ScoredRow:
-        return as_scored_row(row, score=None if row.score is None else float(reached_threshold(row)))
+        return as_scored_row(
+            row, score=None if row.score is None else float(reached_threshold(row))
+        )
 
     return pair_rows(map(as_pass, before), map(as_pass, after))
 
 
-# What the name of a metric ends in that says what would be without whatever another one is about.
+# What the name of a metric ends in that says what would be without whatever another one
+# is about.
 CONTROL = "_control"
 
 
@@ -107,7 +115,9 @@ def against_control(rows: Iterable[ScenarioResult]) -> dict[str, list[Pair]]:
         values = {metric.name: metric.value for metric in row.metrics}
         for name, value in values.items():
             if (control := values.get(name + CONTROL)) is not None:
-                pair = Pair(row.scenario, row.example, row.span_label, row.trial, control, value)
+                pair = Pair(
+                    row.scenario, row.example, row.span_label, row.trial, control, value
+                )
                 pairs.setdefault(name, []).append(pair)
     return pairs
 
@@ -128,14 +138,18 @@ def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
     for row in rows:
         key = (row.scenario, row.example, row.span_label, row.trial)
         if key in result:
-            raise ValueError(f"two rows of {key!r} in one run: compare one agent at a time")
+            raise ValueError(
+                f"two rows of {key!r} in one run: compare one agent at a time"
+            )
         result[key] = row
     return result
 
 
-# --- What is independent of the rest, given the agent: the units that tests and intervals resample.
+# --- What is independent of the rest, given the agent: the units that tests and
+# intervals resample.
 
-# Whole conversations; the examples of a scenario in one conversation; or single examples.
+# Whole conversations; the examples of a scenario in one conversation; or single
+# examples.
 UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
 
 _NOISE = 1e-9
@@ -153,11 +167,15 @@ class SignUnit(Struct, frozen=True):
 def unit_kind(pairs: Sequence[Pair], level: float) -> UnitKind:
     """Return the unit of a comparison: conversations where they are enough, else the scenarios in them.
 
-    Two more than an interval of that level takes at all, so that its bounds are not the outermost values: eight at
-    95 %.
+    Two more than an interval of that level takes at all, so that its bounds are not the
+    outermost values: eight at 95 %.
     """
     conversations = {(pair.span_label, pair.trial) for pair in pairs}
-    return "conversation" if len(conversations) >= min_units((1 - level) / 2) + 2 else "scenario"
+    return (
+        "conversation"
+        if len(conversations) >= min_units((1 - level) / 2) + 2
+        else "scenario"
+    )
 
 
 def min_units(alpha: float) -> int:
@@ -173,14 +191,20 @@ def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     weights = {name: 1 / (len(counts) * count) for name, count in counts.items()}
     return tuple(
         SignUnit(
-            fsum(weights[pair.scenario] * pair.gain for pair in group), fsum(weights[pair.scenario] for pair in group)
+            fsum(weights[pair.scenario] * pair.gain for pair in group),
+            fsum(weights[pair.scenario] for pair in group),
         )
         for group in unit_members(pairs, kind).values()
     )
 
 
-def unit_members(pairs: Sequence[Pair], kind: UnitKind) -> dict[tuple[str, ...], list[Pair]]:
+def unit_members(
+    pairs: Sequence[Pair], kind: UnitKind
+) -> dict[tuple[str, ...], list[Pair]]:
     """Return the pairs of each unit, sorted by its key."""
-    # sorted, because sums of floating point depend on their order, and a result must not
-    labels = ("span_label", "trial", "scenario", "example")[: {"conversation": 2, "scenario": 3, "example": 4}[kind]]
+    # sorted, because sums of floating point depend on their order, and a result must
+    # not
+    labels = ("span_label", "trial", "scenario", "example")[
+        : {"conversation": 2, "scenario": 3, "example": 4}[kind]
+    ]
     return dict(sorted(group_by(pairs, attrgetter(*labels)).items()))

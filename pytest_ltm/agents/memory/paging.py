@@ -1,7 +1,8 @@
 """Paging: an agent that looks after its own memory, by tools, in the manner of MemGPT (Packer et al., 2023).
 
-It sees two core blocks, a summary, and a queue of messages; older messages and an archive are searched by tools. It
-goes on while it asks for a heartbeat or a tool failed; the reply is what it said with `send_message`.
+It sees two core blocks, a summary, and a queue of messages; older messages and an
+archive are searched by tools. It goes on while it asks for a heartbeat or a tool
+failed; the reply is what it said with `send_message`.
 """
 
 from __future__ import annotations
@@ -67,9 +68,10 @@ class StepResult(Struct, frozen=True):
 class Step(Struct, frozen=True, kw_only=True):
     """The next step of a message: calls of tools.
 
-    By rules: first the user's statements on themselves go into the core memory, or into the archive where there is no
-    room, and what a brief message asks is searched for; then the reply is said, from core memory, summary and queue and
-    what was found, in order of time.
+    By rules: first the user's statements on themselves go into the core memory, or into
+    the archive where there is no room, and what a brief message asks is searched for;
+    then the reply is said, from core memory, summary and queue and what was found, in
+    order of time.
     """
 
     core: Mapping[str, str]
@@ -113,7 +115,11 @@ class Step(Struct, frozen=True, kw_only=True):
                 arguments = json.loads(one.arguments or "{}")
             except (ValueError, RecursionError):
                 arguments = None
-            calls.append(MemoryToolCall(one.name, arguments if isinstance(arguments, dict) else None, one.id))
+            calls.append(
+                MemoryToolCall(
+                    one.name, arguments if isinstance(arguments, dict) else None, one.id
+                )
+            )
         return StepResult(tuple(calls), answer.text)
 
     def by_rules(self) -> StepResult:
@@ -131,7 +137,11 @@ class Step(Struct, frozen=True, kw_only=True):
                     call("core_memory_append", name="human", content=one)
                 else:
                     call("archival_memory_insert", content=one)
-            places = zip(("conversation_search", "archival_memory_search"), self.counts, strict=True)
+            places = zip(
+                ("conversation_search", "archival_memory_search"),
+                self.counts,
+                strict=True,
+            )
             for tool, count in places if asks_something(self.message) else ():
                 if count:
                     call(tool, query=self.message)
@@ -139,10 +149,16 @@ class Step(Struct, frozen=True, kw_only=True):
             return StepResult(tuple(calls))
         notes = tuple(sorted(self.found, key=lambda note: note.begin_time or _LONG_AGO))
         read = Replying(
-            message=self.message, now=self.now, notes=notes, recent=self.recent,
-            about="\n".join(filter(None, [self.core["human"], self.summary])), reading=self.reading,
-        )  # fmt: skip
-        return StepResult((MemoryToolCall("send_message", {"message": read.by_rules()}),))
+            message=self.message,
+            now=self.now,
+            notes=notes,
+            recent=self.recent,
+            about="\n".join(filter(None, [self.core["human"], self.summary])),
+            reading=self.reading,
+        )
+        return StepResult(
+            (MemoryToolCall("send_message", {"message": read.by_rules()}),)
+        )
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
@@ -155,8 +171,8 @@ class _Failed(Exception):
 class Paging(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext,
-    LimitsMessages, Configured.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage,
+    ShowsRetrieval, ShowsContext, LimitsMessages, Configured.
     """
 
     @property
@@ -170,7 +186,9 @@ class Paging(Thinks):
         self._core = {"persona": words["core"]["persona"], "human": ""}
         if self._settings.mode == "code":
             self._core["human"] = words["core"]["human"]
-        self._messages, self._archive = (Memories(self._settings, self._embeds) for _ in range(2))
+        self._messages, self._archive = (
+            Memories(self._settings, self._embeds) for _ in range(2)
+        )
         self._lines = []
         self._queue: list[Message] = []
         self._summary = ""
@@ -193,7 +211,8 @@ class Paging(Thinks):
     def answer_alone(self, message: str) -> Reply:
         """Return the same, and go back to the queue, the core memory and the archive as they were."""
         before, archived = self.usage(), len(self._lines)
-        # Not by save and load, which go through the whole archive; it seldom grows meanwhile.
+        # Not by save and load, which go through the whole archive; it seldom grows
+        # meanwhile.
         held = [*self._queue], dict(self._core), self._summary, self._warned
         try:
             return self._since(before, self._answered(message)[0])
@@ -218,7 +237,10 @@ class Paging(Thinks):
             asked = prompt_tokens(step.prompt()) + _tools_size()
             if not self._carried_out(self._think(step)):
                 break
-        self._in_context = (*step.core.values(), *(one["content"] for one in step.messages[:start]))
+        self._in_context = (
+            *step.core.values(),
+            *(one["content"] for one in step.messages[:start]),
+        )
         return "\n".join(self._said), start, asked
 
     def accept(self, message: str, reply: str) -> Reply | None:
@@ -252,30 +274,55 @@ class Paging(Thinks):
         return len(self._queue) - 1
 
     def _step(self, message: str, start: int, *, first: bool) -> Step:
-        # What was said in the queue before the message: each message of the user's with the reply to it.
-        sides, utterances = sum(one["role"] == "user" for one in self._queue[:start]), self._messages.log.said
+        # What was said in the queue before the message: each message of the user's with
+        # the reply to it.
+        sides, utterances = (
+            sum(one["role"] == "user" for one in self._queue[:start]),
+            self._messages.log.said,
+        )
         return Step(
-            core=dict(self._core), room=self._settings.notebook.size, summary=self._summary,
-            messages=tuple(self._queue), counts=(len(self._messages.items), len(self._archive.items)), message=message,
-            now=self._now, reading=self._settings.reading, recent=tuple(utterances[len(utterances) - 2 * sides :]),
-            found=tuple(self._found), first=first,
-        )  # fmt: skip
+            core=dict(self._core),
+            room=self._settings.notebook.size,
+            summary=self._summary,
+            messages=tuple(self._queue),
+            counts=(len(self._messages.items), len(self._archive.items)),
+            message=message,
+            now=self._now,
+            reading=self._settings.reading,
+            recent=tuple(utterances[len(utterances) - 2 * sides :]),
+            found=tuple(self._found),
+            first=first,
+        )
 
     def _carried_out(self, thought: StepResult) -> bool:
         """Carry calls out, in order; return whether the agent goes on."""
-        self.observe("text outside of tools, not said", failed=not thought.calls and bool(thought.text.strip()))
+        self.observe(
+            "text outside of tools, not said",
+            failed=not thought.calls and bool(thought.text.strip()),
+        )
         reason, thoughts = self._ending
         self._ending = reason, f"{thoughts}\n\n{thought.text}".strip()
         if not thought.calls:
-            self._queue.append({"role": "assistant", "content": thought.text or _SILENCE})
+            self._queue.append(
+                {"role": "assistant", "content": thought.text or _SILENCE}
+            )
             return False
         fresh = f"call_{len(self._queue)}_"
-        named = [structs.replace(one, id=one.id or f"{fresh}{n}") for n, one in enumerate(thought.calls)]
+        named = [
+            structs.replace(one, id=one.id or f"{fresh}{n}")
+            for n, one in enumerate(thought.calls)
+        ]
         shown = [
-            {"id": one.id, "type": "function", "function": {"name": one.tool, "arguments": json.dumps(one.arguments)}}
+            {
+                "id": one.id,
+                "type": "function",
+                "function": {"name": one.tool, "arguments": json.dumps(one.arguments)},
+            }
             for one in named
         ]
-        self._queue.append({"role": "assistant", "content": thought.text, "tool_calls": shown})
+        self._queue.append(
+            {"role": "assistant", "content": thought.text, "tool_calls": shown}
+        )
         goes_on = False
         for call in named:
             try:
@@ -283,7 +330,9 @@ class Paging(Thinks):
             except _Failed as failure:
                 output, failed = f"Failed: {failure}", True
             self.observe("tool calls failed", failed=failed)
-            self._queue.append({"role": "tool", "tool_call_id": call.id, "content": output})
+            self._queue.append(
+                {"role": "tool", "tool_call_id": call.id, "content": output}
+            )
             goes_on |= failed or bool((call.arguments or {}).get("request_heartbeat"))
         return goes_on
 
@@ -305,16 +354,35 @@ class Paging(Thinks):
             case "archival_memory_insert":
                 self._file(_text_argument(given, "content"))
             case "conversation_search_date":
-                start, end = _date_argument(given, "start_date"), _date_argument(given, "end_date") + timedelta(days=1)
+                start, end = (
+                    _date_argument(given, "start_date"),
+                    _date_argument(given, "end_date") + timedelta(days=1),
+                )
                 # Days of the user's, who lives in the conversation's time zone.
                 zone = None if self._now is None else self._now.tzinfo
-                within = Range(datetime.combine(start, time(), zone), datetime.combine(end, time(), zone))
-                times = (self._messages.log.said[item.span.first].at for item in self._messages.items)
-                numbers = [number for number, at in enumerate(times) if at is not None and within.contains_moment(at)]
+                within = Range(
+                    datetime.combine(start, time(), zone),
+                    datetime.combine(end, time(), zone),
+                )
+                times = (
+                    self._messages.log.said[item.span.first].at
+                    for item in self._messages.items
+                )
+                numbers = [
+                    number
+                    for number, at in enumerate(times)
+                    if at is not None and within.contains_moment(at)
+                ]
                 return self._page(self._messages, numbers, given)
             case _:
-                where = self._archive if call.tool == "archival_memory_search" else self._messages
-                ranked = where.search([_text_argument(given, "query")], before=len(where.log.said))
+                where = (
+                    self._archive
+                    if call.tool == "archival_memory_search"
+                    else self._messages
+                )
+                ranked = where.search(
+                    [_text_argument(given, "query")], before=len(where.log.said)
+                )
                 return self._page(where, [number for number, _ in ranked], given)
         return "Done."
 
@@ -324,22 +392,31 @@ class Paging(Thinks):
         """Add a line to a block, or replace a part of it; in vain where it would not fit."""
         block, room = _text_argument(given, "name"), self._settings.notebook.size
         if block not in self._core:
-            raise _Failed(f"there is no block {block!r}. There are {', '.join(self._core)}")
+            raise _Failed(
+                f"there is no block {block!r}. There are {', '.join(self._core)}"
+            )
         content = self._core[block]
         if adds:
             content = f"{content}\n{_text_argument(given, 'content')}".strip()
         else:
-            old, new = _text_argument(given, "old_content"), _text_argument(given, "new_content", empty=True)
+            old, new = (
+                _text_argument(given, "old_content"),
+                _text_argument(given, "new_content", empty=True),
+            )
             if old not in content:
                 raise _Failed(f"block {block!r} does not hold {old!r}")
             content = content.replace(old, new, 1)
         if len(content) > room:
-            raise _Failed(f"block {block!r} would have {len(content)} characters, and has room for {room}")
+            raise _Failed(
+                f"block {block!r} would have {len(content)} characters, and has room for {room}"
+            )
         self._core[block] = content
 
     # --- The tools.
 
-    def _page(self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]) -> str:
+    def _page(
+        self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]
+    ) -> str:
         reading = self._settings.reading
         page = given.get("page", 0)
         if not isinstance(page, int) or isinstance(page, bool) or page < 0:
@@ -348,7 +425,10 @@ class Paging(Thinks):
         most = self._settings.window // (4 * reading.k)
         notes = []
         for _, note in where.notes(shown, len(where.log.said)):
-            said = (structs.replace(one, text=shorten_to_tokens(one.text, most)) for one in note.said)
+            said = (
+                structs.replace(one, text=shorten_to_tokens(one.text, most))
+                for one in note.said
+            )
             notes.append(structs.replace(note, said=tuple(said)))
         self._found += notes
         self._retrieved += [text for number in shown for text in where.sources(number)]
@@ -358,18 +438,35 @@ class Paging(Thinks):
 
     def _file(self, content: str, at: datetime | None = None) -> None:
         number = self._archive.log.add(Utterance("", content, at or self._now))
-        self._archive.add(MemoryItem(span=self._archive.log.span(number, number), session=0))
-        self._lines.append(json.dumps({"archive": content, "at": format_moment(self._archive.log.said[number].at)}))
+        self._archive.add(
+            MemoryItem(span=self._archive.log.span(number, number), session=0)
+        )
+        self._lines.append(
+            json.dumps(
+                {
+                    "archive": content,
+                    "at": format_moment(self._archive.log.said[number].at),
+                }
+            )
+        )
 
     # --- Pressure: a warning, then the oldest messages give way to a summary.
 
     def _relieve(self, step: Step, start: int) -> int:
         """Warn, or make room, where the queue has grown; return how many messages before `start` are gone."""
-        used, window = prompt_tokens(step.prompt()) + _tools_size(), self._settings.window
+        used, window = (
+            prompt_tokens(step.prompt()) + _tools_size(),
+            self._settings.window,
+        )
         if used > window:
             gone = self._evict(start)
-            # If the window is still too small, what tools found in earlier steps of the message is left out.
-            over = prompt_tokens(self._step("", start - gone, first=False).prompt()) + _tools_size() - window
+            # If the window is still too small, what tools found in earlier steps of the
+            # message is left out.
+            over = (
+                prompt_tokens(self._step("", start - gone, first=False).prompt())
+                + _tools_size()
+                - window
+            )
             for one in self._queue[start - gone :]:
                 if over > 0 and one["role"] == "tool":
                     over -= count_tokens(one["content"])
@@ -377,7 +474,9 @@ class Paging(Thinks):
             return gone
         if used > self._pressure.warn * window and not self._warned:
             self._warned = True
-            self._queue.append({"role": "system", "content": PROMPTS["step"]["warning"]})
+            self._queue.append(
+                {"role": "system", "content": PROMPTS["step"]["warning"]}
+            )
         return 0
 
     def _evict(self, start: int) -> int:
@@ -387,14 +486,22 @@ class Paging(Thinks):
         while gone < keep and freed < self._pressure.evict * total:
             freed += _message_tokens(self._queue[gone])
             gone += 1
-        while 0 < gone < start and self._queue[gone]["role"] != "user":  # a tool's answer stays with its call
+        while (
+            0 < gone < start and self._queue[gone]["role"] != "user"
+        ):  # a tool's answer stays with its call
             gone += 1
         if not gone:
             return 0
-        said = (one for one in self._queue[:gone] if one["content"] and one["role"] in {"user", "assistant"})
+        said = (
+            one
+            for one in self._queue[:gone]
+            if one["content"] and one["role"] in {"user", "assistant"}
+        )
         utterances = tuple(Utterance(one["role"], one["content"]) for one in said)
         most = self._settings.window // 16
-        self._summary = self._think(Summary(said=utterances, of="queue", earlier=self._summary, size=most))
+        self._summary = self._think(
+            Summary(said=utterances, of="queue", earlier=self._summary, size=most)
+        )
         del self._queue[:gone]
         self._warned = False
         return gone
@@ -415,9 +522,13 @@ class Paging(Thinks):
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
         return self.all_state(
-            core=self._core, queue=self._queue, summary=self._summary, warned=self._warned, retrieved=self._retrieved,
+            core=self._core,
+            queue=self._queue,
+            summary=self._summary,
+            warned=self._warned,
+            retrieved=self._retrieved,
             vectors=[self._messages.save(), self._archive.save()],
-        )  # fmt: skip
+        )
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError where other settings saved it."""
@@ -429,9 +540,15 @@ class Paging(Thinks):
                 message, reply, at = line
                 self._index(self._messages.say(message, reply, read_moment(at)))
         self._lines = lines
-        for memories, vectors in zip((self._messages, self._archive), head["vectors"], strict=True):
+        for memories, vectors in zip(
+            (self._messages, self._archive), head["vectors"], strict=True
+        ):
             memories.load(vectors)
-        self._core, self._queue, self._summary = head["core"], head["queue"], head["summary"]
+        self._core, self._queue, self._summary = (
+            head["core"],
+            head["queue"],
+            head["summary"],
+        )
         self._warned, self._retrieved = head["warned"], head["retrieved"]
 
 

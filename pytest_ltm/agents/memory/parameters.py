@@ -16,7 +16,9 @@ from pytest_ltm._storage.schema import Field, load_yaml, to_record
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
 
 T = TypeVar("T")
-Unit: TypeAlias = Literal["turn", "round", "session", "fact", "observation", "summary", "chunk"]
+Unit: TypeAlias = Literal[
+    "turn", "round", "session", "fact", "observation", "summary", "chunk"
+]
 Query: TypeAlias = Literal["plain", "generated", "keyphrases", "time-aware", "tools"]
 _FOLDER = Path(__file__).with_name("presets")
 _PROMPTS = "prompts"
@@ -128,7 +130,14 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 _WRITTEN_KEYS = ("facts", "keyphrases", "summary")
 _KEYS = ("value", *_WRITTEN_KEYS, "user", *(f"user-{kind}" for kind in _WRITTEN_KEYS))
 _CHUNK = lazy_pattern(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
-_UNITS: tuple[Unit, ...] = ("turn", "round", "session", "fact", "observation", "summary")
+_UNITS: tuple[Unit, ...] = (
+    "turn",
+    "round",
+    "session",
+    "fact",
+    "observation",
+    "summary",
+)
 _QUERIES: tuple[Query, ...] = ("plain", "keyphrases", "time-aware", "tools")
 _COUNTED = lazy_pattern(r"generated:([1-9])")
 _SIZED = lazy_pattern(r"(json|text|summary|portrait|core)(?::(\d{1,6}))?")
@@ -138,10 +147,16 @@ _RECENT = "a number of exchanges, or a share of the window"
 
 
 def _parse_key(given: Field) -> tuple[str, ...]:
-    named = given.value.split() if isinstance(given.value, str) else [part.value for part in given.items("keys")]
+    named = (
+        given.value.split()
+        if isinstance(given.value, str)
+        else [part.value for part in given.items("keys")]
+    )
     for one in named:
         if one not in _KEYS:
-            raise given.error(f"a list of {', '.join(_KEYS)}", _spelling_hint(one, _KEYS))
+            raise given.error(
+                f"a list of {', '.join(_KEYS)}", _spelling_hint(one, _KEYS)
+            )
     if not named or len(set(named)) < len(named):
         raise given.error(f"a list of {', '.join(_KEYS)}, each once")
     return tuple(named)
@@ -152,14 +167,20 @@ def _one_of(*names: str) -> Callable[[Field], Any]:
         # YAML takes an `off` for false.
         value = "off" if given.value is False else given.value
         if value not in names:
-            raise given.error(" or ".join(map(repr, names)), _spelling_hint(given.value, names))
+            raise given.error(
+                " or ".join(map(repr, names)), _spelling_hint(given.value, names)
+            )
         return value
 
     return read
 
 
 def _word_or(
-    words: Mapping[str, T], pattern: re.Pattern[str], make: Callable[[re.Match[str]], T], expected: str, *near: str
+    words: Mapping[str, T],
+    pattern: re.Pattern[str],
+    make: Callable[[re.Match[str]], T],
+    expected: str,
+    *near: str,
 ) -> Callable[[Field], T]:
     """Return what reads one of some words, or a word with numbers behind it; `near`: what a hint may suggest."""
 
@@ -197,36 +218,58 @@ def _parse_expand(given: Field) -> tuple[int, int] | None:
 
 
 _PRESSURE: Mapping[str, Callable[[Field], Any]] = {
-    "window": _parse_window, "warn": _parse_share, "evict": _parse_share, "keep": Field.whole, "at": Field.whole,
-}  # fmt: skip
+    "window": _parse_window,
+    "warn": _parse_share,
+    "evict": _parse_share,
+    "keep": Field.whole,
+    "at": Field.whole,
+}
 _RETRIEVAL: Mapping[str, Callable[[Field], Any]] = {
-    "candidates": lambda given: given.whole(least=1), "query": Field.whole, "distinct": _parse_share,
-    "expand": _parse_expand, "capacity": Field.whole,
-}  # fmt: skip
+    "candidates": lambda given: given.whole(least=1),
+    "query": Field.whole,
+    "distinct": _parse_share,
+    "expand": _parse_expand,
+    "capacity": Field.whole,
+}
 _READERS: Mapping[str, Callable[[Field], Any]] = {
     "value": _word_or(
-        {unit: Value(unit) for unit in _UNITS}, _CHUNK,
+        {unit: Value(unit) for unit in _UNITS},
+        _CHUNK,
         lambda match: Value("chunk", int(match[1]), float(match[2] or 0)),
-        f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'", *_UNITS,
+        f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'",
+        *_UNITS,
     ),
     "query": _word_or(
-        {kind: QuerySettings(kind) for kind in _QUERIES}, _COUNTED,
+        {kind: QuerySettings(kind) for kind in _QUERIES},
+        _COUNTED,
         lambda match: QuerySettings("generated", int(match[1])),
         f"{', '.join(_QUERIES)}, or generated:COUNT such as 'generated:2'",
     ),
     "notebook": _word_or(
-        {"none": NotebookSettings()}, _SIZED,
-        lambda match: NotebookSettings(cast("Any", match[1]), int(match[2] or _SIZES[match[1]])),
+        {"none": NotebookSettings()},
+        _SIZED,
+        lambda match: NotebookSettings(
+            cast("Any", match[1]), int(match[2] or _SIZES[match[1]])
+        ),
         "none, json, text, summary, portrait or core, with a size such as 'json:500' if wanted",
     ),
     "key": _parse_key,
-    "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
-    "window": _parse_window, "pause": Field.duration, "day": Field.whole, "draw": Field.whole,
+    "index": lambda given: given.text(
+        "bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"
+    ),
+    "window": _parse_window,
+    "pause": Field.duration,
+    "day": Field.whole,
+    "draw": Field.whole,
     # Not isinstance: true and false are whole numbers to Python.
-    "recent": lambda given: given.whole() if type(given.value) is int else given.number(0, 0.9, _RECENT),
-    "join": _one_of("merge", "replace", "ranks"), "forgetting": _one_of("paper", "code", "off"),
-    "filler": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
-}  # fmt: skip
+    "recent": lambda given: (
+        given.whole() if type(given.value) is int else given.number(0, 0.9, _RECENT)
+    ),
+    "join": _one_of("merge", "replace", "ranks"),
+    "forgetting": _one_of("paper", "code", "off"),
+    "filler": _one_of("stored", "skipped"),
+    "mode": _one_of("code", "paper"),
+}
 GROUPS = ("reading", "retrieval", "pressure")
 """Names whose members are said one by one, as in `reading.k=5`."""
 NAMES = ("preset", *MemorySettings.__struct_fields__)
@@ -236,22 +279,40 @@ NAMES = ("preset", *MemorySettings.__struct_fields__)
 def memory_settings(given: Mapping[str, Field]) -> MemorySettings:
     """Return the settings that fields say; where they say nothing, those of their preset, or the defaults without one.
 
-    Raises DefinitionError with the place for a wrong value, or settings that do not go together.
+    Raises DefinitionError with the place for a wrong value, or settings that do not go
+    together.
     """
     named = given.get("preset")
     base = preset_settings(named.value, named) if named else MemorySettings()
-    made = _override_settings(base, {name: one for name, one in given.items() if name != "preset"})
-    paged = {"notebook": made.notebook.kind == "core", "query": made.query.kind == "tools", "pressure": made.pressure}
+    made = _override_settings(
+        base, {name: one for name, one in given.items() if name != "preset"}
+    )
+    paged = {
+        "notebook": made.notebook.kind == "core",
+        "query": made.query.kind == "tools",
+        "pressure": made.pressure,
+    }
     if any(paged.values()) and not all(paged.values()):
-        place = next((given[name] for name in paged if name in given), next(iter(given.values())))
+        place = next(
+            (given[name] for name in paged if name in given), next(iter(given.values()))
+        )
         lacking = ", ".join(name for name, there in paged.items() if not there)
         together = f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs"
         raise place.fault(f"{together}. Begin with preset: memgpt")
-    if made.key != ("value",) and made.value.unit in {"fact", "observation", "summary", "chunk"}:
+    if made.key != ("value",) and made.value.unit in {
+        "fact",
+        "observation",
+        "summary",
+        "chunk",
+    }:
         raise given.get("key", next(iter(given.values()))).fault(
             f"only a turn, a round or a session has keys of its own, and the value is {made.value.unit!r}."
         )
-    return made if made.pressure is None else structs.replace(made, window=made.pressure.window)
+    return (
+        made
+        if made.pressure is None
+        else structs.replace(made, window=made.pressure.window)
+    )
 
 
 def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
@@ -278,21 +339,36 @@ PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
 """The names of all presets."""
 
 
-def _override_settings(base: MemorySettings, given: Mapping[str, Field]) -> MemorySettings:
-    changed: dict[str, Any] = {name: _READERS[name](one) for name, one in given.items() if name in _READERS}
+def _override_settings(
+    base: MemorySettings, given: Mapping[str, Field]
+) -> MemorySettings:
+    changed: dict[str, Any] = {
+        name: _READERS[name](one) for name, one in given.items() if name in _READERS
+    }
     if "reading" in given:
-        changed["reading"] = parse_reading(given["reading"].mapping(known=Reading.__struct_fields__), base.reading)
+        changed["reading"] = parse_reading(
+            given["reading"].mapping(known=Reading.__struct_fields__), base.reading
+        )
     if "retrieval" in given:
-        changed["retrieval"] = _override_group(base.retrieval, given["retrieval"], _RETRIEVAL)
+        changed["retrieval"] = _override_group(
+            base.retrieval, given["retrieval"], _RETRIEVAL
+        )
     if "pressure" in given:
         own = base.pressure or Pressure()
         off = given["pressure"].value in ("off", False)
-        changed["pressure"] = None if off else _override_group(own, given["pressure"], _PRESSURE)
+        changed["pressure"] = (
+            None if off else _override_group(own, given["pressure"], _PRESSURE)
+        )
     return structs.replace(base, **changed)
 
 
-def _override_group(base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]) -> T:
-    entries = {name: readers[name](one) for name, one in given.mapping(known=list(readers)).items()}
+def _override_group(
+    base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]
+) -> T:
+    entries = {
+        name: readers[name](one)
+        for name, one in given.mapping(known=list(readers)).items()
+    }
     return structs.replace(base, **entries)  # type: ignore[type-var]
 
 

@@ -1,7 +1,8 @@
 """Pipeline: an agent whose memory has four control points: what is kept, found by what, looked for how, read how.
 
-Each message goes the same way, asked or told: what has ended (a session, a day) is written up, the notebook is brought
-up to date, memories are found, the reply is read from them, and both sides of the exchange are kept.
+Each message goes the same way, asked or told: what has ended (a session, a day) is
+written up, the notebook is brought up to date, memories are found, the reply is read
+from them, and both sides of the exchange are kept.
 """
 
 from __future__ import annotations
@@ -22,9 +23,21 @@ from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
-from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, format_moment, read_moment, shorten_to_tokens
+from pytest_ltm.agents.memory.reading import (
+    MemoryHit,
+    Utterance,
+    format_moment,
+    read_moment,
+    shorten_to_tokens,
+)
 from pytest_ltm.agents.memory.searching import Embeds
-from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, Task, Thinker, prompt_tokens
+from pytest_ltm.agents.memory.thinker import (
+    PROMPTS,
+    Replying,
+    Task,
+    Thinker,
+    prompt_tokens,
+)
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
@@ -43,18 +56,28 @@ _SESSION = 8
 _LONGEST = 4096
 # What a model writes for the memory, by role.
 _WRITTEN = {
-    "queries": "queries", "user": "notebooks", "scratchpad": "scratchpads", "facts": "facts", "range": "time ranges",
-    "keyphrases": "keyphrases", "events": "events", "summary": "summaries", "note": "notes",
-}  # fmt: skip
+    "queries": "queries",
+    "user": "notebooks",
+    "scratchpad": "scratchpads",
+    "facts": "facts",
+    "range": "time ranges",
+    "keyphrases": "keyphrases",
+    "events": "events",
+    "summary": "summaries",
+    "note": "notes",
+}
 
 
 class Thinks(TakesTurns):
     """What every memory system here has: someone who thinks, whose use and calls are counted, and the time."""
 
     def __init__(
-        self, settings: MemorySettings, thinker: Thinker, embeds: Embeds | None = None,
+        self,
+        settings: MemorySettings,
+        thinker: Thinker,
+        embeds: Embeds | None = None,
         configuration: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._settings, self._thinker = settings, thinker
         self._embeds: Any = embeds  # a function, which may have more: usage(), close()
         self._configured = configuration or {}
@@ -82,7 +105,9 @@ class Thinks(TakesTurns):
         return self._used + self._embedded()
 
     def _embedded(self) -> Usage:
-        return self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else Usage()
+        return (
+            self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else Usage()
+        )
 
     def calls(self) -> Mapping[str, int]:
         """Return how often it thought since it was made, by role."""
@@ -90,7 +115,12 @@ class Thinks(TakesTurns):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the replies depend on; no secrets."""
-        return {"memory": VERSION, **self._settings.record(), **self._thinker.configuration(), **self._configured}
+        return {
+            "memory": VERSION,
+            **self._settings.record(),
+            **self._thinker.configuration(),
+            **self._configured,
+        }
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint, if there is one."""
@@ -121,7 +151,10 @@ class Thinks(TakesTurns):
         reason = thought.finish_reason if task.role in {"reply", "step"} else reason
         self._ending = reason, f"{thoughts}\n\n{thought.thoughts}".strip()
         if task.role in _WRITTEN:
-            self.observe(f"{_WRITTEN[task.role]} unreadable, rules took over", failed=not thought.understood)
+            self.observe(
+                f"{_WRITTEN[task.role]} unreadable, rules took over",
+                failed=not thought.understood,
+            )
         return thought.result
 
     def _since(self, before: Usage, text: str = "") -> Reply:
@@ -145,10 +178,13 @@ class Thinks(TakesTurns):
 
     def adopt(self, ingested: bytes) -> None:
         """Go on from what another of its kind returned; what was used so far stays."""
-        # Only the first line differs: the rest may be a million tokens, and is not parsed twice.
+        # Only the first line differs: the rest may be a million tokens, and is not
+        # parsed twice.
         first, _, lines = ingested.partition(b"\n")
         own = self._head()
-        head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls")}
+        head = json.loads(first) | {
+            name: own[name] for name in ("settings", "used", "calls")
+        }
         self.load(json.dumps(head).encode() + b"\n" * bool(lines) + lines)
 
     def save(self) -> bytes:
@@ -161,10 +197,12 @@ class Thinks(TakesTurns):
 
     def _head(self) -> dict[str, Any]:
         return {
-            "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),
+            "version": VERSION,
+            "settings": self._settings.record(),
+            "now": format_moment(self._now),
             "used": structs.astuple(self.usage()),
             "calls": self._calls,
-        }  # fmt: skip
+        }
 
     def all_state(self, **more: Any) -> bytes:
         """Return all state: a line of JSON, then those of what was kept."""
@@ -175,10 +213,18 @@ class Thinks(TakesTurns):
         first, *lines = state.decode().split("\n")
         head = json.loads(first)
         self.reset()
-        if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
-            raise AgentError("this state was saved by a memory system with other settings, or of another version")
+        if (head.get("version"), head.get("settings")) != (
+            VERSION,
+            json.loads(json.dumps(self._settings.record())),
+        ):
+            raise AgentError(
+                "this state was saved by a memory system with other settings, or of another version"
+            )
         self._now = read_moment(head["now"])
-        self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
+        self._used = (
+            Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True)))
+            - self._embedded()
+        )
         self._calls = Counter(head["calls"])
         return head, lines
 
@@ -186,8 +232,8 @@ class Thinks(TakesTurns):
 class Pipeline(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext,
-    LimitsMessages, Configured.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage,
+    ShowsRetrieval, ShowsContext, LimitsMessages, Configured.
     """
 
     def reset(self) -> None:
@@ -238,13 +284,24 @@ class Pipeline(Thinks):
         recalls = self._settings.forgetting != "off"
         _, queries = self._note_down(message, looks=recalls)
         if recalls:
-            self._recall(message, queries, len(self._memories.log.said), self._settings.reading.budget)
+            self._recall(
+                message,
+                queries,
+                len(self._memories.log.said),
+                self._settings.reading.budget,
+            )
         self._keep(message, reply)
         return self._since(before)
 
     def retrieved(self) -> list[str]:
         """Return the texts that the memories shown for the last reply are from, best first."""
-        return list(dict.fromkeys(text for number in self._found for text in self._memories.sources(number)))
+        return list(
+            dict.fromkeys(
+                text
+                for number in self._found
+                for text in self._memories.sources(number)
+            )
+        )
 
     def in_context(self) -> list[str]:
         """Return what the prompt of the last reply had anyway: what is known of the user, and what was said last."""
@@ -264,22 +321,32 @@ class Pipeline(Thinks):
             self._tokens_today = 0
             self._sum_up()
             utterances = self._memories.log.said
-            if self._settings.notebook.kind == "portrait" and self._day_from < len(utterances):
+            if self._settings.notebook.kind == "portrait" and self._day_from < len(
+                utterances
+            ):
                 day = tuple(one for one in utterances[self._day_from :] if one.text)
                 limit = self._settings.notebook.size // 4
                 text = self._think(roles.Summary(said=day, of="day", size=limit))
                 span = self._memories.log.span(self._day_from, len(utterances) - 1)
                 self._store(MemoryItem(span=span, session=self._session, text=text))
-                mood = self._think(roles.Summary(said=day, of="personality", size=limit))
+                mood = self._think(
+                    roles.Summary(said=day, of="personality", size=limit)
+                )
                 for of, new in (("history", text), ("portrait", mood)):
-                    task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
+                    task = roles.Summary(
+                        said=(Utterance("", new),),
+                        of=of,
+                        earlier=self._portrait[of],
+                        size=2 * limit,
+                    )
                     self._portrait[of] = self._think(task)
             self._day_from = len(utterances)
             if self._settings.forgetting != "off":
-                # Forget each memory with the chance that the curve gives it, at a change of day. As the
-                # code has it, the chance is drawn each day anew from the days since the last recall, so
-                # that the chances multiply, a memory has three levels of strength, and none lasts 30
-                # days; in the paper, memories fade along the curve itself.
+                # Forget each memory with the chance that the curve gives it, at a
+                # change of day. As the code has it, the chance is drawn each day anew
+                # from the days since the last recall, so that the chances multiply, a
+                # memory has three levels of strength, and none lasts 30 days; in the
+                # paper, memories fade along the curve itself.
                 today = self._today()
                 for number in list(self._memories.remembered_numbers()):
                     heard = self._days[self._memories.items[number].span.first]
@@ -288,20 +355,31 @@ class Pipeline(Thinks):
                         days = today - recalled
                         chance = math.exp(-days / strength) if days < _GONE else 0.0
                     else:
-                        chance = math.exp(-(today - max(recalled, self._checked)) / strength)
-                    if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
+                        chance = math.exp(
+                            -(today - max(recalled, self._checked)) / strength
+                        )
+                    if (
+                        random.Random(
+                            f"{self._settings.draw} {today} {number}"
+                        ).random()
+                        >= chance
+                    ):
                         self._memories.forget_memory(number)
                 self._checked = today
 
     def _end_session(self) -> None:
         utterances = self._memories.log.said
-        if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(utterances):
+        if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(
+            utterances
+        ):
             span = self._memories.log.span(self._session_from, len(utterances) - 1)
             match self._settings.value.unit:
                 case "session":
                     items: Iterable[MemoryItem] = [self._keyed(span)]
                 case "summary":
-                    text = self._think(roles.Summary(said=self._memories.log.parts(span)))
+                    text = self._think(
+                        roles.Summary(said=self._memories.log.parts(span))
+                    )
                     items = [MemoryItem(span=span, session=self._session, text=text)]
                 case _:
                     items = self._facts(span)
@@ -313,18 +391,38 @@ class Pipeline(Thinks):
 
     def _facts(self, span: Span) -> Iterator[MemoryItem]:
         said = self._memories.log.parts(span)
-        places = [n for n in range(span.first, span.last + 1) if self._memories.log.said[n].text.strip()]
+        places = [
+            n
+            for n in range(span.first, span.last + 1)
+            if self._memories.log.said[n].text.strip()
+        ]
         for fact in self._think(roles.Facts(said=said)):
             cites = tuple(places[place] for place in fact.cites if place < len(places))
-            yield MemoryItem(span=span, session=self._session, text=fact.text, cites=cites)
+            yield MemoryItem(
+                span=span, session=self._session, text=fact.text, cites=cites
+            )
 
     def _keyed(self, span: Span) -> MemoryItem:
         """Return what was said as a memory, with further keys."""
         parts = self._memories.log.parts(span)
-        keys = {kind: self._key(kind, parts) for kind in self._settings.key if kind != "value"} if parts else {}
+        keys = (
+            {
+                kind: self._key(kind, parts)
+                for kind in self._settings.key
+                if kind != "value"
+            }
+            if parts
+            else {}
+        )
         at = self._memories.log.said[span.first].at
-        dated = self._settings.query.kind == "time-aware" and at is not None and bool(parts)
-        times = self._think(roles.EventDater(said=parts, now=at)) if dated and at is not None else ()
+        dated = (
+            self._settings.query.kind == "time-aware" and at is not None and bool(parts)
+        )
+        times = (
+            self._think(roles.EventDater(said=parts, now=at))
+            if dated and at is not None
+            else ()
+        )
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
@@ -336,7 +434,9 @@ class Pipeline(Thinks):
                 return "\n".join(one.text for one in utterances)
             kind = rest
         if kind == "facts":
-            return "\n".join(fact.text for fact in self._think(roles.Facts(said=utterances)))
+            return "\n".join(
+                fact.text for fact in self._think(roles.Facts(said=utterances))
+            )
         if kind == "keyphrases":
             return "\n".join(self._think(roles.Keyphrases(said=utterances)))
         return self._think(roles.Summary(said=utterances))
@@ -346,7 +446,12 @@ class Pipeline(Thinks):
         utterances = self._memories.log.said
         new = tuple(one for one in utterances[self._day_from :] if one.text)
         if self._settings.notebook.kind == "summary" and new:
-            task = roles.Summary(said=new, of="history", earlier=self._pad, size=self._settings.notebook.size)
+            task = roles.Summary(
+                said=new,
+                of="history",
+                earlier=self._pad,
+                size=self._settings.notebook.size,
+            )
             self._pad, self._day_from = self._think(task), len(utterances)
 
     def _today(self) -> int:
@@ -354,25 +459,48 @@ class Pipeline(Thinks):
 
     # --- The message: what is written down, looked for, and shown.
 
-    def _note_down(self, message: str, *, looks: bool = True) -> tuple[str, tuple[str, ...]]:
+    def _note_down(
+        self, message: str, *, looks: bool = True
+    ) -> tuple[str, tuple[str, ...]]:
         """Bring the notebook up to date; return what is shown of it, and further queries if anything `looks`."""
         notebook, query = self._settings.notebook, self._settings.query
         limit = min(notebook.size, self._settings.window // 4)
-        last = next((one.text for one in reversed(self._memories.log.said) if one.role == "assistant"), "")
+        last = next(
+            (
+                one.text
+                for one in reversed(self._memories.log.said)
+                if one.role == "assistant"
+            ),
+            "",
+        )
         queries: tuple[str, ...] = ()
         if looks:
             self._sum_up()
         old = self._known(limit)
         if notebook.kind == "json" and limit:
-            task = roles.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
+            task = roles.Describe(
+                user=self._user,
+                message=message,
+                last=last,
+                count=query.count,
+                size=limit,
+            )
             self._user, queries = structs.astuple(self._think(task))
         elif query.kind == "generated" and looks:
-            queries = self._think(roles.Queries(message=message, last=last, count=query.count))
+            queries = self._think(
+                roles.Queries(message=message, last=last, count=query.count)
+            )
         elif query.kind == "keyphrases" and looks:
-            queries = (" ".join(self._think(roles.Keyphrases(said=(Utterance("user", message),)))),)
+            queries = (
+                " ".join(
+                    self._think(roles.Keyphrases(said=(Utterance("user", message),)))
+                ),
+            )
             queries = tuple(filter(None, queries))
         if notebook.kind == "text" and limit:
-            self._pad = self._think(roles.Jot(pad=self._pad, message=message, last=last, size=limit))
+            self._pad = self._think(
+                roles.Jot(pad=self._pad, message=message, last=last, size=limit)
+            )
         return (old if self._settings.mode == "code" else self._known(limit)), queries
 
     def _known(self, limit: int) -> str:
@@ -382,7 +510,9 @@ class Pipeline(Thinks):
             case "text" | "summary":
                 return self._pad
             case "portrait":
-                return shorten_to_tokens("\n".join(filter(None, self._portrait.values())), limit)
+                return shorten_to_tokens(
+                    "\n".join(filter(None, self._portrait.values())), limit
+                )
         return ""
 
     def _shown(self, message: str) -> Replying:
@@ -398,24 +528,36 @@ class Pipeline(Thinks):
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)
         if reading.notes == "per-item":
-            tasks = ((note, roles.Reread(message=message, note=note, now=self._now)) for note in notes)
+            tasks = (
+                (note, roles.Reread(message=message, note=note, now=self._now))
+                for note in notes
+            )
             read = [
-                note if text == note.text else structs.replace(note, said=(Utterance("", text, note.begin_time),))
+                note
+                if text == note.text
+                else structs.replace(note, said=(Utterance("", text, note.begin_time),))
                 for note, task in tasks
                 if (text := self._think(task))
             ]
-            notes = structs.replace(reading, budget=max(1, budget)).choose_notes(read, self._now)
+            notes = structs.replace(reading, budget=max(1, budget)).choose_notes(
+                read, self._now
+            )
         return structs.replace(bare, notes=notes, recent=recent)
 
     def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
         """Return what was said last, as much as is shown of it, and the number of its first saying.
 
-        What is not kept as a memory yet is shown in any case, as far as it fits into half of the window.
+        What is not kept as a memory yet is shown in any case, as far as it fits into
+        half of the window.
         """
         utterances, share = self._memories.log.said, self._settings.recent
         whole = isinstance(share, int)
         room = self._settings.window * (0.5 if whole else share)
-        pending = self._session_from if self._settings.value.unit in _OF_SESSIONS else len(utterances)
+        pending = (
+            self._session_from
+            if self._settings.value.unit in _OF_SESSIONS
+            else len(utterances)
+        )
         wanted = min(pending, len(utterances) - 2 * share) if whole else 0
         first = len(utterances)
         while first > max(0, wanted):
@@ -426,17 +568,25 @@ class Pipeline(Thinks):
             first -= 1
         return tuple(utterances[first:]), first
 
-    def _recall(self, message: str, queries: Sequence[str], first: int, budget: int) -> tuple[MemoryHit, ...]:
+    def _recall(
+        self, message: str, queries: Sequence[str], first: int, budget: int
+    ) -> tuple[MemoryHit, ...]:
         """Return the notes that are shown of what was said before a saying; who is recalled gains strength."""
         self._found = []
         if budget <= 0 or not first:
             return ()
         limit = self._settings.retrieval.query
-        texts = [shorten_to_tokens(text, limit) if limit else text for text in (message, *queries)]
+        texts = [
+            shorten_to_tokens(text, limit) if limit else text
+            for text in (message, *queries)
+        ]
         within = None
         if self._settings.query.kind == "time-aware" and self._now is not None:
             within = self._think(roles.TimeRange(message=message, now=self._now))
-        ranked = [number for number, _ in self._memories.search(texts, before=first, within=within)]
+        ranked = [
+            number
+            for number, _ in self._memories.search(texts, before=first, within=within)
+        ]
         reading = structs.replace(self._settings.reading, budget=budget)
         numbers: dict[str, int] = {}
 
@@ -462,13 +612,22 @@ class Pipeline(Thinks):
         self._days += [self._today()] * 2
         if self._settings.day:
             self._tokens_today += count_tokens(message) + count_tokens(reply)
-        line = [message, reply, format_moment(self._now), self._session, *[self._extra_days] * bool(self._extra_days)]
+        line = [
+            message,
+            reply,
+            format_moment(self._now),
+            self._session,
+            *[self._extra_days] * bool(self._extra_days),
+        ]
         self._lines.append(json.dumps(line))
         for item in self._of_exchange(number):
             self._store(item)
         count = len(self._memories.log.said)
         if self._settings.value.unit in _OF_SESSIONS:
-            fresh = sum(self._memories.log.tokens(one) for one in range(self._session_from, count))
+            fresh = sum(
+                self._memories.log.tokens(one)
+                for one in range(self._session_from, count)
+            )
             if fresh > self._settings.window // _SESSION:
                 self._end_session()
 
@@ -484,8 +643,12 @@ class Pipeline(Thinks):
                 yield from self._facts(log.span(number, number + 1))
             case "chunk":
                 step = max(1, round(value.size * (1 - value.overlap)))
-                chunks = (span for one in sides for span in log.chunks(one, value.size, step))
-                yield from (MemoryItem(span=span, session=self._session) for span in chunks)
+                chunks = (
+                    span for one in sides for span in log.chunks(one, value.size, step)
+                )
+                yield from (
+                    MemoryItem(span=span, session=self._session) for span in chunks
+                )
 
     def _store(self, item: MemoryItem) -> None:
         self._memories.add(item)
@@ -496,19 +659,31 @@ class Pipeline(Thinks):
         """Return whether all memories follow from what was said, so that none is saved."""
         settings = self._settings
         is_plain = settings.key == ("value",) and settings.query.kind != "time-aware"
-        return is_plain and settings.value.unit in {"turn", "round", "chunk"} and settings.notebook.kind != "portrait"
+        return (
+            is_plain
+            and settings.value.unit in {"turn", "round", "chunk"}
+            and settings.notebook.kind != "portrait"
+        )
 
     # --- State.
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each memory that was written of it."""
         return self.all_state(
-            user=self._user, pad=self._pad, portrait=self._portrait, checked=self._checked, found=self._found,
-            strength={str(number): held for number, held in self._strength.items()}, spoke=format_moment(self._spoke),
-            session=[self._session, self._session_from, self._day_from], days=[self._extra_days, self._tokens_today],
+            user=self._user,
+            pad=self._pad,
+            portrait=self._portrait,
+            checked=self._checked,
+            found=self._found,
+            strength={str(number): held for number, held in self._strength.items()},
+            spoke=format_moment(self._spoke),
+            session=[self._session, self._session_from, self._day_from],
+            days=[self._extra_days, self._tokens_today],
             vectors=self._memories.save(),
-            forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten_numbers(),
-        )  # fmt: skip
+            forgotten=[]
+            if self._settings.forgetting == "off"
+            else self._memories.forgotten_numbers(),
+        )
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError where other settings saved it."""
@@ -525,8 +700,14 @@ class Pipeline(Thinks):
                 self._memories.add(item)
         self._lines = lines
         self._memories.load(head["vectors"])
-        self._user, self._pad, self._portrait = head["user"], head["pad"], head["portrait"]
-        self._strength = {int(number): (held[0], held[1]) for number, held in head["strength"].items()}
+        self._user, self._pad, self._portrait = (
+            head["user"],
+            head["pad"],
+            head["portrait"],
+        )
+        self._strength = {
+            int(number): (held[0], held[1]) for number, held in head["strength"].items()
+        }
         self._checked, self._found = head["checked"], head["found"]
         self._session, self._session_from, self._day_from = head["session"]
         self._extra_days, self._tokens_today = head["days"]

@@ -60,10 +60,13 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Whether each is first read by itself, and what it says to the question written down; or all of them in the prompt
     of the reply, notes first (`con`: chain of note)."""
 
-    def choose_notes(self, memory_hits: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
+    def choose_notes(
+        self, memory_hits: Iterable[MemoryHit], now: datetime | None
+    ) -> tuple[MemoryHit, ...]:
         """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
 
-        One that does not fit is passed over. Those whose time is not known stand first in the order of time.
+        One that does not fit is passed over. Those whose time is not known stand first
+        in the order of time.
         """
         kept: list[MemoryHit] = []
         # What stands around the notes takes room, too: the brackets of a list in JSON.
@@ -76,22 +79,35 @@ class Reading(Struct, frozen=True, kw_only=True):
                 kept.append(note)
                 left -= size
         if self.order == "time":
-            kept.sort(key=lambda note: 0.0 if note.begin_time is None else note.begin_time.timestamp())
+            kept.sort(
+                key=lambda note: (
+                    0.0 if note.begin_time is None else note.begin_time.timestamp()
+                )
+            )
         return tuple(kept)
 
     def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
         """Return the notes as text: a line or more for each, or a list in JSON."""
         lines = [self._line(note, now) for note in notes]
-        return "[\n" + ",\n".join(lines) + "\n]" if self.format == "json" else "\n".join(lines)
+        return (
+            "[\n" + ",\n".join(lines) + "\n]"
+            if self.format == "json"
+            else "\n".join(lines)
+        )
 
     def _line(self, note: MemoryHit, now: datetime | None) -> str:
         sayings = [self._told(saying, now) for saying in note.said]
         if self.format == "json":
             return json.dumps(sayings, ensure_ascii=False)
-        return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in sayings)
+        return "\n".join(
+            "".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one)
+            for one in sayings
+        )
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
-        when = time_since(saying, None if self.age == "date" else now) if self.age else ""
+        when = (
+            time_since(saying, None if self.age == "date" else now) if self.age else ""
+        )
         told = {"when": when, "who": saying.role, "text": saying.text}
         return {name: text for name, text in told.items() if text or name == "text"}
 
@@ -105,7 +121,11 @@ def time_since(saying: Utterance, now: datetime | None) -> str:
     """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
     if saying.at is None:
         return ""
-    return saying.at.isoformat(" ", "minutes") if now is None else f"{describe_duration(now - saying.at)} ago"
+    return (
+        saying.at.isoformat(" ", "minutes")
+        if now is None
+        else f"{describe_duration(now - saying.at)} ago"
+    )
 
 
 def format_moment(at: datetime | None) -> str | None:
@@ -120,20 +140,25 @@ def read_moment(text: str | None) -> datetime | None:
 
 def shorten_to_tokens(text: str, tokens: int) -> str:
     """Return the beginning of a text, of at most that many tokens."""
-    # By proportion, again and again: encoding is the slow part, and a token has no fixed length.
+    # By proportion, again and again: encoding is the slow part, and a token has no
+    # fixed length.
     while (size := count_tokens(text)) > tokens:
         text = text[: len(text) * tokens // size]
     return text
 
 
 _FORMATS: Mapping[str, Any] = {
-    "format": ("text", "json"), "order": ("time", "relevance"), "notes": ("none", "per-item", "con"),
-}  # fmt: skip
+    "format": ("text", "json"),
+    "order": ("time", "relevance"),
+    "notes": ("none", "per-item", "con"),
+}
 PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
 """What may be said of how notes are read."""
 
 
-def parse_reading(fields: Mapping[str, Field], default: Reading | None = None) -> Reading:
+def parse_reading(
+    fields: Mapping[str, Field], default: Reading | None = None
+) -> Reading:
     """Return how notes are read as fields say, as `default` where they do not; DefinitionError for a wrong value."""
     base = default or Reading()
     given: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}

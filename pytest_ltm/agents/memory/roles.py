@@ -1,7 +1,8 @@
 """Tasks: what a memory system has to think about beside replying, a role each with its own input and result; times.
 
-What a model answers is read generously; a ValueError says that it could not be. What follows by rules is told beside
-each: it holds whatever a person could copy out, and no more.
+What a model answers is read generously; a ValueError says that it could not be. What
+follows by rules is told beside each: it holds whatever a person could copy out, and no
+more.
 """
 
 from __future__ import annotations
@@ -27,14 +28,26 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
 
 _UNITS = {
-    "second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1),
-    "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30.4), "year": timedelta(days=365),
-}  # fmt: skip
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+    "month": timedelta(days=30.4),
+    "year": timedelta(days=365),
+}
 _COUNT = rf"(\d+|{'|'.join(SMALL_NUMBERS)})"
 _LENGTH = lazy_pattern(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
-_AGO = lazy_pattern(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
-_LAST = lazy_pattern(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
-_DAY = lazy_pattern(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
+_AGO = lazy_pattern(
+    rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b",
+    re.IGNORECASE,
+)
+_LAST = lazy_pattern(
+    rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE
+)
+_DAY = lazy_pattern(
+    r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE
+)
 _BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
 # The share of a length by which people are off, at least.
 _SLACK = 0.1
@@ -48,7 +61,10 @@ def spoken_of(text: str, now: datetime) -> Range | None:
     _, rest = split_date(text)
     if match := _AGO.search(rest):
         lengths = _LENGTH.findall(match[1])
-        parts = [(SMALL_NUMBERS.get(count.lower()) or int(count), _UNITS[unit.lower()]) for count, unit in lengths]
+        parts = [
+            (SMALL_NUMBERS.get(count.lower()) or int(count), _UNITS[unit.lower()])
+            for count, unit in lengths
+        ]
         length = sum((count * unit for count, unit in parts), timedelta(0))
         slack = max(length * _SLACK, min(unit for _, unit in parts))
         return Range(now - length - slack, now - length + slack)
@@ -58,8 +74,12 @@ def spoken_of(text: str, now: datetime) -> Range | None:
         return _last_range(now, match[2].lower(), back=match[1].lower() != "this")
     date_ranges = [*dated_stretches(rest)]
     for one in () if date_ranges else yearless_dates(rest, now.year):
-        # The last one that has begun: people seldom ask what will be. No 29 February is moved to where there is none.
-        days = [day.replace(year=day.year - 1, day=min(day.day, 28)) for day in (one.first, one.last)]
+        # The last one that has begun: people seldom ask what will be. No 29 February is
+        # moved to where there is none.
+        days = [
+            day.replace(year=day.year - 1, day=min(day.day, 28))
+            for day in (one.first, one.last)
+        ]
         date_ranges.append(one if one.first <= now.date() else DateRange(*days))
     if not date_ranges:
         return None
@@ -109,7 +129,10 @@ class _RoleTask(Struct, frozen=True, kw_only=True):
 
 
 def _numbered_lines(utterances: Sequence[Utterance]) -> str:
-    return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(utterances, start=1))
+    return "\n".join(
+        f"{number}. {one.role or 'note'}: {one.text}"
+        for number, one in enumerate(utterances, start=1)
+    )
 
 
 def _first_json_value(text: str, kind: type) -> Any:
@@ -131,7 +154,8 @@ def _text_list(text: str) -> tuple[str, ...]:
     return texts
 
 
-# --- What can be copied out by rules: sentences in which somebody speaks of themselves, and words that say much.
+# --- What can be copied out by rules: sentences in which somebody speaks of themselves,
+# and words that say much.
 
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _OWN = lazy_pattern(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
@@ -155,7 +179,9 @@ def split_into_sentences(text: str) -> list[str]:
 def _telling_words(text: str) -> list[str]:
     """Return the names in a text, then its long words that are not common, each once."""
     words = [*_CAPITAL.findall(text), *_WORD.findall(text)]
-    return list(dict.fromkeys(word for word in words if word.lower() not in COMMON["history"]))
+    return list(
+        dict.fromkeys(word for word in words if word.lower() not in COMMON["history"])
+    )
 
 
 def own_statements(text: str) -> Iterator[str]:
@@ -171,7 +197,11 @@ def asks_something(message: str) -> bool:
 
 
 def _questions(text: str) -> list[str]:
-    return [one for one in split_into_sentences(text) if one.endswith("?") or _REQUEST.match(one)]
+    return [
+        one
+        for one in split_into_sentences(text)
+        if one.endswith("?") or _REQUEST.match(one)
+    ]
 
 
 def _own_queries(message: str, count: int) -> tuple[str, ...]:
@@ -180,7 +210,9 @@ def _own_queries(message: str, count: int) -> tuple[str, ...]:
         return ()
     asked = " ".join(_questions(message))
     words = " ".join(_telling_words(asked))
-    return tuple(dict.fromkeys(one for one in (asked, words) if one and one != message))[:count]
+    return tuple(
+        dict.fromkeys(one for one in (asked, words) if one and one != message)
+    )[:count]
 
 
 # --- Queries, and what is known of the user.
@@ -214,8 +246,9 @@ class Described(Struct, frozen=True):
 class Describe(_RoleTask, frozen=True, kw_only=True):
     """The JSON object on the user brought up to date, and queries, in one call.
 
-    By rules: each statement that says what something of the user's is, under the name of that thing, any other
-    statement of the user's under the words in it that say much; and the queries of `Queries`.
+    By rules: each statement that says what something of the user's is, under the name
+    of that thing, any other statement of the user's under the words in it that say
+    much; and the queries of `Queries`.
     """
 
     user: Mapping[str, Any]
@@ -227,7 +260,9 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
     role: str = "user"
 
     def _shown(self) -> dict[str, object]:
-        return super()._shown() | {"user": json.dumps(self.user, ensure_ascii=False, indent=1)}
+        return super()._shown() | {
+            "user": json.dumps(self.user, ensure_ascii=False, indent=1)
+        }
 
     def result(self, answer: ModelResponse) -> Described:
         """Return the object, cut to its size, and the queries."""
@@ -235,19 +270,31 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
         user, queries = matching.get("user"), matching.get("queries", [])
         if not isinstance(user, dict) or not isinstance(queries, list):
             raise NoJSON("user is not an object, or queries is not a list")
-        return Described(_drop_oldest_fields(user, self.size), _stripped_texts(queries)[: self.count])
+        return Described(
+            _drop_oldest_fields(user, self.size), _stripped_texts(queries)[: self.count]
+        )
 
     def by_rules(self) -> Described:
         """Return the object with what the message says, newest last, and up to two queries."""
         user = dict(self.user)
         for one in own_statements(self.message):
             for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
-                # Put at the end again: where there is too little room, the oldest go first.
+                # Put at the end again: where there is too little room, the oldest go
+                # first.
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
-        named = {thing: one for thing, one in user.items() if thing in map(str.lower, _IS.findall(str(one)))}
-        others = {thing: one for thing, one in user.items() if thing not in named}  # which go first
-        return Described(_drop_oldest_fields(others | named, self.size), _own_queries(self.message, self.count))
+        named = {
+            thing: one
+            for thing, one in user.items()
+            if thing in map(str.lower, _IS.findall(str(one)))
+        }
+        others = {
+            thing: one for thing, one in user.items() if thing not in named
+        }  # which go first
+        return Described(
+            _drop_oldest_fields(others | named, self.size),
+            _own_queries(self.message, self.count),
+        )
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
@@ -282,7 +329,9 @@ class Jot(_RoleTask, frozen=True, kw_only=True):
     def by_rules(self) -> str:
         """Return the pad with what the message says."""
         old = self.pad.split("\n") if self.pad else []
-        return _newest_lines(list(dict.fromkeys([*old, *own_statements(self.message)])), self.size)
+        return _newest_lines(
+            list(dict.fromkeys([*old, *own_statements(self.message)])), self.size
+        )
 
 
 def _newest_lines(lines: Sequence[str], size: int) -> str:
@@ -296,7 +345,8 @@ def _newest_lines(lines: Sequence[str], size: int) -> str:
     return "\n".join(reversed(kept))
 
 
-# --- What is written down of memories as they are stored: further keys, and memories of another kind.
+# --- What is written down of memories as they are stored: further keys, and memories of
+# another kind.
 
 
 class ExtractedFact(Struct, frozen=True):
@@ -321,16 +371,26 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
                 raise NoJSON("a fact is not a text")
             named = one.get("from", []) if isinstance(one, dict) else []
             numbers = named if isinstance(named, list) else []
-            cites = [n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)]
+            cites = [
+                n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)
+            ]
             if text.strip():
-                matching.append(ExtractedFact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
+                matching.append(
+                    ExtractedFact(
+                        text.strip(), tuple(cites) or tuple(range(len(self.said)))
+                    )
+                )
         return tuple(matching)
 
     def by_rules(self) -> tuple[ExtractedFact, ...]:
         """Return up to eight statements of each saying."""
         result = []
         for place, saying in enumerate(self.said):
-            told = [one for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ]) if not one.endswith("?")]
+            told = [
+                one
+                for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+                if not one.endswith("?")
+            ]
             facts = [one for one in told if _OWN.search(one) or _NAMED.search(one)]
             result += [ExtractedFact(one, (place,)) for one in facts[:_MOST]]
         return tuple(result)
@@ -348,7 +408,11 @@ class Keyphrases(_RoleTask, frozen=True, kw_only=True):
 
     def by_rules(self) -> tuple[str, ...]:
         """Return up to eight of them, in the order in which they are said."""
-        return tuple(_telling_words("\n".join(one.text[:MAX_CLOSELY_READ] for one in self.said))[:_PHRASES])
+        return tuple(
+            _telling_words("\n".join(one.text[:MAX_CLOSELY_READ] for one in self.said))[
+                :_PHRASES
+            ]
+        )
 
 
 class Summary(_RoleTask, frozen=True, kw_only=True):
@@ -375,8 +439,15 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
 
     def by_rules(self) -> str:
         """Return the newest of these lines that fit."""
-        said = (split_into_sentences(one.text[:MAX_CLOSELY_READ]) for one in self.said if one.role != "assistant")
-        lines = [*self.earlier.split("\n"), *(line for lines in said for line in lines[:1])]
+        said = (
+            split_into_sentences(one.text[:MAX_CLOSELY_READ])
+            for one in self.said
+            if one.role != "assistant"
+        )
+        lines = [
+            *self.earlier.split("\n"),
+            *(line for lines in said for line in lines[:1]),
+        ]
         return _newest_lines(list(dict.fromkeys(filter(None, lines))), self.size)
 
 
@@ -392,11 +463,17 @@ class EventDater(_RoleTask, frozen=True, kw_only=True):
 
     def result(self, answer: ModelResponse) -> tuple[Range, ...]:
         """Return their times."""
-        return tuple(_parse_range(one, self.now) for one in _first_json_value(answer.text, list))
+        return tuple(
+            _parse_range(one, self.now) for one in _first_json_value(answer.text, list)
+        )
 
     def by_rules(self) -> tuple[Range, ...]:
         """Return up to eight times."""
-        sentences = (one for saying in self.said for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ]))
+        sentences = (
+            one
+            for saying in self.said
+            for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+        )
         ranges = (spoken_of(one, self.now) for one in sentences)
         return tuple(dict.fromkeys(filter(None, ranges)))[:_MOST]
 
@@ -422,7 +499,10 @@ def _parse_range(said: object, now: datetime) -> Range:
     """Return the days that an object says; ValueError where it does not."""
     if not isinstance(said, dict):
         raise NoJSON("a time is not an object")
-    days = [date.fromisoformat(str(said.get(name, said.get("from")))) for name in ("from", "to")]
+    days = [
+        date.fromisoformat(str(said.get(name, said.get("from"))))
+        for name in ("from", "to")
+    ]
     # In the zone of the conversation, as days are meant.
     start, end = (datetime.combine(day, time(), now.tzinfo) for day in days)
     if end < start:
@@ -440,8 +520,13 @@ class Reread(_RoleTask, frozen=True, kw_only=True):
 
     def _shown(self) -> dict[str, object]:
         times = self.note.begin_time, self.now
-        said, day = ("an unknown day" if at is None else f"{at:%A, %Y-%m-%d}" for at in times)
-        return super()._shown() | {"note": f"Said on {said}:\n{_numbered_lines(self.note.said)}", "day": day}
+        said, day = (
+            "an unknown day" if at is None else f"{at:%A, %Y-%m-%d}" for at in times
+        )
+        return super()._shown() | {
+            "note": f"Said on {said}:\n{_numbered_lines(self.note.said)}",
+            "day": day,
+        }
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text."""

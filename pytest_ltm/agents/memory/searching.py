@@ -22,7 +22,8 @@ Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
 _WORD = lazy_pattern(r"\w+")
-# Bytes of vectors that are saved with each state, at most: those of 5,400 memories by MiniLM.
+# Bytes of vectors that are saved with each state, at most: those of 5,400 memories by
+# MiniLM.
 _SAVED = 8 << 20
 
 
@@ -50,11 +51,17 @@ class Words:
         import numpy as np
 
         total = len(self._sizes)
-        places = [self._places[word] for word in dict.fromkeys(_search_words(query)) if word in self._places]
+        places = [
+            self._places[word]
+            for word in dict.fromkeys(_search_words(query))
+            if word in self._places
+        ]
         if not places:
             return []
         sizes = np.frombuffer(self._sizes)
-        norms = SATURATION * (1 - LENGTH + LENGTH * sizes / max(1.0, float(sizes.mean())))
+        norms = SATURATION * (
+            1 - LENGTH + LENGTH * sizes / max(1.0, float(sizes.mean()))
+        )
         worth = np.zeros(total)
         for of_word in places:
             pairs = np.frombuffer(of_word, dtype=np.uint32).reshape(-1, 2)
@@ -93,7 +100,11 @@ class Vectors:
         if self._rows is None:
             return None
         count = min(self._size, _SAVED // self._rows[0].nbytes)
-        return {"count": count, "rows": b64encode(self._rows[:count].tobytes()).decode()} if count else None
+        return (
+            {"count": count, "rows": b64encode(self._rows[:count].tobytes()).decode()}
+            if count
+            else None
+        )
 
     def load(self, saved: Any) -> None:
         """Take over the vectors of the first keys; the others are embedded as if nothing had happened."""
@@ -103,7 +114,9 @@ class Vectors:
 
         self._size = saved["count"]
         # Read-only and full: the next vector is written into a larger copy.
-        self._rows = np.frombuffer(b64decode(saved["rows"]), dtype=np.float32).reshape(self._size, -1)
+        self._rows = np.frombuffer(b64decode(saved["rows"]), dtype=np.float32).reshape(
+            self._size, -1
+        )
         self._fresh = self._fresh[self._size :]
 
     def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
@@ -115,7 +128,9 @@ class Vectors:
             vectors = self.vectors(self._fresh)
             needed = self._size + len(vectors)
             if self._rows is None or needed > len(self._rows):
-                grown = np.zeros((max(64, 2 * needed), vectors.shape[1]), dtype=np.float32)
+                grown = np.zeros(
+                    (max(64, 2 * needed), vectors.shape[1]), dtype=np.float32
+                )
                 if self._rows is not None:
                     grown[: self._size] = self._rows[: self._size]
                 self._rows = grown
@@ -124,26 +139,41 @@ class Vectors:
         if self._rows is None:
             return []
         likeness = self._rows[: self._size] @ self.vectors([query])[0]
-        return _top_ranked(np.where(np.asarray(alive) > 0, likeness, -np.inf), k, above=-math.inf)
+        return _top_ranked(
+            np.where(np.asarray(alive) > 0, likeness, -np.inf), k, above=-math.inf
+        )
 
     def vectors(self, texts: list[str]) -> NDArray[Any]:
         """Return the vectors of texts, each of length 1; AgentFault for what cannot be vectors of these texts."""
         import numpy as np
 
         try:
-            result = np.asarray([list(one) for one in self._embeds(texts)], dtype=np.float32)
+            result = np.asarray(
+                [list(one) for one in self._embeds(texts)], dtype=np.float32
+            )
         except AgentFault:
             raise
         except Exception as error:
-            raise AgentFault(f"the embeddings failed: {describe_error(error)}") from error
+            raise AgentFault(
+                f"the embeddings failed: {describe_error(error)}"
+            ) from error
         if result.ndim != 2 or len(result) != len(texts):
             count = len(result)
-            raise AgentFault(f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers")
-        size, before = result.shape[1], result.shape[1] if self._rows is None else self._rows.shape[1]
+            raise AgentFault(
+                f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers"
+            )
+        size, before = (
+            result.shape[1],
+            result.shape[1] if self._rows is None else self._rows.shape[1],
+        )
         if size != before:
-            raise AgentFault(f"the embeddings gave vectors of {size} numbers, and of {before} before")
+            raise AgentFault(
+                f"the embeddings gave vectors of {size} numbers, and of {before} before"
+            )
         if not np.isfinite(result).all():
-            raise AgentFault("the embeddings gave a vector with NaN or an infinite number")
+            raise AgentFault(
+                "the embeddings gave a vector with NaN or an infinite number"
+            )
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
         shares: NDArray[Any] = result / np.where(lengths > 0, lengths, 1)
         return shares

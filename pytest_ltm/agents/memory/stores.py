@@ -17,7 +17,14 @@ from msgspec import structs
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance, format_moment, read_moment
+from pytest_ltm.agents.memory.reading import (
+    MemoryHit,
+    Reading,
+    Role,
+    Utterance,
+    format_moment,
+    read_moment,
+)
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 VERSION = 2
@@ -26,7 +33,8 @@ PAUSE = timedelta(hours=1)
 """A longer one begins another session."""
 _PARTS, _WRITTEN = 4, 3
 _SHOWN = 80
-# Generators in place of two copies of each method: those of a store may be async or not.
+# Generators in place of two copies of each method: those of a store may be async or
+# not.
 P = ParamSpec("P")
 Steps: TypeAlias = "Generator[Any, Any, Any]"
 """Calls of a store, which are awaited where they have to be."""
@@ -61,10 +69,13 @@ async def _await_steps(steps: Steps, value: Any) -> Any:
 class Store(Protocol):
     """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` if it can be restored.
 
-    Optional: `add_session(messages, *, at, session, user)` in place of `add`, `written()`, `settle()` and `delete(id)`.
+    Optional: `add_session(messages, *, at, session, user)` in place of `add`,
+    `written()`, `settle()` and `delete(id)`.
     """
 
-    def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
+    def add(
+        self, text: str, *, role: str, at: datetime, session: str, user: str
+    ) -> Any:
         """Keep what a user or the assistant said at an aware time; it may return an id, or several."""
         ...
 
@@ -80,16 +91,26 @@ class Store(Protocol):
 class Stored(TakesTurns):
     """One conversation.
 
-    AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as
-    the store is.
+    AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured;
+    Resettable and Checkpointable as the store is.
     """
 
     def __init__(
-        self, store: Any, name: str, thinker: Thinker, reading: Reading, heard: dict[int, str],
+        self,
+        store: Any,
+        name: str,
+        thinker: Thinker,
+        reading: Reading,
+        heard: dict[int, str],
         settings: Mapping[str, Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`heard`: who was told a text first, by its hash; it is common to all conversations of one store."""
-        self._store, self._name, self._thinker, self._reading = store, name, thinker, reading
+        self._store, self._name, self._thinker, self._reading = (
+            store,
+            name,
+            thinker,
+            reading,
+        )
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
         self._used = Usage()
@@ -97,7 +118,13 @@ class Stored(TakesTurns):
         """The store is another's."""
         self._begin()
         # On the instance: a member is what a capability is known by.
-        for methods in (("reset",), ("save", "load"), ("written",), ("settle",), ("delete",)):
+        for methods in (
+            ("reset",),
+            ("save", "load"),
+            ("written",),
+            ("settle",),
+            ("delete",),
+        ):
             for method in methods if all(map(self._offers, methods)) else ():
                 setattr(self, method, getattr(self, f"_{method}"))
 
@@ -136,7 +163,11 @@ class Stored(TakesTurns):
     @stepwise
     def accept(self, message: str, reply: str) -> Steps:
         """Add an exchange."""
-        if self._spoke is not None and self._now is not None and self._now - self._spoke > PAUSE:
+        if (
+            self._spoke is not None
+            and self._now is not None
+            and self._now - self._spoke > PAUSE
+        ):
             yield from self._flush()
             self._session += 1
         self._spoke = self._now
@@ -145,20 +176,33 @@ class Stored(TakesTurns):
             if not text.strip():
                 continue
             if self._now is None:
-                raise AgentError(f"store {self._name!r} was told something before the time was known")
+                raise AgentError(
+                    f"store {self._name!r} was told something before the time was known"
+                )
             saying = Utterance(role, text, self._now)
             if self._offers("add_session"):
                 self._pending.append(saying)
             else:
                 session = str(self._session)
-                given = yield self._called("add", text, role=role, at=self._now, session=session, user=self._user)
+                given = yield self._called(
+                    "add",
+                    text,
+                    role=role,
+                    at=self._now,
+                    session=session,
+                    user=self._user,
+                )
                 for key in given if isinstance(given, (list, tuple)) else [given]:
-                    if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
+                    if isinstance(key, (str, int, uuid.UUID)) and not isinstance(
+                        key, bool
+                    ):
                         self._by_id[str(key)] = saying
                 yield from self._note_written([saying])
-            # The first counts, whoever repeats it: a store without ids cannot say which of them it found.
+            # The first counts, whoever repeats it: a store without ids cannot say which
+            # of them it found.
             self._said.setdefault(text, saying)
-            # By its hash: this is common to all conversations of a run, whose texts would fill the memory.
+            # By its hash: this is common to all conversations of a run, whose texts
+            # would fill the memory.
             self._heard.setdefault(hash(text), self._user)
 
     def retrieved(self) -> list[str]:
@@ -171,8 +215,17 @@ class Stored(TakesTurns):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on; no secrets."""
-        own = self._store.configuration() if callable(getattr(self._store, "configuration", None)) else {}
-        return {"store": VERSION, **self._settings, **self._thinker.configuration(), "own": dict(own)}
+        own = (
+            self._store.configuration()
+            if callable(getattr(self._store, "configuration", None))
+            else {}
+        )
+        return {
+            "store": VERSION,
+            **self._settings,
+            **self._thinker.configuration(),
+            "own": dict(own),
+        }
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the reader's endpoint, if there is one."""
@@ -182,11 +235,15 @@ class Stored(TakesTurns):
     def close(self) -> Steps:
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
         self._thinker.close()
-        close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
+        close = getattr(self._store, "aclose", None) or getattr(
+            self._store, "close", None
+        )
         if callable(close) and not self._lent:
             yield close()
         if self._said and self._searches and self._empty == self._searches:
-            raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
+            raise AgentFault(
+                f"store {self._name!r} found nothing in any of {self._searches:,} searches"
+            )
         if self._never:
             raise AgentFault(
                 f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
@@ -215,12 +272,19 @@ class Stored(TakesTurns):
         kept = json.loads(state)
         self._user, self._now = kept["user"], read_moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._said = {text: Utterance(role, text, read_moment(at)) for text, role, at in kept["said"]}
+        self._said = {
+            text: Utterance(role, text, read_moment(at))
+            for text, role, at in kept["said"]
+        }
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
         # Older states have no ids of the store's own.
         self._keys, self._rows = kept.get("keys", {}), []
-        self._session, self._spoke, self._pending = kept["session"], read_moment(kept["spoke"]), []
+        self._session, self._spoke, self._pending = (
+            kept["session"],
+            read_moment(kept["spoke"]),
+            [],
+        )
         self._unsettled = kept["unsettled"]
         for text in self._said:
             self._heard.setdefault(hash(text), self._user)
@@ -231,14 +295,26 @@ class Stored(TakesTurns):
         yield from self._flush()
         state = yield self._called("save")
         if not isinstance(state, (bytes, bytearray)):
-            raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
-        said = [[one.text, one.role, format_moment(one.at)] for one in self._said.values()]
+            raise AgentFault(
+                f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes"
+            )
+        said = [
+            [one.text, one.role, format_moment(one.at)] for one in self._said.values()
+        ]
         ids = [[key, one.text] for key, one in self._by_id.items()]
         whole = {
-            "user": self._user, "now": format_moment(self._now), "used": structs.asdict(self._used), "said": said,
-            "ids": ids, "records": self._records, "keys": self._keys, "session": self._session,
-            "spoke": format_moment(self._spoke), "unsettled": self._unsettled, "store": b64encode(state).decode(),
-        }  # fmt: skip
+            "user": self._user,
+            "now": format_moment(self._now),
+            "used": structs.asdict(self._used),
+            "said": said,
+            "ids": ids,
+            "records": self._records,
+            "keys": self._keys,
+            "session": self._session,
+            "spoke": format_moment(self._spoke),
+            "unsettled": self._unsettled,
+            "store": b64encode(state).decode(),
+        }
         return json.dumps(whole).encode()
 
     def _written(self) -> list[tuple[str, Any, str | None]]:
@@ -262,10 +338,17 @@ class Stored(TakesTurns):
     def _replying(self, message: str, *, adds: bool = True) -> Steps:
         yield self._settle()
         asks = takes_user(getattr(self._store, "search", None))
-        result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
+        result = yield self._called(
+            "search",
+            message,
+            k=self._reading.k,
+            **({"user": self._user} if asks else {}),
+        )
         # Finding nothing says nothing of a store that was told nothing.
         self._searches += bool(self._said)
-        if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+        if isinstance(result, (str, bytes, Mapping)) or not isinstance(
+            result, Iterable
+        ):
             kind = "None" if result is None else f"a {type(result).__name__}"
             raise AgentFault(
                 f"store {self._name!r}: search() returned {kind}; it returns a list of texts, or of (id, text, score, "
@@ -273,7 +356,9 @@ class Stored(TakesTurns):
             )
         listed, k = list(result), self._reading.k
         if len(listed) > k:
-            raise AgentFault(f"store {self._name!r}: search(k={k}) returned {len(listed)} memories, more than k")
+            raise AgentFault(
+                f"store {self._name!r}: search(k={k}) returned {len(listed)} memories, more than k"
+            )
         hits, found, rows = [], [], []
         for number, one in enumerate(listed):
             is_record = isinstance(one, (tuple, list)) and len(one) == _PARTS
@@ -286,7 +371,9 @@ class Stored(TakesTurns):
         self._found = found
         self._empty += bool(self._said) and not hits
         shown = self._reading.choose_notes(hits, self._now)
-        task = Replying(message=message, now=self._now, notes=shown, reading=self._reading)
+        task = Replying(
+            message=message, now=self._now, notes=shown, reading=self._reading
+        )
         try:
             thought = self._thinker.think(task)
         except AgentFault as fault:
@@ -296,15 +383,30 @@ class Stored(TakesTurns):
         if adds:
             yield self.accept(message, thought.result)
         free = self._thinker.free
-        return Reply(thought.result, thought.usage, None, free, thought.finish_reason, thought.thoughts)
+        return Reply(
+            thought.result,
+            thought.usage,
+            None,
+            free,
+            thought.finish_reason,
+            thought.thoughts,
+        )
 
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
         if self._pending:
             # Emptied first: where the call fails, the session is not handed over twice.
             pending, self._pending = self._pending, []
-            messages = [{"role": one.role, "content": one.text, "at": one.at} for one in pending]
-            yield self._called("add_session", messages, at=pending[0].at, session=str(self._session), user=self._user)
+            messages = [
+                {"role": one.role, "content": one.text, "at": one.at} for one in pending
+            ]
+            yield self._called(
+                "add_session",
+                messages,
+                at=pending[0].at,
+                session=str(self._session),
+                user=self._user,
+            )
             yield from self._note_written(pending)
 
     def _note_written(self, said: Sequence[Utterance]) -> Steps:
@@ -314,15 +416,25 @@ class Stored(TakesTurns):
             return
         given = yield self._called("written")
         for one in given if isinstance(given, (list, tuple)) else [given]:
-            what, key, text = one if isinstance(one, (list, tuple)) and len(one) == _WRITTEN else (None, None, None)
+            what, key, text = (
+                one
+                if isinstance(one, (list, tuple)) and len(one) == _WRITTEN
+                else (None, None, None)
+            )
             self._rows.append((what, key, text))
             self._keys[str(key)] = key if isinstance(key, (str, int)) else str(key)
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
                 # Its text is another one; what it was made of stays.
-                before = self._records.get(str(key), ())[1:] if what == "changed" else ()
-                self._records[str(key)] = (text, *before, *(saying.text for saying in said))
+                before = (
+                    self._records.get(str(key), ())[1:] if what == "changed" else ()
+                )
+                self._records[str(key)] = (
+                    text,
+                    *before,
+                    *(saying.text for saying in said),
+                )
             else:
                 raise AgentFault(
                     f"store {self._name!r}: written() returned {str(one)[:_SHOWN]!r}; it returns a list of "
@@ -349,19 +461,27 @@ class Stored(TakesTurns):
         except AgentFault:
             raise
         except Exception as error:
-            raise AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}") from error
+            raise AgentFault(
+                f"store {self._name!r} raised in {method}(): {describe_error(error)}"
+            ) from error
 
-    def _recognize(self, key: Any, text: Any, at: Any, one: Any) -> tuple[Utterance, str]:
+    def _recognize(
+        self, key: Any, text: Any, at: Any, one: Any
+    ) -> tuple[Utterance, str]:
         """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
         added = None if key is None else self._by_id.get(str(key))
         if added is None and isinstance(text, str):
             added = self._said.get(text)
         if record := None if key is None else self._records.get(str(key)):
             own = text if isinstance(text, str) else record[0]
-            return Utterance("", own, at if isinstance(at, datetime) else None), "\n".join([own, *record[1:]])
+            return Utterance(
+                "", own, at if isinstance(at, datetime) else None
+            ), "\n".join([own, *record[1:]])
         if added is not None:
             return added, added.text
-        if not isinstance(text, str) or not (at is None or (isinstance(at, datetime) and at.tzinfo)):
+        if not isinstance(text, str) or not (
+            at is None or (isinstance(at, datetime) and at.tzinfo)
+        ):
             raise AgentFault(
                 f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
                 "or (id, text, score, at) with an aware time or None"

@@ -84,9 +84,14 @@ class Replying(Struct, frozen=True, kw_only=True):
         if self.about:
             parts.append(words["about"].format(about=self.about))
         if self.notes:
-            parts.append(words["notes"].format(notes=self.reading.shown(self.notes, self.now)))
+            parts.append(
+                words["notes"].format(notes=self.reading.shown(self.notes, self.now))
+            )
             parts += [words["con"]] * self._takes_notes
-        recent = [{"role": one.role or "user", "content": self._aged(one)} for one in self.recent]
+        recent = [
+            {"role": one.role or "user", "content": self._aged(one)}
+            for one in self.recent
+        ]
         message = Utterance("user", self.message, self.now)
         asked = {"role": "user", "content": self._aged(message)}
         return [{"role": "system", "content": "\n\n".join(parts)}, *recent, asked]
@@ -105,16 +110,22 @@ class Replying(Struct, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> str:
         """Return the text itself; where notes come first, what stands behind the last `Answer:`, if there is one."""
         _, mark, last = answer.text.rpartition(PROMPTS["reply"]["answer"])
-        return last.strip() if self._takes_notes and mark and last.strip() else answer.text
+        return (
+            last.strip() if self._takes_notes and mark and last.strip() else answer.text
+        )
 
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
         # A fresh one: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
         known = (Utterance("user", line) for line in _known_statements(self.about))
-        heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
-        # Each message with the reply that follows it, as the reader is told exchanges; a reply without its message
-        # follows an empty one.
+        heard = [
+            *known,
+            *(saying for note in self.notes for saying in note.said),
+            *self.recent,
+        ]
+        # Each message with the reply that follows it, as the reader is told exchanges;
+        # a reply without its message follows an empty one.
         result: list[tuple[Utterance, str]] = []
         answered = True
         for saying in heard:
@@ -141,7 +152,11 @@ def _known_statements(about: str) -> list[str]:
         data = json.loads(about)
     except ValueError:
         return [line for line in about.split("\n") if line.strip()]
-    return [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
+    return (
+        [value for value in data.values() if isinstance(value, str)]
+        if isinstance(data, dict)
+        else []
+    )
 
 
 class TaskResult(Struct, Generic[R], frozen=True):
@@ -190,7 +205,10 @@ class Rules:
         """Return what follows by rules."""
         result = task.by_rules()
         tokens = count_tokens(result) if isinstance(result, str) else 0
-        return TaskResult(result, Usage(input_tokens=prompt_tokens(task.prompt()), output_tokens=tokens))
+        return TaskResult(
+            result,
+            Usage(input_tokens=prompt_tokens(task.prompt()), output_tokens=tokens),
+        )
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""
@@ -219,21 +237,32 @@ class Chats:
         messages = task.prompt()
         asks = self._asks()
         try:
-            answer = asks.complete(messages, **({"tools": list(task.tools)} if hasattr(task, "tools") else {}))
+            answer = asks.complete(
+                messages,
+                **({"tools": list(task.tools)} if hasattr(task, "tools") else {}),
+            )
         except AgentFault as fault:
             if asks.lost is not None:
-                fault.usage = usage_of(asks.lost, prompt=prompt_tokens(messages), reply=0)
+                fault.usage = usage_of(
+                    asks.lost, prompt=prompt_tokens(messages), reply=0
+                )
             raise
-        used = usage_of(answer.used, prompt=prompt_tokens(messages), reply=count_tokens(answer.text))
+        used = usage_of(
+            answer.used, prompt=prompt_tokens(messages), reply=count_tokens(answer.text)
+        )
         speech = self._reading(answer.text)
         if speech != answer.text:
-            answer = structs.replace(answer, text=speech, thoughts=answer.thoughts or answer.text)
+            answer = structs.replace(
+                answer, text=speech, thoughts=answer.thoughts or answer.text
+            )
         thoughts = answer.thoughts
         try:
             result, is_understood = task.result(answer), True
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
             result, is_understood = task.by_rules(), False
-        if is_understood and task.role == "reply" and result != answer.text:  # its notes
+        if (
+            is_understood and task.role == "reply" and result != answer.text
+        ):  # its notes
             thoughts = f"{thoughts}\n\n{answer.text}".strip()
         return TaskResult(result, used, is_understood, answer.finish_reason, thoughts)
 
@@ -243,7 +272,11 @@ class Chats:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the model and the version of the prompts; no secrets."""
-        return {"thinker": "model", "prompts": PROMPTS["version"], **self._model.configuration()}
+        return {
+            "thinker": "model",
+            "prompts": PROMPTS["version"],
+            **self._model.configuration(),
+        }
 
     def close(self) -> None:
         """Close the connections; thinking again opens new ones."""
@@ -252,15 +285,23 @@ class Chats:
             self._completions = None
 
     def _asks(self) -> Completions:
-        if self._completions is None:  # only now, because where limits are shared is known once the run has begun
+        if (
+            self._completions is None
+        ):  # only now, because where limits are shared is known once the run has begun
             self._completions = open_model(self._model)
         return self._completions
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of a prompt, what stands around each message included."""
-    calls = (json.dumps(message["tool_calls"]) for message in messages if "tool_calls" in message)
-    return sum(count_tokens(message["content"]) + FRAME for message in messages) + sum(map(count_tokens, calls))
+    calls = (
+        json.dumps(message["tool_calls"])
+        for message in messages
+        if "tool_calls" in message
+    )
+    return sum(count_tokens(message["content"]) + FRAME for message in messages) + sum(
+        map(count_tokens, calls)
+    )
 
 
 def make_thinker(
@@ -268,8 +309,9 @@ def make_thinker(
 ) -> tuple[Callable[[], Thinker], ModelSpec | None]:
     """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]` and such.
 
-    `parameters` may have those of a model. `ready`: client and key must be there. Raises AgentError for an unknown
-    spec, or a model that cannot be meant; DefinitionError with the place in the file.
+    `parameters` may have those of a model. `ready`: client and key must be there.
+    Raises AgentError for an unknown spec, or a model that cannot be meant;
+    DefinitionError with the place in the file.
     """
     if names_model(spec):
         chosen, _ = read_model(spec, role=role, parameters=parameters, ready=ready)
@@ -278,7 +320,9 @@ def make_thinker(
     if spec != "rules":
         known = ["rules", *FORMS]
         hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], known)
-        raise AgentError(f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, known))}")
+        raise AgentError(
+            f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, known))}"
+        )
     for name, field in parameters.mapping().items():
         if name in PARAMETERS:
             raise field.fault("is a parameter of a model, and rules read here.")

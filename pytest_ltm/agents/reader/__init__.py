@@ -8,10 +8,27 @@ from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.abilities import ABILITIES
-    from pytest_ltm.agents.reader.notes import Ability, Appends, IncomingTurn, ReaderNote, ReaderNotebook
+    from pytest_ltm.agents.reader.notes import (
+        Ability,
+        Appends,
+        IncomingTurn,
+        ReaderNote,
+        ReaderNotebook,
+    )
 
-__all__ = ("ABILITIES", "Ability", "Appends", "IncomingTurn", "ReaderNote", "ReaderNotebook")
+__all__ = (
+    "ABILITIES",
+    "Ability",
+    "Appends",
+    "IncomingTurn",
+    "ReaderNote",
+    "ReaderNotebook",
+)
 
 __getattr__, __dir__ = lazy_exports(
-    __name__, {"abilities": "ABILITIES", "notes": "Ability Appends ReaderNote ReaderNotebook IncomingTurn"}
+    __name__,
+    {
+        "abilities": "ABILITIES",
+        "notes": "Ability Appends ReaderNote ReaderNotebook IncomingTurn",
+    },
 )

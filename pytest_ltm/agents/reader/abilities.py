@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
-from pytest_ltm.agents.reader import errands, facts, general, history_qa, people, stories
+from pytest_ltm.agents.reader import (
+    errands,
+    facts,
+    general,
+    history_qa,
+    people,
+    stories,
+)
 from pytest_ltm.agents.reader.notes import Ability, Appends
 
 # In the order in which they are offered a message; the first that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
     # What is about the conversation itself, or marked as what it is.
-    general.Announcement(), general.Trivia(), facts.Secrets(), history_qa.ToldHistory(),
+    general.Announcement(),
+    general.Trivia(),
+    facts.Secrets(),
+    history_qa.ToldHistory(),
     # What only looks like general statements: whoever knows it takes it first.
-    people.Belongings(), people.OwnFacts(), general.Tips(), stories.Passages(), facts.Codes(),
-    errands.StandingOrders(), people.GiftLedger(), facts.InventedWorlds(),
-    facts.Languages(), errands.Reminders(), people.ConflictingPersonalInformation(), facts.HowToThink(),
-    facts.InstructionRecall(), facts.DelayedRecall(),
-    stories.ChapterBreak(), errands.Instructions(), general.Jokes(), people.Colours(), stories.SallyAnne(),
-    people.Names(), errands.ShoppingList(), facts.Locations(),
-    errands.TriggerResponse(), stories.SpyMeeting(), stories.Restaurant(), facts.KeyValuePairs(),
+    people.Belongings(),
+    people.OwnFacts(),
+    general.Tips(),
+    stories.Passages(),
+    facts.Codes(),
+    errands.StandingOrders(),
+    people.GiftLedger(),
+    facts.InventedWorlds(),
+    facts.Languages(),
+    errands.Reminders(),
+    people.ConflictingPersonalInformation(),
+    facts.HowToThink(),
+    facts.InstructionRecall(),
+    facts.DelayedRecall(),
+    stories.ChapterBreak(),
+    errands.Instructions(),
+    general.Jokes(),
+    people.Colours(),
+    stories.SallyAnne(),
+    people.Names(),
+    errands.ShoppingList(),
+    facts.Locations(),
+    errands.TriggerResponse(),
+    stories.SpyMeeting(),
+    stories.Restaurant(),
+    facts.KeyValuePairs(),
     # What nobody else understands.
-    history_qa.OpenQuestions(), general.General(),
-)  # fmt: skip
+    history_qa.OpenQuestions(),
+    general.General(),
+)
 APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 """Those that may add to a reply."""

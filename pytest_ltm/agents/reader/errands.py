@@ -25,11 +25,19 @@ _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
 _RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS)
 _LENGTHS = {
-    "three quarters of an hour": 45, "an hour and a half": 90, "two and a half hours": 150, "a day and two hours": 1560,
-}  # fmt: skip
+    "three quarters of an hour": 45,
+    "an hour and a half": 90,
+    "two and a half hours": 150,
+    "a day and two hours": 1560,
+}
 
 
-class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders, forgets=_RE.forgets_reminders):
+class Reminders(
+    Topic,
+    kinds=("reminder", "reminded"),
+    about=_RE.about_reminders,
+    forgets=_RE.forgets_reminders,
+):
     """Keeps what it is to remind of and when, and adds to a reply what has become due since it replied last."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -38,19 +46,34 @@ class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders
             return None
         about, wanted = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
         if about is not None:
-            when = {} if _RE.off.search(turn.text) else _named_moment(turn.text.lower(), turn.now)
-            return notes.add(turn, "reminder", {"thing": about[1], "when": when}, "As you wish.")
+            when = (
+                {}
+                if _RE.off.search(turn.text)
+                else _named_moment(turn.text.lower(), turn.now)
+            )
+            return notes.add(
+                turn, "reminder", {"thing": about[1], "when": when}, "As you wish."
+            )
         when = _named_moment(turn.text.lower(), turn.now) if wanted else {}
         if wanted is None or not when:
             return None
-        return notes.add(turn, "reminder", {"thing": wanted["thing"], "task": wanted["task"], "when": when}, "I will.")
+        return notes.add(
+            turn,
+            "reminder",
+            {"thing": wanted["thing"], "task": wanted["task"], "when": when},
+            "I will.",
+        )
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return what is due, if it can still be seen and no reply since has told it."""
         if turn.now is None:
             return None
-        last = {note.content: note.time or 0.0 for note in reversed([*notes.visible("reminded")])}
-        # The newest that was said of each thing: the moments, and since when; no moments: it was called off.
+        last = {
+            note.content: note.time or 0.0
+            for note in reversed([*notes.visible("reminded")])
+        }
+        # The newest that was said of each thing: the moments, and since when; no
+        # moments: it was called off.
         newest: dict[str, tuple[Mapping[str, Any], float]] = {}
         tasks: dict[str, str] = {}
         for note in reversed([*notes.visible("reminder")]):
@@ -61,9 +84,17 @@ class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders
         for thing, (when, since) in newest.items():
             if not when:
                 continue
-            first, every, told = when["first"], when["every"], max(since, last.get(thing, since))
+            first, every, told = (
+                when["first"],
+                when["every"],
+                max(since, last.get(thing, since)),
+            )
             # A moment of it falls after it was told last, and not after now.
-            comes = (turn.now - first) // every > (told - first) // every if every else told < first
+            comes = (
+                (turn.now - first) // every > (told - first) // every
+                if every
+                else told < first
+            )
             if comes and first <= turn.now:
                 notes.add(turn, "reminded", thing)
                 due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
@@ -79,14 +110,19 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
     clock = _RE.clock.search(text)
     if clock is None:
         lengths = (
-            int(NUMBERS.get(number, 0) or number) * (60 if unit.startswith("hour") else 1)
+            int(NUMBERS.get(number, 0) or number)
+            * (60 if unit.startswith("hour") else 1)
             for number, unit in _RE.length.findall(text)
             if number.isdecimal() or number in NUMBERS
         )
-        minutes = next((minutes for said, minutes in _LENGTHS.items() if said in text), 0) or next(lengths, 0)
+        minutes = next(
+            (minutes for said, minutes in _LENGTHS.items() if said in text), 0
+        ) or next(lengths, 0)
         return {"first": now + 60.0 * minutes, "every": 0.0} if minutes else {}
     today = datetime.fromtimestamp(now, timezone.utc)
-    first = today.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(minutes=_of_day(clock))
+    first = today.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(
+        minutes=_of_day(clock)
+    )
     if weekly:
         first += timedelta(days=(_DAYS.index(weekly[1]) - first.weekday()) % 7)
     elif "tomorrow" in text:
@@ -99,8 +135,16 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
 def _of_day(clock: re.Match[str]) -> int:
     """Return the minutes since midnight that a time of day says."""
     if clock["word"]:
-        return NUMBERS[clock["word"]] * 60 + (30 if clock["past"] else 0) + (720 if clock["part"] == "evening" else 0)
-    hour = int(clock["hour"]) % 12 + (12 if clock["half"] == "pm" else 0) if clock["half"] else int(clock["hour"])
+        return (
+            NUMBERS[clock["word"]] * 60
+            + (30 if clock["past"] else 0)
+            + (720 if clock["part"] == "evening" else 0)
+        )
+    hour = (
+        int(clock["hour"]) % 12 + (12 if clock["half"] == "pm" else 0)
+        if clock["half"]
+        else int(clock["hour"])
+    )
     return hour * 60 + int(clock["minute"])
 
 
@@ -113,25 +157,42 @@ class Instructions:
             return None
         if quoted := _note_quote(turn, notes):
             return quoted
-        if all(pattern.search(turn.text) for pattern in (_RE.forget, _RE.add, _RE.reply)):
+        if all(
+            pattern.search(turn.text) for pattern in (_RE.forget, _RE.add, _RE.reply)
+        ):
             return notes.drop("instruction")
         number = _RE.ordinal.search(turn.text)
-        if number is None or not all(asks.search(turn.text) for asks in (_RE.add, _RE.a_quote, _RE.reply)):
+        if number is None or not all(
+            asks.search(turn.text) for asks in (_RE.add, _RE.a_quote, _RE.reply)
+        ):
             return None
         # The reply to the instruction counts unless it says otherwise.
         count_text = next(filter(None, number.groups()))
-        nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
+        nth = (
+            int(count_text)
+            if count_text.isdigit()
+            else _IN_WORDS.index(count_text.lower()) + 2
+        )
         due = turn.position + (nth if _RE.later.search(turn.text) else nth - 1)
-        return notes.add(turn, "instruction", {"due": due, "text": turn.text}, "I will.")
+        return notes.add(
+            turn, "instruction", {"due": due, "text": turn.text}, "I will."
+        )
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote can both still be seen."""
         for order in notes.visible("instruction"):
             if order.content["due"] == turn.position:
-                # The newest whose author the instruction names; the newest of all if it names none.
+                # The newest whose author the instruction names; the newest of all if it
+                # names none.
                 text, quotes = order.content["text"], notes.contents("quote")
                 named = [quote for quote in quotes if quote["author"] in text]
-                return next((str(quote["quote"]) for quote in named or ([] if _RE.name.search(text) else quotes)), None)
+                return next(
+                    (
+                        str(quote["quote"])
+                        for quote in named or ([] if _RE.name.search(text) else quotes)
+                    ),
+                    None,
+                )
         return None
 
 
@@ -147,12 +208,15 @@ def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     return notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
 
 
-# --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
+# --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is
+# about X.
 
 _MEANT = _RE.compile_group([list(both) for both in WORDS["rules"].items()])
-# The least share of a message's telling words that the rule names too, where it does not say "mention".
+# The least share of a message's telling words that the rule names too, where it does
+# not say "mention".
 _ABOUT_IT = 0.25
-# Characters of the longest message that is held against rules that do not say "mention".
+# Characters of the longest message that is held against rules that do not say
+# "mention".
 _SHORT = 120
 
 
@@ -163,18 +227,26 @@ class TriggerResponse(Topic, kinds=("rule",), forgets=_RE.forgets_trigger_respon
         """Note a rule, or follow one."""
         match = _RE.rule.search(html.unescape(turn.text))
         if match is not None:
-            return notes.add(turn, "rule", {"when": match["when"], "say": match["say"]}, "I will.")
+            return notes.add(
+                turn, "rule", {"when": match["when"], "say": match["say"]}, "I will."
+            )
         if _RE.another_speaks.match(turn.text):
             return None
         rules = notes.contents("rule")
-        return next((rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)), None)
+        return next(
+            (rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)),
+            None,
+        )
 
 
 def _matches_rule(when: str, text: str) -> bool:
     """Tell whether a message is what a rule waits for."""
     mention = _RE.mention.search(when)
     if mention is not None:
-        return re.search(rf"\b{re.escape(mention[1].strip())}\b", text, re.IGNORECASE) is not None
+        return (
+            re.search(rf"\b{re.escape(mention[1].strip())}\b", text, re.IGNORECASE)
+            is not None
+        )
     if len(text) > _SHORT:
         return False
     for waits, means in _MEANT:
@@ -182,9 +254,13 @@ def _matches_rule(when: str, text: str) -> bool:
             return means.search(text) is not None
     quoted = _RE.word_quoted.findall(when)
     if quoted:
-        return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _RE.word.findall(text)}
+        return _squeeze_letters(quoted[0]) in {
+            _squeeze_letters(word) for word in _RE.word.findall(text)
+        }
     spoken_words, wanted = _telling_words(text), _telling_words(when)
-    return bool(spoken_words) and len(spoken_words & wanted) >= _ABOUT_IT * len(spoken_words)
+    return bool(spoken_words) and len(spoken_words & wanted) >= _ABOUT_IT * len(
+        spoken_words
+    )
 
 
 def _squeeze_letters(word: str) -> str:
@@ -194,7 +270,9 @@ def _squeeze_letters(word: str) -> str:
 
 def _telling_words(text: str) -> frozenset[str]:
     return frozenset(
-        re.sub(r"(?:ing|s)$", "", word) for word in _RE.word.findall(text.lower()) if word not in COMMON["rule"]
+        re.sub(r"(?:ing|s)$", "", word)
+        for word in _RE.word.findall(text.lower())
+        if word not in COMMON["rule"]
     )
 
 
@@ -205,13 +283,20 @@ _SHORT_CHANGE = 110
 
 
 class ShoppingList(
-    Topic, kinds=("shopping",), forgets=_ORDERS.forgets_shopping_list, forgotten="Your shopping list is empty."
+    Topic,
+    kinds=("shopping",),
+    forgets=_ORDERS.forgets_shopping_list,
+    forgotten="Your shopping list is empty.",
 ):
     """Keeps every change of the list and answers with what they come to."""
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about the list, or speaks of a number of things as people do of one."""
-        spoken = len(text) <= _SHORT_CHANGE and _ORDERS.spoken.search(text) and _ORDERS.changes.search(text)
+        spoken = (
+            len(text) <= _SHORT_CHANGE
+            and _ORDERS.spoken.search(text)
+            and _ORDERS.changes.search(text)
+        )
         return bool(spoken) or _ORDERS.known.search(text) is not None
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -223,10 +308,20 @@ class ShoppingList(
                 kind, named, number = note.content
                 last = item = named or last
                 before = shopping.get(item, 0)
-                shopping[item] = {"more": before + number, "less": before - number, "set": number, "none": 0}[kind]
+                shopping[item] = {
+                    "more": before + number,
+                    "less": before - number,
+                    "set": number,
+                    "none": 0,
+                }[kind]
                 if shopping[item] <= 0 or not item:
                     del shopping[item]
-            return json.dumps([{"item": item, "quantity": number} for item, number in shopping.items()])
+            return json.dumps(
+                [
+                    {"item": item, "quantity": number}
+                    for item, number in shopping.items()
+                ]
+            )
         change = _list_change(turn.text)
         if change is None:
             return None
@@ -239,15 +334,33 @@ def _list_change(text: str) -> list[str | int] | None:
     The item is "" where the text speaks of what was named before.
     """
     if out := _ORDERS.out_of.search(text):
-        return ["more", _singular_item(out[1]), SMALL_NUMBERS.get(out[2].lower()) or int(out[2])]
+        return [
+            "more",
+            _singular_item(out[1]),
+            SMALL_NUMBERS.get(out[2].lower()) or int(out[2]),
+        ]
     counted = _ORDERS.counted.search(text) or _ORDERS.count.search(text)
     if counted is None or counted.group(counted.lastindex or 1).lower() == "list":
-        whole = first_match(_ORDERS["all_of"], text) if _ORDERS.none_left.search(text) else None
+        whole = (
+            first_match(_ORDERS["all_of"], text)
+            if _ORDERS.none_left.search(text)
+            else None
+        )
         return ["none", _singular_item(whole.group(1)), 0] if whole else None
     alone = counted.re.pattern == _ORDERS.count.pattern
-    word, item = (counted[1] or counted[2], "") if alone else (counted[1], _singular_item(counted[2]))
+    word, item = (
+        (counted[1] or counted[2], "")
+        if alone
+        else (counted[1], _singular_item(counted[2]))
+    )
     number = SMALL_NUMBERS.get(word.lower()) or (int(word) if word.isdigit() else 0)
-    kind = "set" if _ORDERS.set.search(text) else "less" if _ORDERS.off.search(text) else "more"
+    kind = (
+        "set"
+        if _ORDERS.set.search(text)
+        else "less"
+        if _ORDERS.off.search(text)
+        else "more"
+    )
     return [kind, item, number] if number else None
 
 
@@ -259,36 +372,62 @@ def _singular_item(item: str) -> str:
 _GIVEN, _NAMED = _ORDERS["given"], _ORDERS["named"]
 _SORTS = {sort: frozenset(words.split()) for sort, words in WORDS["sorts"].items()}
 _WAYS = {
-    "opens": "{w}:", "mentions": "{w}", "brackets": "[{w}]", "capitals": "{W}", "stars": "*{w}*", "tag": "#{w}",
+    "opens": "{w}:",
+    "mentions": "{w}",
+    "brackets": "[{w}]",
+    "capitals": "{W}",
+    "stars": "*{w}*",
+    "tag": "#{w}",
     "closes": "{w}",
-}  # fmt: skip
+}
 
 
-class StandingOrders(Topic, kinds=("order",), about=_ORDERS.about_orders, forgets=_ORDERS.forgets_orders):
+class StandingOrders(
+    Topic, kinds=("order",), about=_ORDERS.about_orders, forgets=_ORDERS.forgets_orders
+):
     """Keeps what is said of orders for lines, and writes a line as those want it that hold."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an order or what becomes of it, or write a line."""
         text = turn.text
         task = _ORDERS.task.search(text)
-        if task is not None and not any(given.search(text) for given in _GIVEN.values()):
+        if task is not None and not any(
+            given.search(text) for given in _GIVEN.values()
+        ):
             return _compose_line(task["thing"], task["place"], notes)
-        # What lines an order is for: "every", or what they are about, or for; "" if a text does
-        # not say.
+        # What lines an order is for: "every", or what they are about, or for; "" if a
+        # text does not say.
         match = _ORDERS.when.search(text)
-        when = "every" if _ORDERS.every.search(text) else match["what"].lower() if match else ""
+        when = (
+            "every"
+            if _ORDERS.every.search(text)
+            else match["what"].lower()
+            if match
+            else ""
+        )
         for kind, given in _GIVEN.items():
             if when and (match := given.search(text)):
-                return notes.add(turn, "order", {"kind": kind, "word": match[1], "when": when}, "I will.")
+                return notes.add(
+                    turn,
+                    "order",
+                    {"kind": kind, "word": match[1], "when": when},
+                    "I will.",
+                )
         change = _changed_order(text, when, notes)
         if change is None:
             return None
         return notes.add(turn, "order", change)
 
 
-def _changed_order(text: str, when: str, notes: ReaderNotebook) -> dict[str, str] | None:
+def _changed_order(
+    text: str, when: str, notes: ReaderNotebook
+) -> dict[str, str] | None:
     """Return what a text says of an order that was given before, by its kind or by its word."""
-    known = {word: note.content["kind"] for note in notes.visible("order") if (word := note.content.get("word"))}
+    known = {
+        word: note.content["kind"]
+        for note in notes.visible("order")
+        if (word := note.content.get("word"))
+    }
     if not known:
         return None
     named = [kind for kind, label in _NAMED.items() if label.search(text)]
@@ -297,7 +436,9 @@ def _changed_order(text: str, when: str, notes: ReaderNotebook) -> dict[str, str
         return None
     change = {"kind": named[0]}
     if _ORDERS.dropped.search(text) or _ORDERS.back.search(text):
-        change["revoked"] = "" if _ORDERS.stays.search(text) or _ORDERS.back.search(text) else "yes"
+        change["revoked"] = (
+            "" if _ORDERS.stays.search(text) or _ORDERS.back.search(text) else "yes"
+        )
     elif when:
         change["when"] = when
     elif new := _ORDERS.new.search(text):
@@ -310,11 +451,21 @@ def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
     orders: dict[str, dict[str, str]] = {}
     for note in reversed(list(notes.visible("order"))):
         orders.setdefault(note.content["kind"], {}).update(note.content)
-    fits = {"every", place.lower(), *(sort for sort, words in _SORTS.items() if thing.lower() in words)}
+    fits = {
+        "every",
+        place.lower(),
+        *(sort for sort, words in _SORTS.items() if thing.lower() in words),
+    }
     by_kind = {
         kind: way.format(w=order["word"], W=order["word"].upper())
         for kind, way in _WAYS.items()
-        if (order := orders.get(kind, {})).get("when") in fits and "word" in order and not order.get("revoked")
+        if (order := orders.get(kind, {})).get("when") in fits
+        and "word" in order
+        and not order.get("revoked")
     }
     first, last = by_kind.pop("opens", ""), by_kind.pop("closes", "")
-    return " ".join(part for part in (first, f"so much for {thing},", *by_kind.values(), last) if part)
+    return " ".join(
+        part
+        for part in (first, f"so much for {thing},", *by_kind.values(), last)
+        if part
+    )

@@ -23,20 +23,28 @@ from pytest_ltm.agents.reader.notes import (
 )
 
 _ENDS = {
-    "cheapest": ("price", 1), "dearest": ("price", -1), "newest": ("age", 1), "oldest": ("age", -1),
-    "lightest": ("weight", 1), "heaviest": ("weight", -1), "nearest": ("distance", 1), "farthest": ("distance", -1),
-}  # fmt: skip
+    "cheapest": ("price", 1),
+    "dearest": ("price", -1),
+    "newest": ("age", 1),
+    "oldest": ("age", -1),
+    "lightest": ("weight", 1),
+    "heaviest": ("weight", -1),
+    "nearest": ("distance", 1),
+    "farthest": ("distance", -1),
+}
 _RE = Patterns("facts", ENDS=_ENDS)
 _FEWEST, _BOTH = 2, 2
 _LONGEST = 20_000
-# Characters of the longest question that does not say what it is about; of one about steps twice as many.
+# Characters of the longest question that does not say what it is about; of one about
+# steps twice as many.
 _SHORT = 110
 
 
 class DelayedRecall:
     """Keeps the facts of the newest world and answers each question with the one that it is about.
 
-    About that world is a question that says so or has its name, and one that speaks of people there.
+    About that world is a question that says so or has its name, and one that speaks of
+    people there.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -54,7 +62,11 @@ class DelayedRecall:
             return None
         world = notes.newest("world")
         question = _RE.named.sub(" ", turn.text)
-        return nearest_line(question, world.content["facts"]) if world else "I do not know that world."
+        return (
+            nearest_line(question, world.content["facts"])
+            if world
+            else "I do not know that world."
+        )
 
 
 def _listed_facts(text: str) -> tuple[str, list[str]]:
@@ -69,14 +81,19 @@ def _listed_facts(text: str) -> tuple[str, list[str]]:
 
 
 def _is_question(text: str, most: int) -> bool:
-    return len(text) <= most and text.rstrip().endswith("?") and not _RE.waiter.match(text)
+    return (
+        len(text) <= most and text.rstrip().endswith("?") and not _RE.waiter.match(text)
+    )
 
 
 def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Return the fact that a question is about which does not say that it is about a world."""
     if not _is_question(turn.text, _SHORT) or (world := notes.newest("world")) is None:
         return None
-    heading, facts = world.content["heading"], [_RE.bullet.sub("", fact) for fact in world.content["facts"]]
+    heading, facts = (
+        world.content["heading"],
+        [_RE.bullet.sub("", fact) for fact in world.content["facts"]],
+    )
     names = [name for name in _RE.proper.findall(turn.text) if name in heading]
     question = re.sub("|".join(names) or "$", "", turn.text)
     text = nearest_line(question, facts)
@@ -89,7 +106,12 @@ def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 _LARGEST = 200_000
 
 
-class KeyValuePairs(Topic, kinds=("entry",), about=_RE.about_key_value_pairs, forgets=_RE.forgets_key_value_pairs):
+class KeyValuePairs(
+    Topic,
+    kinds=("entry",),
+    about=_RE.about_key_value_pairs,
+    forgets=_RE.forgets_key_value_pairs,
+):
     """Notes entries and looks them up, on and on."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -122,17 +144,29 @@ class KeyValuePairs(Topic, kinds=("entry",), about=_RE.about_key_value_pairs, fo
         return code or "I do not know."
 
 
-# --- Numbered steps of instructions, and questions about them: by number, by order, or by what they say.
+# --- Numbered steps of instructions, and questions about them: by number, by order, or
+# by what they say.
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 _FEWEST_STEPS, _ENOUGH = 3, 2
 
 
 class InstructionRecall:
     """Keeps the steps of the newest instructions.
 
-    A question need not say that it is about them: taken for such are those that speak of a step, or share several words
-    with one.
+    A question need not say that it is about them: taken for such are those that speak
+    of a step, or share several words with one.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -140,7 +174,9 @@ class InstructionRecall:
         if len(turn.text) > _LONGEST:
             return None
         matches = _RE.step.findall(turn.text) or _RE.inline.findall(turn.text)
-        if len(matches) >= _FEWEST_STEPS and _RE.manual.search(turn.text[: turn.text.index(matches[1][1])]):
+        if len(matches) >= _FEWEST_STEPS and _RE.manual.search(
+            turn.text[: turn.text.index(matches[1][1])]
+        ):
             return notes.add(turn, "steps", [text for _, text in matches])
         if turn.is_brief and _RE.forget_steps.search(turn.text):
             return notes.drop("steps")
@@ -148,11 +184,18 @@ class InstructionRecall:
             return None
         framed, newest = _RE.frame.match(turn.text), notes.newest("steps")
         if newest is None:
-            return "I do not have those instructions." if framed and "instructions" in framed[0] else None
+            return (
+                "I do not have those instructions."
+                if framed and "instructions" in framed[0]
+                else None
+            )
         question = turn.text[framed.end() :] if framed else turn.text
         asked, steps = note_stems(question), newest.content
         is_about_a_step = framed or _RE.of_steps.search(question)
-        fits = is_about_a_step or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
+        fits = (
+            is_about_a_step
+            or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
+        )
         return _answer_step(question, steps) if fits else None
 
 
@@ -160,7 +203,13 @@ def _answer_step(question: str, steps: Sequence[str]) -> str:
     number = len(steps)
     named = [int(digits) for digits in _RE.by_number.findall(question)]
     for word in map(str.lower, _RE.by_ordinal.findall(question)):
-        named += [_ORDINALS.index(word) + 1] if word in _ORDINALS else [number] if word == "final" else []
+        named += (
+            [_ORDINALS.index(word) + 1]
+            if word in _ORDINALS
+            else [number]
+            if word == "final"
+            else []
+        )
     at = next((place - 1 for place in named if 1 <= place <= number), None)
     if at is not None:
         return steps[at]
@@ -176,7 +225,10 @@ def _answer_step(question: str, steps: Sequence[str]) -> str:
 
 # --- The user's own rules for choosing between things, and cases to apply them to.
 
-_GOODS = {kind: _RE.compile_group(rf"\b(?:{things})\b") for kind, things in WORDS["goods"].items()}
+_GOODS = {
+    kind: _RE.compile_group(rf"\b(?:{things})\b")
+    for kind, things in WORDS["goods"].items()
+}
 _MEASURES = _RE["measures"]
 
 
@@ -194,12 +246,27 @@ class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think
         if not lines and _RE.maxim.match(head):
             return "I will think like that."
         if not lines:
-            kind = named[1] if named else next((kind for kind in _GOODS if kind in head), None)
+            kind = (
+                named[1]
+                if named
+                else next((kind for kind in _GOODS if kind in head), None)
+            )
             if kind is None or not _RE.end.search(head):
                 return None
-            return notes.add(turn, "choice rule", {"name": kind, "words": head}, "I will think like that.")
+            return notes.add(
+                turn,
+                "choice rule",
+                {"name": kind, "words": head},
+                "I will think like that.",
+            )
         offered = _read_offers(lines)
-        kind = named[1] if named else next((kind for kind, thing in _GOODS.items() if thing.search(head)), None)
+        kind = (
+            named[1]
+            if named
+            else next(
+                (kind for kind, thing in _GOODS.items() if thing.search(head)), None
+            )
+        )
         if not offered or kind is None:
             return None
         rules = notes.contents("choice rule")
@@ -211,7 +278,10 @@ def _read_offers(lines: Sequence[str]) -> Offered:
     """Return what is offered, if every line says where, for how much, how old, how heavy and how far."""
     offered = {}
     for line in lines:
-        town, values = _RE.town.match(line), {measure: form.search(line) for measure, form in _MEASURES.items()}
+        town, values = (
+            _RE.town.match(line),
+            {measure: form.search(line) for measure, form in _MEASURES.items()},
+        )
         if town is None or not all(values.values()):
             return {}
         offered[town[1]] = {measure: int(value[1]) for measure, value in values.items()}
@@ -228,12 +298,19 @@ def _chosen_town(words: str, offered: Offered) -> str:
     if "the second" in words:
         return order[1]
     if over and len(ends) > 1:
-        return order[0] if order[0] in _towns_within(over[1], offered) else _towns_in_order(ends[1], offered)[0]
+        return (
+            order[0]
+            if order[0] in _towns_within(over[1], offered)
+            else _towns_in_order(ends[1], offered)[0]
+        )
     if over:
         return next(town for town in order if town in _towns_within(over[1], offered))
     measure, _ = _ENDS[ends[0]]
     top = offered[order[0]][measure]
-    return _towns_in_order(ends[-1], {town: thing for town, thing in offered.items() if thing[measure] == top})[0]
+    return _towns_in_order(
+        ends[-1],
+        {town: thing for town, thing in offered.items() if thing[measure] == top},
+    )[0]
 
 
 def _towns_in_order(end: str, offered: Offered) -> list[str]:
@@ -245,7 +322,9 @@ def _towns_in_order(end: str, offered: Offered) -> list[str]:
 def _towns_within(over: str, offered: Offered) -> Collection[str]:
     """Return the towns of what is not over a limit."""
     measure, most = next(
-        (measure, int(match[1])) for measure, form in _MEASURES.items() if (match := form.search(over))
+        (measure, int(match[1]))
+        for measure, form in _MEASURES.items()
+        if (match := form.search(over))
     )
     return [town for town, thing in offered.items() if thing[measure] <= most]
 
@@ -255,7 +334,10 @@ _PLACES = Patterns("places", THINGS=_KNOWN)
 
 
 class InventedWorlds(
-    Topic, kinds=("rule of a world",), about=_PLACES.about_invented_worlds, forgets=_PLACES.forgets_invented_worlds
+    Topic,
+    kinds=("rule of a world",),
+    about=_PLACES.about_invented_worlds,
+    forgets=_PLACES.forgets_invented_worlds,
 ):
     """Keeps the rules of invented worlds, and answers questions about these and the real one."""
 
@@ -263,16 +345,16 @@ class InventedWorlds(
         """Note a rule, or answer a question."""
         text, named = turn.text, _PLACES.world.search(turn.text)
         if asked := _PLACES.asked.search(text):
-            # What is so of a thing in the world that a question names; None if it names none that has
-            # rules.
+            # What is so of a thing in the world that a question names; None if it names
+            # none that has rules.
             thing = asked["thing"].lower()
             if _PLACES.real.search(text):
                 return f"{_KNOWN[thing].capitalize()}."
             name = (named["world"] or named["name"]) if named else ""
             if not _has_rules(name, notes):
                 return None
-            # What the newest rule says of a thing in a world, or of that to which it is alike; "" if
-            # none does.
+            # What the newest rule says of a thing in a world, or of that to which it is
+            # alike; "" if none does.
             rules: dict[str, tuple[str, str]] = {}
             for note in notes.visible("rule of a world"):
                 where, what, value, other = note.content
@@ -283,7 +365,9 @@ class InventedWorlds(
             return f"{value.capitalize()}." if value else "I don't know."
         alike, rule = _PLACES.alike.search(text), _PLACES.rule.search(text)
         # One that it calls the user's, or one that has rules.
-        world = named and (named["world"] or (_has_rules(named["name"], notes) and named["name"]))
+        world = named and (
+            named["world"] or (_has_rules(named["name"], notes) and named["name"])
+        )
         if not world or not rule:
             return None
         if alike:
@@ -313,12 +397,25 @@ class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
         if route := _answer_route(turn.text, notes):
             return route
         if match := first_match(_RELATIVE, turn.text.strip()):
-            before, place = _strip_article(match["before"]), _strip_article(match["place"])
-            return notes.add(turn, "place", (before, int(match["km"]), match["way"].lower(), place))
-        far, to, town = (leg.search(turn.text) for leg in (_PLACES.leg, _PLACES.to, _PLACES.from_town))
+            before, place = (
+                _strip_article(match["before"]),
+                _strip_article(match["place"]),
+            )
+            return notes.add(
+                turn, "place", (before, int(match["km"]), match["way"].lower(), place)
+            )
+        far, to, town = (
+            leg.search(turn.text)
+            for leg in (_PLACES.leg, _PLACES.to, _PLACES.from_town)
+        )
         if far and to and (town or _PLACES.there.search(turn.text)):
             # "": the place that was told before.
-            leg = (town["before"] if town else "", int(far["km"]), far["way"].lower(), to["place"])
+            leg = (
+                town["before"] if town else "",
+                int(far["km"]),
+                far["way"].lower(),
+                to["place"],
+            )
             return notes.add(turn, "place", leg)
         return "Noted." if _PLACES.first.search(turn.text) else None
 
@@ -333,7 +430,10 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
     start, goal = _strip_article(match["start"]), _strip_article(match["goal"])
     legs = _legs_between(start, goal, notes)
     if legs is not None:
-        route = (f"From the {before}, go {km} km {way} to the {place}." for before, km, way, place in legs)
+        route = (
+            f"From the {before}, go {km} km {way} to the {place}."
+            for before, km, way, place in legs
+        )
         return _direction_text(start, goal, legs) if straight else "\n".join(route)
     back = _legs_between(goal, start, notes) if straight else None
     if back is None:
@@ -348,7 +448,9 @@ def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | N
     contents = notes.contents("place")
     for number, (named, km, way, place) in enumerate(contents):
         if place == wanted:
-            wanted = named or next((earlier[-1] for earlier in contents[number + 1 : number + 2]), "")
+            wanted = named or next(
+                (earlier[-1] for earlier in contents[number + 1 : number + 2]), ""
+            )
             legs.append((wanted, km, way, place))
         if wanted == start:
             return legs[::-1]
@@ -368,7 +470,8 @@ def _strip_article(place: str) -> str:
     return name[4:] if name.lower().startswith("the ") else name
 
 
-# --- Codes of things, languages that are taught by examples, and what is told in confidence.
+# --- Codes of things, languages that are taught by examples, and what is told in
+# confidence.
 
 _CODES = Patterns("codes")
 
@@ -393,31 +496,53 @@ class Secrets:
             return None
         rest = text[greeting.end() :]
         if greeting["day"]:
-            return _answer_secret(greeting["who"], _day_of_year(greeting["day"]), rest, notes)
+            return _answer_secret(
+                greeting["who"], _day_of_year(greeting["day"]), rest, notes
+            )
         for number, (told, _) in enumerate(_THINGS):
             if match := told.search(rest):
-                until, friend = _CODES.until.search(rest), _CODES.friend.search(rest, match.end())
+                until, friend = (
+                    _CODES.until.search(rest),
+                    _CODES.friend.search(rest, match.end()),
+                )
                 secret = {
-                    "thing": number, "owner": greeting["who"], "value": match[1], "open": not _CODES.kept.search(rest),
-                    "friend": friend[1] if friend else "", "until": _day_of_year(until[1]) if until else 0,
-                }  # fmt: skip
+                    "thing": number,
+                    "owner": greeting["who"],
+                    "value": match[1],
+                    "open": not _CODES.kept.search(rest),
+                    "friend": friend[1] if friend else "",
+                    "until": _day_of_year(until[1]) if until else 0,
+                }
                 return notes.add(turn, _TOLD, secret)
         return None
 
 
 def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
     """Return what somebody asks for on a day, or that they may not know it; None if it is about nothing of the kind."""
-    number = next((number for number, (_, asked) in enumerate(_THINGS) if asked.search(text)), None)
+    number = next(
+        (number for number, (_, asked) in enumerate(_THINGS) if asked.search(text)),
+        None,
+    )
     if number is None:
         return None
-    facts = [note.content for note in notes.visible(_TOLD) if note.content["thing"] == number]
+    facts = [
+        note.content for note in notes.visible(_TOLD) if note.content["thing"] == number
+    ]
     named = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
     own = [fact for fact in facts if fact["owner"] == who]
     if not (named or own):
         return "You have not told me that."
     fact = (named or own)[0]
-    allowed = fact["open"] or who in (fact["owner"], fact["friend"]) or 0 < fact["until"] <= day
-    return f"It is {fact['value']}." if allowed else "I can't tell you that; I was told in confidence."
+    allowed = (
+        fact["open"]
+        or who in (fact["owner"], fact["friend"])
+        or 0 < fact["until"] <= day
+    )
+    return (
+        f"It is {fact['value']}."
+        if allowed
+        else "I can't tell you that; I was told in confidence."
+    )
 
 
 def _day_of_year(text: str) -> int:
@@ -428,20 +553,41 @@ def _day_of_year(text: str) -> int:
         return 0
 
 
-class Languages(Topic, kinds=("example", "kin"), about=_CODES.about_languages, forgets=_CODES.forgets_languages):
+class Languages(
+    Topic,
+    kinds=("example", "kin"),
+    about=_CODES.about_languages,
+    forgets=_CODES.forgets_languages,
+):
     """Keeps examples of languages, and puts new phrases together from their parts."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
-        named, quoted = _CODES.language.search(turn.text), _CODES.quoted.findall(turn.text)
+        named, quoted = (
+            _CODES.language.search(turn.text),
+            _CODES.quoted.findall(turn.text),
+        )
         if named is None or not quoted:
             return None
         if len(quoted) == 1:
             language, known = named["name"], notes.contents("example")
-            kin = [note.content for note in notes.visible("kin") if language in note.content]
+            kin = [
+                note.content
+                for note in notes.visible("kin")
+                if language in note.content
+            ]
             related = {language, *(name for names in kin for name in names)}
-            return _build_form(quoted[0], language, [one for one in known if one[0] in related]) if known else None
-        pairs = [sorted(pair, key=_WORDS, reverse=True) for pair in zip(quoted[::2], quoted[1::2], strict=False)]
+            return (
+                _build_form(
+                    quoted[0], language, [one for one in known if one[0] in related]
+                )
+                if known
+                else None
+            )
+        pairs = [
+            sorted(pair, key=_WORDS, reverse=True)
+            for pair in zip(quoted[::2], quoted[1::2], strict=False)
+        ]
         if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
             return None
         if alike := _CODES.kin.search(turn.text):
@@ -467,7 +613,8 @@ def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> st
     forms = {_parse_phrase(name, one): form for name, one, form in known}
     asked, parts = _parse_phrase(language, gloss), dict[str, tuple[str, str]]()
     for phrase, form in forms.items():
-        # The beginning or the ending that says a thing is what its example has beside the bare word.
+        # The beginning or the ending that says a thing is what its example has beside
+        # the bare word.
         root = forms.get(phrase._replace(said=frozenset()))
         if root is not None and len(phrase.said) == 1 and root in form:
             before, _, after = form.partition(root)
@@ -476,14 +623,19 @@ def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> st
     if root is None or not asked.said <= parts.keys():
         return "I don't know: you have not told me that."
     shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
-    sides = ([parts[one][side] for one in sorted(asked.said) if parts[one][side]] for side in (0, 1))
+    sides = (
+        [parts[one][side] for one in sorted(asked.said) if parts[one][side]]
+        for side in (0, 1)
+    )
     return root.join(_order_affixes(affixes, shown) for affixes in sides)
 
 
 def _parse_phrase(language: str, gloss: str) -> _Phrase:
     *others, noun = gloss.split()
     plural = {"s"} if noun.endswith("s") else set()
-    return _Phrase(language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
+    return _Phrase(
+        language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural)
+    )
 
 
 def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
@@ -491,28 +643,49 @@ def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
     # All orders are tried: a word has few affixes.
     orders = ["".join(order) for order in permutations(affixes)]
     return next(
-        (order for form in shown for order in orders if form.startswith(order) or form.endswith(order)), orders[0]
+        (
+            order
+            for form in shown
+            for order in orders
+            if form.startswith(order) or form.endswith(order)
+        ),
+        orders[0],
     )
 
 
 _VERBS = frozenset(WORDS["behind a thing"].split())
 
 
-class Codes(Topic, kinds=("code",), about=_CODES.about_codes, forgets=_CODES.forgets_codes):
+class Codes(
+    Topic, kinds=("code",), about=_CODES.about_codes, forgets=_CODES.forgets_codes
+):
     """Keeps what is said of codes, and looks up that of a thing, also by things that have the same one."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""
-        things = [(match["owner"], match["thing"]) for match in _CODES.thing.finditer(turn.text)]
+        things = [
+            (match["owner"], match["thing"])
+            for match in _CODES.thing.finditer(turn.text)
+        ]
         codes = _CODES.code.findall(turn.text)
-        linked = not codes and len(things) == _BOTH and _CODES.same.search(turn.text) is not None
+        linked = (
+            not codes
+            and len(things) == _BOTH
+            and _CODES.same.search(turn.text) is not None
+        )
         if things and (len(codes) == 1 or linked):
-            return "Noted." if _CODES.over.search(turn.text) else notes.add(turn, "code", [things, codes])
+            return (
+                "Noted."
+                if _CODES.over.search(turn.text)
+                else notes.add(turn, "code", [things, codes])
+            )
         known = notes.contents("code") if len(things) == 1 and not codes else None
         return _code_of(*things[0], known) if known else None
 
 
-def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[str]]]]) -> str:
+def _code_of(
+    owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[str]]]]
+) -> str:
     """Return the code of a thing, or of what has the same one, from one to the next."""
     near, seen = [(owner, thing)], set[tuple[str, str]]()
     while near:
@@ -533,12 +706,25 @@ def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[
 def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two are the same thing: what follows its name may be taken for a part of it."""
     (owner, thing), (whose, what) = one, other
-    first, second, names, others = thing.split(), what.split(), owner.split(), whose.split()
+    first, second, names, others = (
+        thing.split(),
+        what.split(),
+        owner.split(),
+        whose.split(),
+    )
     # Of a family several may have codes, and some are called by its name alone.
-    is_named_alike = names[-1] == others[-1] and (names == others or len(names) != len(others))
-    return is_named_alike and (first == second or _is_short_form(first, second) or _is_short_form(second, first))
+    is_named_alike = names[-1] == others[-1] and (
+        names == others or len(names) != len(others)
+    )
+    return is_named_alike and (
+        first == second
+        or _is_short_form(first, second)
+        or _is_short_form(second, first)
+    )
 
 
 def _is_short_form(name: Sequence[str], longer: Sequence[str]) -> bool:
     """Return whether both begin alike, and a second word belongs to the sentence rather than to the name."""
-    return name[0] == longer[0] and (len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS))
+    return name[0] == longer[0] and (
+        len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS)
+    )

@@ -26,7 +26,9 @@ _RE = Patterns("general", MONTH=MONTH_PATTERN, MONTHS=MONTHS)
 USER, READER = "you", "me"
 
 
-class Tips(Topic, kinds=("tip", "withdrawn"), about=_RE.about_tips, forgets=_RE.forgets_tips):
+class Tips(
+    Topic, kinds=("tip", "withdrawn"), about=_RE.about_tips, forgets=_RE.forgets_tips
+):
     """Keeps tips with their sources, gives one when it is asked to, and knows whose each was."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -37,38 +39,73 @@ class Tips(Topic, kinds=("tip", "withdrawn"), about=_RE.about_tips, forgets=_RE.
             return f"{choice['one']}."
         if tip := _RE.tip.search(text):
             quoted = _RE.quoted.search(text)
-            contest, winner = tip["contest"] or tip["other"], tip["winner"] or tip["named"]
-            return _note_tip(turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner)
+            contest, winner = (
+                tip["contest"] or tip["other"],
+                tip["winner"] or tip["named"],
+            )
+            return _note_tip(
+                turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner
+            )
         if withdrawn := _RE.withdrawn.search(text):
             return notes.add(turn, "withdrawn", withdrawn["contest"])
         return _answer_tip(text, notes) if text.rstrip().endswith("?") else None
 
 
-def _note_tip(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str) -> str:
-    day, level = _RE.day.search(turn.text), "a mere guess" if _RE.unsure.search(turn.text) else "certain"
-    tip = {"contest": contest, "source": source, "winner": winner, "day": day[0] if day else "", "level": level}
+def _note_tip(
+    turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str
+) -> str:
+    day, level = (
+        _RE.day.search(turn.text),
+        "a mere guess" if _RE.unsure.search(turn.text) else "certain",
+    )
+    tip = {
+        "contest": contest,
+        "source": source,
+        "winner": winner,
+        "day": day[0] if day else "",
+        "level": level,
+    }
     return notes.add(turn, "tip", tip)
 
 
 def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
     known = notes.contents("tip")
-    place = next((n for n, tip in enumerate(known) if f"the {tip['contest']}" in question), -1)
+    place = next(
+        (n for n, tip in enumerate(known) if f"the {tip['contest']}" in question), -1
+    )
     if place < 0:
         return "I don't know." if known else None
     tip = known[place]
-    picked = f"I picked {tip['winner']}." if tip["source"] == READER else "I don't know."
-    next_one = f"The {known[place - 1]['contest']}." if place else "I don't know."  # the newest come first
-    withdrawn = any(note.content == tip["contest"] for note in notes.visible("withdrawn"))
+    picked = (
+        f"I picked {tip['winner']}." if tip["source"] == READER else "I don't know."
+    )
+    next_one = (
+        f"The {known[place - 1]['contest']}." if place else "I don't know."
+    )  # the newest come first
+    withdrawn = any(
+        note.content == tip["contest"] for note in notes.visible("withdrawn")
+    )
     level = "It has been taken back." if withdrawn else f"It is {tip['level']}."
     whose, day = f"It was {tip['source']}.", f"On {tip['day']}."
-    answers = ((_RE.next, next_one), (_RE.whose, whose), (_RE.own, picked), (_RE.on_day, day))
-    return next((answer for pattern, answer in answers if pattern.search(question)), level)
+    answers = (
+        (_RE.next, next_one),
+        (_RE.whose, whose),
+        (_RE.own, picked),
+        (_RE.on_day, day),
+    )
+    return next(
+        (answer for pattern, answer in answers if pattern.search(question)), level
+    )
 
 
 _FEW_SENTENCES = 250
-_LIFE = [_RE.date, *_RE.compile_group([said for said, _ in WORDS["life"].values()], "(?i)")]
+_LIFE = [
+    _RE.date,
+    *_RE.compile_group([said for said, _ in WORDS["life"].values()], "(?i)"),
+]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-# Seconds within which two moments are the same: people say minutes, some of them rounded down.
+# Seconds within which two moments are the same: people say minutes, some of them
+# rounded down.
 _SAME_TIME = 60.0
 
 
@@ -77,9 +114,15 @@ class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_j
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a joke, or tell one again."""
-        if _RE.again.search(turn.text) and (_RE.ago.search(turn.text) or turn.text.rstrip().endswith("?")):
+        if _RE.again.search(turn.text) and (
+            _RE.ago.search(turn.text) or turn.text.rstrip().endswith("?")
+        ):
             joke = _recall_joke(turn, notes)
-            return f"You told me this joke: {joke.content}" if joke else "I do not remember that joke."
+            return (
+                f"You told me this joke: {joke.content}"
+                if joke
+                else "I do not remember that joke."
+            )
         introduced = _RE.introduced.match(turn.text)
         if introduced is None:
             return None
@@ -88,7 +131,12 @@ class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_j
 
 def elapsed_seconds(text: str) -> float:
     """Return the seconds that `3 hours and 25 minutes` means; 0 if the text names no duration."""
-    return float(sum(int(number) * _SECONDS[unit.lower()] for number, unit in _RE.length.findall(text)))
+    return float(
+        sum(
+            int(number) * _SECONDS[unit.lower()]
+            for number, unit in _RE.length.findall(text)
+        )
+    )
 
 
 def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None:
@@ -96,10 +144,18 @@ def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None
     if turn.now is None or not _RE.ago.search(turn.text):
         return notes.newest("joke") or notes.newest("statement")
     moment = turn.now - elapsed_seconds(turn.text)
-    joke, statement = _nearest_note("joke", moment, notes), _nearest_note("statement", moment, notes)
+    joke, statement = (
+        _nearest_note("joke", moment, notes),
+        _nearest_note("statement", moment, notes),
+    )
     if joke is None or statement is None:
         return joke or statement
-    return joke if _time_distance(joke, moment) <= _time_distance(statement, moment) + _SAME_TIME else statement
+    return (
+        joke
+        if _time_distance(joke, moment)
+        <= _time_distance(statement, moment) + _SAME_TIME
+        else statement
+    )
 
 
 def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote | None:
@@ -120,8 +176,14 @@ def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote
 def _like_a_joke(note: ReaderNote) -> tuple[bool, int]:
     """Return how much a text is like a joke: a few sentences to nobody that do not tell of the user's life."""
     text = note.content
-    like = len(text) <= _FEW_SENTENCES and not _RE.to_you.search(text) and not first_match(_LIFE, text)
-    return like, len(text.encode())  # a character of Chinese says as much as a few letters
+    like = (
+        len(text) <= _FEW_SENTENCES
+        and not _RE.to_you.search(text)
+        and not first_match(_LIFE, text)
+    )
+    return like, len(
+        text.encode()
+    )  # a character of Chinese says as much as a few letters
 
 
 def _time_distance(note: ReaderNote, moment: float) -> float:
@@ -133,10 +195,24 @@ class General:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer with the one that shares most words with the question."""
-        if not turn.is_brief or _RE.forget.search(turn.text) or _RE.ready.search(turn.text):
+        if (
+            not turn.is_brief
+            or _RE.forget.search(turn.text)
+            or _RE.ready.search(turn.text)
+        ):
             return "Understood."
-        if turn.text.rstrip().endswith("?") or _RE.request.match(turn.text) or _RE.in_a_word.search(turn.text):
-            return "" if turn.told else notes.derived("statement", _Statements).nearest_statement(turn.text, notes)
+        if (
+            turn.text.rstrip().endswith("?")
+            or _RE.request.match(turn.text)
+            or _RE.in_a_word.search(turn.text)
+        ):
+            return (
+                ""
+                if turn.told
+                else notes.derived("statement", _Statements).nearest_statement(
+                    turn.text, notes
+                )
+            )
         return notes.add(turn, "statement", turn.text)
 
 
@@ -155,7 +231,11 @@ class _Statements:
             for word in _significant_words(statements[number].content):
                 self._numbers.setdefault(word, []).append(number)
         self._known = len(statements)
-        having = [self._numbers[word] for word in _significant_words(question) if word in self._numbers]
+        having = [
+            self._numbers[word]
+            for word in _significant_words(question)
+            if word in self._numbers
+        ]
         best, most = "I do not know.", 0
         for number, words in groupby(merge(*map(reversed, having), reverse=True)):
             shared = sum(1 for _ in words)
@@ -167,7 +247,10 @@ class _Statements:
 
 
 def _significant_words(text: str) -> frozenset[str]:
-    return frozenset(word.lower()[:6] for word in _RE.word.findall(text)) - COMMON["statement"]
+    return (
+        frozenset(word.lower()[:6] for word in _RE.word.findall(text))
+        - COMMON["statement"]
+    )
 
 
 # --- The message that begins a conversation and only says what it is going to be like.
@@ -189,9 +272,11 @@ def announces_questions(message: str) -> bool:
     return _RE.coming.search(message) is not None
 
 
-# --- Trivia that only keeps the reader busy: questions with their answers, to be returned as JSON or just remarked on.
+# --- Trivia that only keeps the reader busy: questions with their answers, to be
+# returned as JSON or just remarked on.
 
-# Characters within which such a message says what it wants and begins with its first pair.
+# Characters within which such a message says what it wants and begins with its first
+# pair.
 _HEAD = 400
 _MARK = " A: "
 
@@ -209,7 +294,11 @@ class Trivia:
             return "Noted."
         if not (_RE.first.search(head) and _RE.wanted.search(head)):
             return None
-        return "[]" if turn.told else json.dumps(example_answers(turn.text), ensure_ascii=False)
+        return (
+            "[]"
+            if turn.told
+            else json.dumps(example_answers(turn.text), ensure_ascii=False)
+        )
 
 
 def example_answers(message: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Open questions about a told history: dated conversations of others, and earlier sessions of the user's own.
 
-Extractive: what shares the rarest words with the question is looked at, and a sentence or a short phrase of it is the
-answer. It says that something was not mentioned where nothing matches. It knows no data set.
+Extractive: what shares the rarest words with the question is looked at, and a sentence
+or a short phrase of it is the answer. It says that something was not mentioned where
+nothing matches. It knows no data set.
 """
 
 from __future__ import annotations
@@ -32,11 +33,25 @@ from pytest_ltm.agents.reader.notes import (
 )
 
 NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
-_NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
+_NEAR = {
+    "yesterday": -1,
+    "last night": -1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "tomorrow": 1,
+}
 _RE = Patterns(
-    "history_qa", DAYS=DAYS, MONTHS=MONTHS, NEAR=_NEAR, COUNT=[r"\d{1,3}", *NUMBERS],
-    NUMBER=[r"\$?\d[\d,.]*%?", *sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True)],
-)  # fmt: skip
+    "history_qa",
+    DAYS=DAYS,
+    MONTHS=MONTHS,
+    NEAR=_NEAR,
+    COUNT=[r"\d{1,3}", *NUMBERS],
+    NUMBER=[
+        r"\$?\d[\d,.]*%?",
+        *sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True),
+    ],
+)
 _DATES, _KINDS = _RE["dates"], _RE["kinds"]
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
@@ -59,7 +74,9 @@ def split_date(text: str) -> tuple[date | None, str]:
     """Return the date in brackets at the beginning of a message, None if there is none, and the rest."""
     match = _RE.bracket.match(text)
     when = read_date(match[1]) if match else None
-    return (None, text) if match is None or when is None else (when, text[match.end() :])
+    return (
+        (None, text) if match is None or when is None else (when, text[match.end() :])
+    )
 
 
 def is_told(rest: str) -> bool:
@@ -73,7 +90,8 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
     elif _RE.speaker.match(rest):
-        # The pattern's group is the speaker: names and texts alternate, behind the "" before the first.
+        # The pattern's group is the speaker: names and texts alternate, behind the ""
+        # before the first.
         _, *parts = _RE.speaker.split(rest)
         yield from zip(parts[::2], parts[1::2], strict=True)
     else:
@@ -81,9 +99,12 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
         yield ASSISTANT, reply
 
 
-# --- Words of a told history: stems that forgive endings, and which words carry no meaning.
+# --- Words of a told history: stems that forgive endings, and which words carry no
+# meaning.
 
-_IRREGULAR = {form: word for word, forms in WORDS["irregular"].items() for form in forms.split()}
+_IRREGULAR = {
+    form: word for word, forms in WORDS["irregular"].items() for form in forms.split()
+}
 _COMMON = COMMON["history"]
 
 
@@ -92,7 +113,22 @@ def rough_stem(word: str) -> str:
     """Return a rough key of a lower-case word, the same for most of its forms."""
     word = word.replace("’", "'").removesuffix("'s").replace("'", "")
     word = _IRREGULAR.get(word, word)
-    for ending in ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "s", "y", "e"):
+    for ending in (
+        "ations",
+        "ation",
+        "ings",
+        "ing",
+        "ies",
+        "ied",
+        "ers",
+        "ed",
+        "er",
+        "es",
+        "ly",
+        "s",
+        "y",
+        "e",
+    ):
         if len(word) - len(ending) > 2 and word.endswith(ending):
             word = word.removesuffix(ending)
             break
@@ -101,14 +137,19 @@ def rough_stem(word: str) -> str:
 
 def content_stem_list(text: str) -> list[str]:
     """Return the stems of the words that carry meaning, in order."""
-    return [rough_stem(word) for word in _RE.word.findall(text.lower()) if word not in _COMMON]
+    return [
+        rough_stem(word)
+        for word in _RE.word.findall(text.lower())
+        if word not in _COMMON
+    ]
 
 
 PASSAGE = 320
 """Characters up to which sentences that follow one another are one passage."""
 _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
-# The share of a passage's worth that the next one inherits: an answer follows its question.
+# The share of a passage's worth that the next one inherits: an answer follows its
+# question.
 _NEIGHBOUR = 0.3
 # Notes whose passages are kept in memory.
 _NOTES_READ = 64
@@ -155,11 +196,15 @@ class PassageIndex:
 
     def index_new_notes(self, notes: Sequence[ReaderNote]) -> None:
         """Take in the notes that it does not hold yet."""
-        for number, note in enumerate(notes[len(self._notes) :], start=len(self._notes)):
+        for number, note in enumerate(
+            notes[len(self._notes) :], start=len(self._notes)
+        ):
             message, _, day = note.content
             when, _ = split_date(message)
             last = self._days[-1] if self._days else None
-            self._days.append(when or (None if day is None else date.fromisoformat(day)) or last)
+            self._days.append(
+                when or (None if day is None else date.fromisoformat(day)) or last
+            )
             self._notes.append(note)
             self._first.append(len(self._sizes))
             for speaker, text in self._read_note(number):
@@ -179,18 +224,28 @@ class PassageIndex:
         """Return the passages of a note with their speakers."""
         message, reply, _ = self._notes[number].content
         sayings = iter_sayings(split_date(message)[1], reply)
-        return [(speaker, text) for speaker, said in sayings for text in iter_passages(said)]
+        return [
+            (speaker, text) for speaker, said in sayings for text in iter_passages(said)
+        ]
 
-    def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[Passage]:
+    def search(
+        self, words: AbstractSet[str], sees: Callable[[int], bool]
+    ) -> list[Passage]:
         """Return the passages that can be seen and share a word, best first; of equals the newest."""
         seen = [sees(note.position) for note in self._notes]
         if not any(seen):
             return []
         shown = bytearray(seen[note] for note in self._note_of)
-        places = {word: [n for n in self._places.get(word, ()) if shown[n]] for word in words}
+        places = {
+            word: [n for n in self._places.get(word, ()) if shown[n]] for word in words
+        }
         total = shown.count(1)
-        # Among what can be seen: how often a word occurs elsewhere is nothing that the reader may know.
-        rarity = {word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5)) for word, on in places.items()}
+        # Among what can be seen: how often a word occurs elsewhere is nothing that the
+        # reader may know.
+        rarity = {
+            word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5))
+            for word, on in places.items()
+        }
         weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
         own: dict[int, float] = defaultdict(float)
         shares: dict[int, float] = defaultdict(float)
@@ -220,7 +275,8 @@ def iter_passages(text: str) -> Iterator[str]:
         yield held
 
 
-# --- When that was which somebody told of on a day (yesterday, last week, two months ago); how far days lie apart.
+# --- When that was which somebody told of on a day (yesterday, last week, two months
+# ago); how far days lie apart.
 
 UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 """Days of each."""
@@ -233,9 +289,13 @@ def format_day(day: date) -> str:
 
 def date_of_event(text: str, told: date) -> str | None:
     """Return when that was which a text told on a day tells of; None if the text does not say."""
-    # The order decides where a text names several: how long ago is the surest, a bare month the least sure.
+    # The order decides where a text names several: how long ago is the surest, a bare
+    # month the least sure.
     if match := _RE.ago.search(text):
-        count, unit = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()], match[2].lower()
+        count, unit = (
+            int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()],
+            match[2].lower(),
+        )
         weeks = f"{match[1]} week{'s' * (count > 1)} before {format_day(told)}"
         return weeks if unit == "week" else shift_day(told, -count, unit)
     if match := _RE.nearby.search(text):
@@ -249,7 +309,11 @@ def date_of_event(text: str, told: date) -> str | None:
     if match is None or match[1] == "May":  # more often a verb
         return None
     is_year = match[1].isdecimal()
-    return match[1] if is_year else f"{match[1]} {told.year - (MONTHS.index(match[1].split()[0]) + 1 > told.month)}"
+    return (
+        match[1]
+        if is_year
+        else f"{match[1]} {told.year - (MONTHS.index(match[1].split()[0]) + 1 > told.month)}"
+    )
 
 
 def _step_from(told: date, which: str, unit: str) -> str:
@@ -260,7 +324,11 @@ def _step_from(told: date, which: str, unit: str) -> str:
     week = unit in {"week", "weekend"}
     # A season that is still to come this year is said of this year.
     side = ("of", "after", "before")[step]
-    return f"the {unit} {side} {format_day(told)}" if week else f"{unit} {told.year + min(step, 0)}"
+    return (
+        f"the {unit} {side} {format_day(told)}"
+        if week
+        else f"{unit} {told.year + min(step, 0)}"
+    )
 
 
 def shift_day(day: date, step: int, unit: str) -> str:
@@ -268,7 +336,11 @@ def shift_day(day: date, step: int, unit: str) -> str:
     if unit == "day":
         return format_day(day + timedelta(days=step))
     years, month = divmod(day.month - 1 + step, 12)
-    return f"{MONTHS[month]} {day.year + years}" if unit == "month" else str(day.year + step)
+    return (
+        f"{MONTHS[month]} {day.year + years}"
+        if unit == "month"
+        else str(day.year + step)
+    )
 
 
 class ParsedQuestion(Struct, frozen=True):
@@ -303,21 +375,31 @@ def parse_question(message: str) -> ParsedQuestion:
     text = rest[: end + 1] if end >= 0 else rest
     if len(choices) > 1:
         kind = "choice"
-    # The special first: `how long ago did` also asks like `did`, `which came first` like `which`.
+    # The special first: `how long ago did` also asks like `did`, `which came first`
+    # like `which`.
     elif _RE.elapsed.search(text):
         kind = "elapsed"
     elif _RE.order.search(text) and _RE.of_order.match(text):
         kind = "order"
     else:
-        kind = next((kind for kind, asks in _KINDS.items() if asks.search(text)), "what")
+        kind = next(
+            (kind for kind, asks in _KINDS.items() if asks.search(text)), "what"
+        )
     return ParsedQuestion(
-        text, kind, bool(_RE.short.search(rest)), kind == "what" and bool(_RE.several.match(text)), at, choices
+        text,
+        kind,
+        bool(_RE.short.search(rest)),
+        kind == "what" and bool(_RE.several.match(text)),
+        at,
+        choices,
     )
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers whose first names a text has as words."""
-    words = {word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)}
+    words = {
+        word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)
+    }
     return [one for one in speakers if one.split()[0] in words]
 
 
@@ -327,7 +409,8 @@ def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
     return frozenset(content_stem_list(text)) - names
 
 
-# --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
+# --- The phrase of a sentence that answers a question of a kind: an amount, a name, a
+# place, what is new in it.
 
 _LONGEST = 5
 _ARTICLES = frozenset({"the", "a", "an", "my", "our"})
@@ -347,7 +430,11 @@ def amount_in(sentence: str, question: str) -> str | None:
 
 def person_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return a name, or a relation such as `my sister`, that the question does not know."""
-    names = (name for name in _RE.capitalised.findall(sentence) if not _shares_stem(name, known))
+    names = (
+        name
+        for name in _RE.capitalised.findall(sentence)
+        if not _shares_stem(name, known)
+    )
     match = _RE.related.search(sentence)
     return next(names, match[0] if match else None)
 
@@ -357,12 +444,22 @@ def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
     places = []
     for match in _RE.place.findall(sentence):
         words = match.split()
-        # Up to the first word that cannot be part of a place: an article can, but only before it.
-        cuts = (n for n, word in enumerate(words) if word.lower() in _COMMON and (n or word.lower() not in _ARTICLES))
+        # Up to the first word that cannot be part of a place: an article can, but only
+        # before it.
+        cuts = (
+            n
+            for n, word in enumerate(words)
+            if word.lower() in _COMMON and (n or word.lower() not in _ARTICLES)
+        )
         place = words[: next(cuts, len(words))]
-        if not _shares_stem(match, known) and any(word.lower() not in _COMMON for word in place):
+        if not _shares_stem(match, known) and any(
+            word.lower() not in _COMMON for word in place
+        ):
             places.append(" ".join(place))
-    return next((place for place in places if any(map(str.isupper, place))), places[0] if places else None)
+    return next(
+        (place for place in places if any(map(str.isupper, place))),
+        places[0] if places else None,
+    )
 
 
 def _shares_stem(text: str, known: AbstractSet[str]) -> bool:
@@ -376,7 +473,10 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
 
     def belongs(place: int) -> bool:
         bare = parts[place].lower()
-        return bare == "of" or (bare not in _IDLE and _RE.word.fullmatch(parts[place].replace("-", "")) is not None)
+        return bare == "of" or (
+            bare not in _IDLE
+            and _RE.word.fullmatch(parts[place].replace("-", "")) is not None
+        )
 
     best, most = None, 0.0
     for is_chunk, run in groupby(range(len(parts)), belongs):
@@ -385,16 +485,25 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
         while places and parts[places[-1]].lower() == "of":
             places.pop()
         places = [*dropwhile(lambda place: parts[place].lower() == "of", places)]
-        new = [place for place in places if rough_stem(parts[place].lower()) not in known]
+        new = [
+            place for place in places if rough_stem(parts[place].lower()) not in known
+        ]
         if new:
-            near = min((abs(places[0] - mark) + 4 * (mark > places[0]) for mark in marks), default=6)
+            near = min(
+                (abs(places[0] - mark) + 4 * (mark > places[0]) for mark in marks),
+                default=6,
+            )
             worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
             if worth > most:
-                best, most = " ".join(parts[place] for place in places[:_LONGEST]), worth
+                best, most = (
+                    " ".join(parts[place] for place in places[:_LONGEST]),
+                    worth,
+                )
     return best
 
 
-# --- The answer to a question about a told history, from the passages that share words with it.
+# --- The answer to a question about a told history, from the passages that share words
+# with it.
 
 NOT_MENTIONED = "That was not mentioned."
 # The share of a question's weight that the best passage has to have words of.
@@ -411,9 +520,18 @@ class _HistoryAnswer:
     """The answer to one question, from what can be seen of the history."""
 
     def __init__(
-        self, question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
+        self,
+        question: ParsedQuestion,
+        index: PassageIndex,
+        sees: Callable[[int], bool],
+        today: date | None,
     ) -> None:
-        self._question, self._index, self._sees, self._today = question, index, sees, today
+        self._question, self._index, self._sees, self._today = (
+            question,
+            index,
+            sees,
+            today,
+        )
         self._words = wanted_stems(question.text, index.speakers)
         self._asked = named_speakers(question.text, index.speakers)
 
@@ -423,7 +541,10 @@ class _HistoryAnswer:
         match question.kind:
             case "choice":
                 # The choice with most evidence in what was said by who is asked about.
-                letter, text = max(question.choices, key=lambda choice: self._option_evidence(choice[1]))
+                letter, text = max(
+                    question.choices,
+                    key=lambda choice: self._option_evidence(choice[1]),
+                )
                 return f"({letter}) {text}"
             case "elapsed":
                 return self._elapsed_time() or NOT_MENTIONED
@@ -433,19 +554,34 @@ class _HistoryAnswer:
         if self._asked and len(self._asked) < len(self._index.speakers):
             # What they say who are asked about counts more.
             weight = {True: _OWN, False: _OTHERS}
-            scored = sorted(scored[:50], key=lambda one: -one.worth * weight[one.speaker in self._asked])
+            scored = sorted(
+                scored[:50],
+                key=lambda one: -one.worth * weight[one.speaker in self._asked],
+            )
         if not scored or scored[0].share < _LEAST:
             return NOT_MENTIONED
-        return self._shortest_phrase(scored) if question.short else self._full_sentence(scored)
+        return (
+            self._shortest_phrase(scored)
+            if question.short
+            else self._full_sentence(scored)
+        )
 
     def _full_sentence(self, scored: Sequence[Passage]) -> str:
         """Return what the newest of the best passages says in full; a date in front where it is asked for."""
-        good = (one for one in scored if one.worth >= _AS_GOOD * scored[0].worth and one.speaker != ASSISTANT)
+        good = (
+            one
+            for one in scored
+            if one.worth >= _AS_GOOD * scored[0].worth and one.speaker != ASSISTANT
+        )
         passage = max(good, key=lambda one: one.number, default=scored[0])
         kind, brief = self._question.kind, self._answer_briefly(passage)
         if brief:
             return f"{brief}." if kind == "when" else f"{brief}. {passage.text}"
-        counts = (one for one in self._closest_first(passage.text) if amount_in(one, self._question.text))
+        counts = (
+            one
+            for one in self._closest_first(passage.text)
+            if amount_in(one, self._question.text)
+        )
         return next(counts, passage.text) if kind == "amount" else passage.text
 
     def _shortest_phrase(self, scored: Sequence[Passage]) -> str:
@@ -456,11 +592,18 @@ class _HistoryAnswer:
             "who": lambda line: person_in(line, self._words),
             "where": lambda line: place_in(line, self._words),
         }.get(self._question.kind, lambda _: None)
-        lines = (line for one in scored[:_LOOKED_AT] for line in self._closest_first(one.text))
+        lines = (
+            line
+            for one in scored[:_LOOKED_AT]
+            for line in self._closest_first(one.text)
+        )
         if phrase := next(filter(None, map(find, lines)), None):
             return phrase
         # Anything else is what is new in the sentence that is nearest.
-        closest = [self._closest_first(one.text)[0] for one in scored[: 4 if self._question.several else 1]]
+        closest = [
+            self._closest_first(one.text)[0]
+            for one in scored[: 4 if self._question.several else 1]
+        ]
         chunks = (newest_chunk(line, self._words) for line in closest)
         return ", ".join(dict.fromkeys(filter(None, chunks))) or closest[0]
 
@@ -470,19 +613,29 @@ class _HistoryAnswer:
         if self._question.kind == "when" and passage.at is not None:
             dates = (date_of_event(text, passage.at) for text in (first, passage.text))
             return next(filter(None, dates), format_day(passage.at))
-        return ("No" if _RE.no.search(first) else "Yes") if self._question.kind == "yes or no" else ""
+        return (
+            ("No" if _RE.no.search(first) else "Yes")
+            if self._question.kind == "yes or no"
+            else ""
+        )
 
     def _search(self, words: AbstractSet[str]) -> list[Passage]:
         return self._index.search(words, self._sees)
 
     def _closest_first(self, text: str) -> list[str]:
         """Return the sentences of a text, those with most of the words first."""
-        return sorted(split_sentences(text), key=lambda said: -len(self._words & set(content_stem_list(said))))
+        return sorted(
+            split_sentences(text),
+            key=lambda said: -len(self._words & set(content_stem_list(said))),
+        )
 
     def _option_evidence(self, text: str) -> float:
         if _RE.surely.search(text):
             return _LEAST * 1.5
-        best = next(iter(self._search(self._words | wanted_stems(text, self._index.speakers))), None)
+        best = next(
+            iter(self._search(self._words | wanted_stems(text, self._index.speakers))),
+            None,
+        )
         if best is None or (self._asked and best.speaker not in self._asked):
             return 0.0
         return best.share
@@ -490,9 +643,17 @@ class _HistoryAnswer:
     def _elapsed_time(self) -> str | None:
         """Return how far two days lie apart: those of two things, or of one and of the question."""
         question = self._question
-        days = [day for part in _RE.things.split(question.text) if (day := self._day_of(part)) is not None]
+        days = [
+            day
+            for part in _RE.things.split(question.text)
+            if (day := self._day_of(part)) is not None
+        ]
         if "ago" in question.text or len(days) < 2:
-            days = [day for day in (self._day_of(question.text), question.at or self._today) if day is not None]
+            days = [
+                day
+                for day in (self._day_of(question.text), question.at or self._today)
+                if day is not None
+            ]
         if len(days) < 2 or days[0] == days[1]:
             return None
         match = _RE.elapsed.search(question.text)
@@ -509,8 +670,14 @@ class _HistoryAnswer:
         head, _, listed = self._question.text.rpartition("first")
         if not head:  # it asks for the last
             _, _, listed = self._question.text.partition(",")
-        things = [thing for part in re.split(r"\bor\b|,", listed) if len(thing := part.strip(" ?,.:")) > 2]
-        known = [(day, thing) for thing in things if (day := self._day_of(thing)) is not None]
+        things = [
+            thing
+            for part in re.split(r"\bor\b|,", listed)
+            if len(thing := part.strip(" ?,.:")) > 2
+        ]
+        known = [
+            (day, thing) for thing in things if (day := self._day_of(thing)) is not None
+        ]
         if len(known) < 2:
             return None
         return (min if head else max)(known, key=lambda pair: pair[0])[1]
@@ -526,9 +693,13 @@ class ToldHistory:
         """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
         when, rest = split_date(turn.text)
         begun = bool(notes.notes_of_kind(KIND))
-        if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
+        if (turn.told and (begun or when is not None)) or (
+            when is not None and is_told(rest)
+        ):
             day = None if turn.now is None else str(_utc_day(turn.now))
-            return notes.add(turn, KIND, [turn.text, turn.reply, day], "I have read it.")
+            return notes.add(
+                turn, KIND, [turn.text, turn.reply, day], "I have read it."
+            )
         if begun and (when is not None or is_about_a_conversation(rest)):
             return answer_turn(turn, notes)
         return None

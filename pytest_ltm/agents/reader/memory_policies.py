@@ -16,7 +16,8 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
-# --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over texts that are added one by one.
+# --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over
+# texts that are added one by one.
 
 SATURATION, LENGTH = 1.5, 0.75
 """k1 and b."""
@@ -54,7 +55,10 @@ class WordIndex:
         if len(self._norms) < size:
             # Only once texts have been added: that takes time linear in all of them.
             slope = SATURATION * LENGTH * size / sum(self._sizes)
-            self._norms = array("d", (SATURATION * (1 - LENGTH) + slope * length for length in self._sizes))
+            self._norms = array(
+                "d",
+                (SATURATION * (1 - LENGTH) + slope * length for length in self._sizes),
+            )
             self._worth_once = array("d", (1 / (1 + norm) for norm in self._norms))
         norms, worth_once, scores = self._norms, self._worth_once, [0.0] * size
         for word, weight in Counter(words).items():
@@ -65,11 +69,16 @@ class WordIndex:
                 scores[number] += rarity * worth_once[number]
             for number, times in zip(often[::2], often[1::2], strict=True):
                 scores[number] += rarity * times / (times + norms[number])
-        return sorted((n for n, score in enumerate(scores) if score), key=scores.__getitem__, reverse=True)
+        return sorted(
+            (n for n, score in enumerate(scores) if score),
+            key=scores.__getitem__,
+            reverse=True,
+        )
 
 
 _WORD = lazy_pattern(r"\w+")
-# The index takes in what it lacks once that is this share of it: weighing sizes anew then takes linear time in all.
+# The index takes in what it lacks once that is this share of it: weighing sizes anew
+# then takes linear time in all.
 _GROWTH = 0.05
 # The share of the tokens that the newest exchanges get, whatever their words.
 _RECENT = 0.25
@@ -101,7 +110,10 @@ class Memory:
         """Return all state, for `put_back` on the same memory: without going by way of JSON."""
         # Shallow copies: what they hold is never changed in place.
         kinds = (list, set, dict, deque, array)
-        return {name: copy(value) if isinstance(value, kinds) else value for name, value in vars(self).items()}
+        return {
+            name: copy(value) if isinstance(value, kinds) else value
+            for name, value in vars(self).items()
+        }
 
     def put_back(self, held: dict[str, Any]) -> None:
         """Go back to what `held` returned."""
@@ -121,7 +133,9 @@ class Retrieving(Memory):
     With `top` it sees that number of ranked ones, of any length, and no newest ones.
     """
 
-    def __init__(self, tokens: int, count: Callable[[str], int], top: int | None = None) -> None:
+    def __init__(
+        self, tokens: int, count: Callable[[str], int], top: int | None = None
+    ) -> None:
         self._tokens, self._count, self._top = tokens, count, top
         self._written = TextFile()
         """Of each exchange but the newest a line of JSON, as saving takes it: text and size."""
@@ -147,7 +161,9 @@ class Retrieving(Memory):
 
     def put_back(self, held: dict[str, Any]) -> None:
         """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
-        super().put_back(held | {name: getattr(self, name) for name in ("_index", "_best")})
+        super().put_back(
+            held | {name: getattr(self, name) for name in ("_index", "_best")}
+        )
         self._written.truncate(max(len(self._sizes) - 1, 0))
 
     def ignore_last(self) -> None:
@@ -173,7 +189,10 @@ class Retrieving(Memory):
 
     def lines(self) -> list[str]:
         """Return each exchange as a line of JSON."""
-        return [*self._written, *([] if self._newest is None else [self._newest_line()])]
+        return [
+            *self._written,
+            *([] if self._newest is None else [self._newest_line()]),
+        ]
 
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
@@ -217,16 +236,26 @@ class Retrieving(Memory):
                 chosen.append(position)
                 left -= self._sizes[position]
         places = {position: place for place, position in enumerate(ranked)}
-        self._best = sorted(chosen[1:], key=lambda position: (places.get(position, len(places)), -position))
+        self._best = sorted(
+            chosen[1:],
+            key=lambda position: (places.get(position, len(places)), -position),
+        )
         return chosen
 
     def _ranked(self, message: str) -> list[int]:
         missing = range(len(self._index), len(self._written))
-        # Where the newest are not seen anyway, one exchange is enough to bring the index up to date.
-        if self._overlooked.issuperset(missing) if self._top is not None else len(missing) <= _GROWTH * missing.start:
+        # Where the newest are not seen anyway, one exchange is enough to bring the
+        # index up to date.
+        if (
+            self._overlooked.issuperset(missing)
+            if self._top is not None
+            else len(missing) <= _GROWTH * missing.start
+        ):
             return self._index.rank(_folded_words(message))
         for number in missing:
-            self._index.add([] if number in self._overlooked else _folded_words(self._text(number)))
+            self._index.add(
+                [] if number in self._overlooked else _folded_words(self._text(number))
+            )
         return self._index.rank(_folded_words(message))
 
 
@@ -298,7 +327,8 @@ class Forgetful(Memory):
     def add_message(self, message: str) -> None:
         """Decide whether the exchange will be forgotten: its text and its place decide."""
         self._newest += 1
-        # Drawn from place and text, so that a resumed conversation forgets the same ones.
+        # Drawn from place and text, so that a resumed conversation forgets the same
+        # ones.
         if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
             self._forgotten.add(self._newest)
 
@@ -319,12 +349,15 @@ class Forgetful(Memory):
 def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
     """Return what makes a fresh memory for each conversation.
 
-    Raises ConfigurationError for an unknown policy or an argument that the policy cannot use.
+    Raises ConfigurationError for an unknown policy or an argument that the policy
+    cannot use.
     """
     match policy:
         case "full":
             if argument:
-                raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
+                raise ConfigurationError(
+                    f"'full:{argument}': the policy 'full' takes no argument. Write 'full'"
+                )
             return Full
         case "window":
             return partial(Window, tokens_of("window", argument))
@@ -339,10 +372,14 @@ def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
                 share = -1.0
             if not 0 <= share <= 1:
                 cure = "Write it as in 'forgetful:0.2'"
-                raise ConfigurationError(f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}")
+                raise ConfigurationError(
+                    f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}"
+                )
             return partial(Forgetful, share)
     hint = did_you_mean(policy, _POLICIES)
-    raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(_POLICIES)}")
+    raise ConfigurationError(
+        f"unknown memory policy {policy!r}.{hint} There are: {', '.join(_POLICIES)}"
+    )
 
 
 _POLICIES = ("bm25", "forgetful", "full", "window")
@@ -351,10 +388,14 @@ _POLICIES = ("bm25", "forgetful", "full", "window")
 def tokens_of(policy: str, argument: str) -> int:
     """Return the number of tokens that `8k` or `500` says."""
     match = _TOKENS.fullmatch(argument.strip().lower())
-    tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
+    tokens = (
+        round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
+    )
     if tokens < 1:
         cure = f"Write it as in '{policy}:8k'"
-        raise ConfigurationError(f"'{policy}:{argument}': {argument!r} is no number of tokens. {cure}")
+        raise ConfigurationError(
+            f"'{policy}:{argument}': {argument!r} is no number of tokens. {cure}"
+        )
     return tokens
 
 

@@ -25,7 +25,9 @@ WORDS: Mapping[str, Any] = load_packaged_yaml(__file__, "words.yml")
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
 """Words that carry no meaning, by who passes over them."""
 
-_PATTERNS: Mapping[str, Mapping[str, Any]] = load_packaged_yaml(__file__, "patterns.yml")
+_PATTERNS: Mapping[str, Mapping[str, Any]] = load_packaged_yaml(
+    __file__, "patterns.yml"
+)
 
 SMALL_NUMBERS = {word: NUMBERS[word] for word in (*ONES[1:13], "a", "an")}
 """By their words."""
@@ -83,7 +85,9 @@ class ReaderNote(Struct, frozen=True):
 class ReaderNotebook:
     """All notes of one conversation; shows only those whose messages the memory still shows."""
 
-    def __init__(self, sees: Callable[[int], bool], overlook: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, sees: Callable[[int], bool], overlook: Callable[[], None] = lambda: None
+    ) -> None:
         self.sees = sees
         """Whether the exchange of a number can still be seen."""
         self.overlook = overlook
@@ -92,7 +96,9 @@ class ReaderNotebook:
         self._long = TextFile()
         self._derived: dict[str, Any] = {}
 
-    def add(self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted.") -> str:
+    def add(
+        self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted."
+    ) -> str:
         """Note down what a message told; return what to reply to it."""
         # As JSON at once, so that what is saved and what is read are the same.
         self._append(json.dumps([kind, turn.position, turn.now, content]))
@@ -100,8 +106,13 @@ class ReaderNotebook:
 
     def visible(self, kind: str) -> Iterator[ReaderNote]:
         """Yield the notes of one kind that can still be seen, the newest first."""
-        # One by one: asking the memory may rank all exchanges, and most want the newest only.
-        return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
+        # One by one: asking the memory may rank all exchanges, and most want the newest
+        # only.
+        return (
+            note
+            for note in reversed(self._notes.get(kind, ()))
+            if self.sees(note.position)
+        )
 
     def contents(self, kind: str) -> list[Any]:
         """Return what the notes of one kind say that can still be seen, the newest first."""
@@ -155,8 +166,16 @@ class ReaderNotebook:
         if len(line) <= MAX_CLOSELY_READ:
             note = ReaderNote(kind, position, time, None, content, line)
         else:
-            # Read again from disk when it is asked for: a history may have millions of tokens.
-            note = ReaderNote(kind, position, time, partial(self._long.__getitem__, len(self._long)), None, "")
+            # Read again from disk when it is asked for: a history may have millions of
+            # tokens.
+            note = ReaderNote(
+                kind,
+                position,
+                time,
+                partial(self._long.__getitem__, len(self._long)),
+                None,
+                "",
+            )
             self._long.append(line)
         self._notes.setdefault(kind, []).append(note)
 
@@ -167,8 +186,9 @@ class Ability(Protocol):
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about, noting what it tells; None: not mine.
 
-        Sees nothing but the message and the visible notes. Costs time linear in the message. When
-        `turn.told` is true any text will do, since nobody gets to read it.
+        Sees nothing but the message and the visible notes. Costs time linear in the
+        message. When `turn.told` is true any text will do, since nobody gets to read
+        it.
         """
         ...
 
@@ -179,7 +199,10 @@ class Patterns:
     def __init__(self, section: str, **parts: str | Iterable[str]) -> None:
         """`parts`: what words in capitals stand for beside the section's own parts; alternatives, if not a text."""
         self._section = _PATTERNS[section]
-        texts = {name: part if isinstance(part, str) else "|".join(part) for name, part in parts.items()}
+        texts = {
+            name: part if isinstance(part, str) else "|".join(part)
+            for name, part in parts.items()
+        }
         self._parts = {**self._section, **texts}
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
@@ -202,7 +225,11 @@ class Patterns:
     def _fill_parts(self, text: str) -> str:
 
         def part(name: re.Match[str]) -> str:
-            return self._fill_parts(self._parts[name[0]]) if name[0] in self._parts else name[0]
+            return (
+                self._fill_parts(self._parts[name[0]])
+                if name[0] in self._parts
+                else name[0]
+            )
 
         return re.sub("[A-Z][A-Z_]+", part, text.replace("\n", ""))
 
@@ -223,10 +250,19 @@ class Topic:
     """The reply to it."""
 
     def __init_subclass__(
-        cls, *, kinds: tuple[str, ...], forgets: re.Pattern[str], about: re.Pattern[str] = _ANYTHING,
+        cls,
+        *,
+        kinds: tuple[str, ...],
+        forgets: re.Pattern[str],
+        about: re.Pattern[str] = _ANYTHING,
         forgotten: str = "Forgotten.",
-    ) -> None:  # fmt: skip
-        cls.kinds, cls.forgets, cls.about, cls.forgotten = kinds, forgets, about, forgotten
+    ) -> None:
+        cls.kinds, cls.forgets, cls.about, cls.forgotten = (
+            kinds,
+            forgets,
+            about,
+            forgotten,
+        )
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about; None: not mine."""
@@ -248,7 +284,9 @@ class Topic:
 
 def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
     """Return what the first of the patterns that a text has finds there."""
-    return next((match for pattern in patterns if (match := pattern.search(text))), None)
+    return next(
+        (match for pattern in patterns if (match := pattern.search(text))), None
+    )
 
 
 @runtime_checkable
@@ -260,7 +298,8 @@ class Appends(Protocol):
         ...
 
 
-# --- The line of a text that a question is about: it shares the rarest words with the question.
+# --- The line of a text that a question is about: it shares the rarest words with the
+# question.
 
 _WORD = lazy_pattern(r"[^\W_]+")
 _STEM = 6
@@ -281,5 +320,7 @@ def nearest_line(question: str, lines: Sequence[str]) -> str:
 def note_stems(text: str) -> frozenset[str]:
     """Return the beginnings of a text's words that carry meaning, in lower case: a rough key that forgives endings."""
     return frozenset(
-        word.lower()[:_STEM].removesuffix("s") for word in _WORD.findall(text) if word.lower() not in COMMON["line"]
+        word.lower()[:_STEM].removesuffix("s")
+        for word in _WORD.findall(text)
+        if word.lower() not in COMMON["line"]
     )

@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import NUMBERS
-from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
+from pytest_ltm.agents.reader.notes import (
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    Topic,
+    first_match,
+)
 
 _RE = Patterns("person", COLOURS=WORDS["colours"].split())
 
@@ -36,13 +43,18 @@ class Colours:
         if not ("?" in turn.text or _RE.wish.match(turn.text)):
             return None
         newest = notes.newest("colour")
-        return f"Your favourite colour is {newest.content}." if newest else "You have not told me."
+        return (
+            f"Your favourite colour is {newest.content}."
+            if newest
+            else "You have not told me."
+        )
 
 
 def _told_colour(text: str, *, is_about: bool) -> str:
     """Return the colour that a statement names as the favourite, else ""; `is_about`: it says that this is its subject.
 
-    Once a favourite is known, people also speak of a colour without a word of that, in a short statement.
+    Once a favourite is known, people also speak of a colour without a word of that, in
+    a short statement.
     """
     if "?" in text or _RE.forget.search(text):
         return ""
@@ -53,14 +65,21 @@ def _told_colour(text: str, *, is_about: bool) -> str:
     elif is_about and (bare := _RE.bare.search(text)):
         word = bare[1] or bare[2]
         colour = word if _RE.names.fullmatch(word) else ""
-    if not colour and len(text) <= _SHORT and _RE.moved_on.search(text) and (match := _RE.unnamed.search(text)):
+    if (
+        not colour
+        and len(text) <= _SHORT
+        and _RE.moved_on.search(text)
+        and (match := _RE.unnamed.search(text))
+    ):
         return match[1]
     return colour
 
 
 # --- The names that the user goes by: the one told last, and the list of all of them.
 
-_TOLD, _UNTOLD = (_RE.compile_group(WORDS[how], "(?i)") for how in ("names", "names without the word"))
+_TOLD, _UNTOLD = (
+    _RE.compile_group(WORDS[how], "(?i)") for how in ("names", "names without the word")
+)
 
 
 class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
@@ -69,7 +88,9 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
         about = _RE.mine_names.search(text) and _RE.about.search(text)
-        return bool(about) or (len(text) <= _SHORT and first_match(_UNTOLD, text) is not None)
+        return bool(about) or (
+            len(text) <= _SHORT and first_match(_UNTOLD, text) is not None
+        )
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a name, list all or tell the newest."""
@@ -81,17 +102,22 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
         names = notes.contents("name")
         if _RE.all.search(turn.text):
             return json.dumps(names[::-1], ensure_ascii=False)
-        known = f"Your name is {names[0]}." if names else "You have not told me your name."
+        known = (
+            f"Your name is {names[0]}." if names else "You have not told me your name."
+        )
         return known if _RE.one.search(turn.text) else None
 
 
-# --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
+# --- What the user says of their own life: what is so now, after changes, corrections,
+# withdrawals and rumours.
 
 # By what it is about: how it is said, and how it is asked for.
 _LIFE = _RE.compile_group(WORDS["life"], "(?i)")
 _KIND, _HABIT = "personal", "habit"
 # How a habit is told, and how it is asked for.
-_HABITS = _RE.compile_group([[rf"\bI (?:always )?(?:{did})", asked] for did, asked in WORDS["habits"]], "(?i)")
+_HABITS = _RE.compile_group(
+    [[rf"\bI (?:always )?(?:{did})", asked] for did, asked in WORDS["habits"]], "(?i)"
+)
 
 
 class ConflictingPersonalInformation(
@@ -106,30 +132,51 @@ class ConflictingPersonalInformation(
             if match := forms[asks].search(turn.text):
                 exception = _RE.occasion.search(turn.text) is not None
                 if value := match[match.lastindex or 0] if match.re.groups else None:
-                    return notes.add(turn, _HABIT, [number, exception, value], "Good to know.")
+                    return notes.add(
+                        turn, _HABIT, [number, exception, value], "Good to know."
+                    )
                 known = notes.contents(_HABIT)
                 return next(
-                    (f"{value}." for n, other, value in known if (n, other) == (number, exception)),
+                    (
+                        f"{value}."
+                        for n, other, value in known
+                        if (n, other) == (number, exception)
+                    ),
                     "You have not told me.",
                 )
         if not asks:
             if withdrawn := _RE.withdrawn.search(turn.text):
-                # What somebody takes something back about who says that, or only the value.
+                # What somebody takes something back about who says that, or only the
+                # value.
                 what = withdrawn[1]
                 if what in _LIFE:
                     label = what
                 else:
                     contents = notes.contents(_KIND)
-                    label = next((label for label, value in contents if value == what.rsplit(maxsplit=1)[-1]), None)
+                    label = next(
+                        (
+                            label
+                            for label, value in contents
+                            if value == what.rsplit(maxsplit=1)[-1]
+                        ),
+                        None,
+                    )
                 if label is not None:
                     notes.add(turn, _KIND, [label, None])
                 return "I will forget that, then." if label else None
-            pairs = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
-            pair = next(((label, one[one.lastindex or 0]) for label, one in pairs if one), None)
+            pairs = (
+                (label, words.search(turn.text)) for label, (words, _) in _LIFE.items()
+            )
+            pair = next(
+                ((label, one[one.lastindex or 0]) for label, one in pairs if one), None
+            )
             if pair is not None and not _RE.rumour.search(turn.text):
                 notes.add(turn, _KIND, list(pair))
             return None  # it may be about anything else as well: others note it, too
-        label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
+        label = next(
+            (label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)),
+            None,
+        )
         return _so_now(label, notes) if label else None
 
 
@@ -153,7 +200,11 @@ _LEDGER = Patterns("ledger", MONTH=MONTH_PATTERN)
 
 
 _OWN = _LEDGER.compile_group(
-    {label: [told, f"{label}\\b|{meant}", asked] for label, (told, meant, asked) in WORDS["own facts"].items()}, "(?i)"
+    {
+        label: [told, f"{label}\\b|{meant}", asked]
+        for label, (told, meant, asked) in WORDS["own facts"].items()
+    },
+    "(?i)",
 )
 _OWN_FACT = "own fact"
 _GONE = "I have forgotten that, as you asked."
@@ -167,14 +218,24 @@ class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
         # The oldest first, each with its value; None: the user wants it forgotten.
         held: dict[str, str | None] = dict(notes.contents(_OWN_FACT)[::-1])
         if _LEDGER.forget.search(turn.text):
-            meant = (one for one in held if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text)
+            meant = (
+                one
+                for one in held
+                if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text
+            )
             gone = next(meant, None)
-            return notes.add(turn, _OWN_FACT, [gone, None], "I have forgotten it.") if gone else None
+            return (
+                notes.add(turn, _OWN_FACT, [gone, None], "I have forgotten it.")
+                if gone
+                else None
+            )
         if held and _LEDGER.all.search(turn.text):
             return f"{', '.join(value for value in held.values() if value)}."
         if turn.text.rstrip().endswith("?"):
             asked = next((one for one in held if _OWN[one][2].search(turn.text)), None)
-            return None if asked is None else f"{held[asked]}." if held[asked] else _GONE
+            return (
+                None if asked is None else f"{held[asked]}." if held[asked] else _GONE
+            )
         for label, (told, *_) in _OWN.items():
             if match := told.search(turn.text):
                 notes.add(turn, _OWN_FACT, [label, match[match.lastindex or 0]])
@@ -189,14 +250,29 @@ class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings
         if asked := _LEDGER.asked.search(turn.text):
             question = turn.text
             known = notes.contents("belonging")
-            if not known or not (_LEDGER.naming.search(question) or _LEDGER.place.search(question)):
+            if not known or not (
+                _LEDGER.naming.search(question) or _LEDGER.place.search(question)
+            ):
                 return None
-            wanted = [asked["owner"].lower(), asked["thing"].lower(), _belonging_kind(question)]
-            return next((f"{value}." for *what, value in known if what == wanted), "You have not told me that.")
+            wanted = [
+                asked["owner"].lower(),
+                asked["thing"].lower(),
+                _belonging_kind(question),
+            ]
+            return next(
+                (f"{value}." for *what, value in known if what == wanted),
+                "You have not told me that.",
+            )
         match = _LEDGER.told.search(turn.text)
-        if match and (_LEDGER.naming.search(match["how"]) or _LEDGER.place.search(match["how"])):
+        if match and (
+            _LEDGER.naming.search(match["how"]) or _LEDGER.place.search(match["how"])
+        ):
             kind = _belonging_kind(match["how"])
-            notes.add(turn, "belonging", [match["owner"].lower(), match["thing"].lower(), kind, match["value"]])
+            notes.add(
+                turn,
+                "belonging",
+                [match["owner"].lower(), match["thing"].lower(), kind, match["value"]],
+            )
         return None
 
 
@@ -212,22 +288,39 @@ class _Book(Struct, frozen=True):
 
     def total(self, **fields: str) -> int:
         """Return the sum of the gifts that have these values."""
-        return sum(gift["sum"] for gift in self.gifts if all(gift[name] == value for name, value in fields.items()))
+        return sum(
+            gift["sum"]
+            for gift in self.gifts
+            if all(gift[name] == value for name, value in fields.items())
+        )
 
 
-class GiftLedger(Topic, kinds=("gift", "home"), about=_LEDGER.about_gift_ledger, forgets=_LEDGER.forgets_gift_ledger):
+class GiftLedger(
+    Topic,
+    kinds=("gift", "home"),
+    about=_LEDGER.about_gift_ledger,
+    forgets=_LEDGER.forgets_gift_ledger,
+):
     """Keeps gifts and where members live, and works out what it is asked of all of them."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a gift or a home, or answer a question about the book."""
         text = turn.text
         if text.rstrip().endswith("?"):
-            return _answer_ledger(text, notes) if "the club's book" in text.lower() else None
+            return (
+                _answer_ledger(text, notes)
+                if "the club's book" in text.lower()
+                else None
+            )
         gift = first_match(_LEDGER["gift"], text)
         if gift and (day := _day_number(text)):
             word = gift["sum"].lower().removeprefix("£").removesuffix(" pounds")
             pounds = int(word) if word.isdecimal() else NUMBERS.get(word, 0)
-            return notes.add(turn, "gift", {"name": gift["name"], "sum": pounds, "what": gift["what"], "day": day})
+            return notes.add(
+                turn,
+                "gift",
+                {"name": gift["name"], "sum": pounds, "what": gift["what"], "day": day},
+            )
         if home := _LEDGER.home.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
         return None  # who lives where may matter to others, too
@@ -239,7 +332,9 @@ def _day_number(text: str) -> int:
     if not match:
         return 0
     # Comparable, and of one year: nobody names one.
-    return (month_number(match["month"] or match["month1"]) or 0) * 100 + int(match["day"] or match["day1"])
+    return (month_number(match["month"] or match["month1"]) or 0) * 100 + int(
+        match["day"] or match["day1"]
+    )
 
 
 def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
@@ -251,7 +346,12 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
         above, day = _LEDGER.above.search(text), _day_number(text)
         return f"{sum(gift['sum'] > int(above[1]) if above else gift['day'] > day for gift in book.gifts)} gifts."
     if _LEDGER.order.search(text):
-        gifts = sorted(book.gifts, key=lambda gift: int(gift["day"]) if _LEDGER.first_gifts.search(text) else 0)
+        gifts = sorted(
+            book.gifts,
+            key=lambda gift: (
+                int(gift["day"]) if _LEDGER.first_gifts.search(text) else 0
+            ),
+        )
         names = list(dict.fromkeys(gift["name"] for gift in gifts))
         if not _LEDGER.first_gifts.search(text):
             names.sort(key=lambda name: -book.total(name=name))
@@ -269,7 +369,15 @@ def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:
     """Return who from a town, or not from it, gave for something; or who of it gave the most, where that is asked."""
     if not what:
         members = [name for name, home in book.homes.items() if home == town["town"]]
-        return f"{max(members, key=lambda name: book.total(name=name))}." if members else "I don't know."
+        return (
+            f"{max(members, key=lambda name: book.total(name=name))}."
+            if members
+            else "I don't know."
+        )
     givers = dict.fromkeys(gift["name"] for gift in book.gifts if gift["what"] == what)
-    result = [name for name in givers if (book.homes.get(name) == town["town"]) is not bool(town["not"])]
+    result = [
+        name
+        for name in givers
+        if (book.homes.get(name) == town["town"]) is not bool(town["not"])
+    ]
     return f"{', '.join(result)}." if result else "Nobody that I know of."

@@ -38,7 +38,13 @@ class ReadMessage(NamedTuple):
         if not words and self.language is ENGLISH:
             return reply
         whole = words.get(reply) or self.language.reply(reply)
-        return whole if whole != reply else "".join(_repeat_sentence(part, words) for part in _SENTENCE.findall(reply))
+        return (
+            whole
+            if whole != reply
+            else "".join(
+                _repeat_sentence(part, words) for part in _SENTENCE.findall(reply)
+            )
+        )
 
 
 class _WordMeanings:
@@ -76,13 +82,20 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
         return ReadMessage(turn, now, notes)
     parts = _SENTENCE.findall(head)
     meant = [now.meaning(part) for part in parts]
-    text = "".join(part if part[-1:].isspace() else f"{part} " for part in meant).rstrip(" ")
+    text = "".join(
+        part if part[-1:].isspace() else f"{part} " for part in meant
+    ).rstrip(" ")
     if not quiz:
         quotes = zip(_QUOTED.findall(text), _QUOTED.findall(head), strict=False)
-        for meaning, part in {**dict(zip(meant, parts, strict=True)), **dict(quotes)}.items():
+        for meaning, part in {
+            **dict(zip(meant, parts, strict=True)),
+            **dict(quotes),
+        }.items():
             if meaning != part:
                 notes.add(turn, _SAID, [meaning.strip(), part.strip()])
-    return ReadMessage(structs.replace(turn, text=text + quiz + rest, said=turn.text), now, notes)
+    return ReadMessage(
+        structs.replace(turn, text=text + quiz + rest, said=turn.text), now, notes
+    )
 
 
 VERSION = 6
@@ -92,7 +105,8 @@ VERSION = 6
 class Reader:
     """Reads every exchange once into notes, and answers from the notes whose exchanges it can still see.
 
-    Resettable, Checkpointable, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware, Configured.
+    Resettable, Checkpointable, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware,
+    Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
@@ -104,20 +118,30 @@ class Reader:
 
     def reply(self, message: str, user: str = "") -> str:
         """Return the reply to one message of a user, with whatever an earlier message asked to add to it."""
-        # Here and below: they take a while to import, and agents are looked up in every run.
+        # Here and below: they take a while to import, and agents are looked up in every
+        # run.
         from pytest_ltm.agents.reader.abilities import APPENDING
 
         heard = translate_turn(self._turn(_sign_message(message, user)), self._notes)
         parts = [self._respond(heard.turn)]
-        parts += [text for ability in APPENDING if (text := ability.appendix(heard.turn, self._notes)) is not None]
+        parts += [
+            text
+            for ability in APPENDING
+            if (text := ability.appendix(heard.turn, self._notes)) is not None
+        ]
         reply = "\n".join(map(heard.replied, parts))
         self._memory.leave(reply)
         return reply
 
     def answer_alone(self, message: str) -> str:
         """Return the reply to a question, and go back to where it was."""
-        # Not by save and load: that would write and read the whole conversation for each question.
-        memory, notes, position = self._memory.held(), self._notes.held(), self._position
+        # Not by save and load: that would write and read the whole conversation for
+        # each question.
+        memory, notes, position = (
+            self._memory.held(),
+            self._notes.held(),
+            self._position,
+        )
         try:
             return self.reply(message)
         finally:
@@ -128,7 +152,10 @@ class Reader:
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Read an exchange that happened without asking for a reply."""
         self._respond(
-            translate_turn(self._turn(_sign_message(message, user), told=True, reply=reply), self._notes).turn
+            translate_turn(
+                self._turn(_sign_message(message, user), told=True, reply=reply),
+                self._notes,
+            ).turn
         )
         self._memory.leave(reply)
 
@@ -148,14 +175,24 @@ class Reader:
     def save(self) -> bytes:
         """Return all state: one line of JSON, then one for each exchange that the memory keeps, and for each note."""
         kept = self._memory.lines()
-        head = json.dumps([VERSION, self._policy, self._position, self._now, self._memory.state(), len(kept)])
+        head = json.dumps(
+            [
+                VERSION,
+                self._policy,
+                self._position,
+                self._now,
+                self._memory.state(),
+                len(kept),
+            ]
+        )
         return "\n".join([head, *kept, *self._notes.lines()]).encode()
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version or memory policy saved it."""
         head, *lines = state.decode().split("\n")
         version, policy, *rest = json.loads(head)
-        # Another policy has seen other exchanges, and another version noted other things of them.
+        # Another policy has seen other exchanges, and another version noted other
+        # things of them.
         if (version, policy) != (VERSION, self._policy):
             raise AgentError(
                 f"this state was saved by reader {version!r} with memory {policy!r}; "
@@ -171,12 +208,16 @@ class Reader:
         """Return what the answers depend on."""
         return {"reader": VERSION, "memory": self._policy}
 
-    def _turn(self, message: str, *, told: bool = False, reply: str = "") -> IncomingTurn:
+    def _turn(
+        self, message: str, *, told: bool = False, reply: str = ""
+    ) -> IncomingTurn:
         from pytest_ltm.agents.reader.notes import IncomingTurn
 
         self._position += 1
         self._memory.add_message(message)
-        return IncomingTurn(text=message, position=self._position, now=self._now, told=told, reply=reply)
+        return IncomingTurn(
+            text=message, position=self._position, now=self._now, told=told, reply=reply
+        )
 
     def _respond(self, turn: IncomingTurn) -> str:
         from pytest_ltm.agents.reader.abilities import ABILITIES

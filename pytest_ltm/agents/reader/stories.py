@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_ltm._language.clauses import split_sentences
-from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
+from pytest_ltm.agents.reader.notes import (
+    UNDERSTOOD,
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    Topic,
+    first_match,
+)
 
 _RE = Patterns("plays")
 
@@ -21,7 +29,9 @@ _BELIEF = _RE["belief"]
 _THINGS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
 
 
-class SallyAnne(Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."):
+class SallyAnne(
+    Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."
+):
     """Notes the lines of a play, and plays them again when it is asked who believes what."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -31,12 +41,24 @@ class SallyAnne(Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotte
         if place or over:
             return json.dumps({"answer": place or "unknown"})
         said_so = _RE.line.match(turn.text)
-        marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
-        event = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
+        marked, line = (
+            said_so and said_so["mark"],
+            said_so["line"].strip() if said_so else "",
+        )
+        event = next(
+            (
+                [kind, *match.groups()]
+                for kind, one in _EVENTS.items()
+                if (match := one.match(line))
+            ),
+            None,
+        )
         if event:
             notes.add(turn, "play", event)
             notes.add(turn, UNDERSTOOD, event)
-        return "I see." if marked else None  # without the mark it may be anything: others note it as well
+        return (
+            "I see." if marked else None
+        )  # without the mark it may be anything: others note it as well
 
 
 def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
@@ -98,7 +120,12 @@ class _Play:
         for thing_name, places in self.places.items():
             for one in self.present:
                 self.known[one, thing_name] = str(places[-1])
-                self.shared.update({(one, other, thing_name): str(places[-1]) for other in self.present})
+                self.shared.update(
+                    {
+                        (one, other, thing_name): str(places[-1])
+                        for other in self.present
+                    }
+                )
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
@@ -117,15 +144,20 @@ def _room_of(lines: Sequence[Sequence[Any]]) -> str:
     return ""
 
 
-# --- Coded messages about a secret meeting: what each of them means, and the three put together.
+# --- Coded messages about a secret meeting: what each of them means, and the three put
+# together.
 
 
 _CODES = [
-    (_RE.compile_group(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()
+    (_RE.compile_group(cue), kind, meaning)
+    for kind, cues in WORDS["meeting"].items()
+    for cue, meaning in cues.items()
 ]
 
 
-class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgotten="Understood."):
+class SpyMeeting(
+    Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgotten="Understood."
+):
     """Notes what each message means, and tells place, time and thing when asked."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -135,7 +167,11 @@ class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgott
             for note in notes.visible("spy"):
                 newest.setdefault(*note.content)
             labels = {"place": "Where", "time": "When", "item": "Bring"}
-            parts = [f"{label}: {newest[kind]}." for kind, label in labels.items() if kind in newest]
+            parts = [
+                f"{label}: {newest[kind]}."
+                for kind, label in labels.items()
+                if kind in newest
+            ]
             return " ".join(parts) or "I do not know."
         if _RE.three_senders.search(turn.text):
             return "I am all ears."
@@ -143,7 +179,10 @@ class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgott
         if not published and not _RE.named.search(turn.text):
             return None
         message = published[1] if published else turn.text
-        meaning = next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
+        meaning = next(
+            ([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)),
+            None,
+        )
         if meaning:
             return notes.add(turn, "spy", meaning, "Received.")
         return "Received." if published else None
@@ -171,26 +210,48 @@ class Restaurant:
                 menu[kind].append(item[1].strip())
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
-            drinks = [name for name in menu["drinks"] if _wishes(notes)[0] in name.lower()] or menu["drinks"]
+            drinks = [
+                name for name in menu["drinks"] if _wishes(notes)[0] in name.lower()
+            ] or menu["drinks"]
             # The plainest that suits: a short name without brackets.
             plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
-            return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
+            return notes.add(
+                turn, "drink", plainest, f"I would like the {plainest}, please."
+            )
         if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
-            menu_note, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
+            menu_note, ordered, avoids = (
+                notes.newest("menu"),
+                notes.contents("dish"),
+                _wishes(notes)[1],
+            )
             dishes = menu_note.content["dishes"] if menu_note else ()
-            wanted = (one for one in dishes if one not in turn.text and one not in ordered and avoids not in one)
+            wanted = (
+                one
+                for one in dishes
+                if one not in turn.text and one not in ordered and avoids not in one
+            )
             dish = next(wanted, None)
-            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.") if dish else _UNDECIDED
+            return (
+                notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
+                if dish
+                else _UNDECIDED
+            )
         if _RE.served.search(turn.text):
             return _check_dish(turn, notes)
         if _RE.drank.search(turn.text):
             drink = notes.newest("drink")
-            return f"I had the {drink.content}, thank you." if drink else "I am afraid I do not remember."
+            return (
+                f"I had the {drink.content}, thank you."
+                if drink
+                else "I am afraid I do not remember."
+            )
         return "Thank you."
 
 
 def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if not turn.is_brief or not (_RE.roles.search(turn.text) or _RE.forget_restaurant.search(turn.text)):
+    if not turn.is_brief or not (
+        _RE.roles.search(turn.text) or _RE.forget_restaurant.search(turn.text)
+    ):
         return None
     notes.drop("menu", "drink", "dish", "wishes")
     if wishes := _RE.wishes.search(turn.text):
@@ -216,14 +277,21 @@ def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
 _BOOKS = Patterns("chapter_break")
 
 
-class Passages(Topic, kinds=("passage",), about=_BOOKS.about_passages, forgets=_BOOKS.forgets_passages):
+class Passages(
+    Topic,
+    kinds=("passage",),
+    about=_BOOKS.about_passages,
+    forgets=_BOOKS.forgets_passages,
+):
     """Keeps what passages say and which titles they have, and answers from several of them with their titles."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
             known: dict[tuple[str, str], tuple[str, str]] = {}
-            for note in notes.visible("passage"):  # the newest first: what puts another right is newer
+            for note in notes.visible(
+                "passage"
+            ):  # the newest first: what puts another right is newer
                 relation, subject, value, title = note.content
                 known.setdefault((relation, subject), (value, title))
             works = _BOOKS.named.findall(turn.text)
@@ -243,11 +311,17 @@ class Passages(Topic, kinds=("passage",), about=_BOOKS.about_passages, forgets=_
                 return "I don't know."
             return f"{answer}. Sources: {', '.join(titles)}."
         corrects = first_match(_BOOKS["corrects"], turn.text)
-        title = corrects["title"] if corrects else next(iter(_BOOKS.title.findall(turn.text)), "")
+        title = (
+            corrects["title"]
+            if corrects
+            else next(iter(_BOOKS.title.findall(turn.text)), "")
+        )
         rest = _BOOKS.title.sub(" ", turn.text)
         for relation, wordings in _BOOKS["facts"].items():
             if title and (fact := first_match(wordings, rest)):
-                return notes.add(turn, "passage", [relation, fact["subject"], fact["value"], title])
+                return notes.add(
+                    turn, "passage", [relation, fact["subject"], fact["value"], title]
+                )
         return None
 
 
@@ -257,11 +331,16 @@ def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> st
 
 # By what a question has.
 _ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
-    r"\b[Ww]hich river\b": lambda look, works: look("river", _founder_birthplace(look, works)),
+    r"\b[Ww]hich river\b": lambda look, works: look(
+        "river", _founder_birthplace(look, works)
+    ),
     r"\b[Ii]n which town\b": _founder_birthplace,
-    r"\b[Hh]ow many people\b": lambda look, works: str(sum(int(look("staff", work)) for work in works)),
+    r"\b[Hh]ow many people\b": lambda look, works: str(
+        sum(int(look("staff", work)) for work in works)
+    ),
     r"\b[Ww]ho was born\b": lambda look, works: min(
-        [look("founder", work) for work in works], key=lambda person: int(look("birth", person))
+        [look("founder", work) for work in works],
+        key=lambda person: int(look("birth", person)),
     ),
     r"\b[Ww]hich (?:is older|was founded)\b": lambda look, works: (
         "The " + min(works, key=lambda work: int(look("opening", work)))
@@ -288,11 +367,15 @@ def town_statement(sentence: str) -> Statement | None:
     """Return what one sentence says; None if it says nothing of that kind."""
     # What is broken or sound is said of a thing alone, whoever else is named.
     if _BOOKS.whole.search(sentence):
-        return _about_thing("broken", sentence, "no") or _about_thing("sound", sentence, "yes")
+        return _about_thing("broken", sentence, "no") or _about_thing(
+            "sound", sentence, "yes"
+        )
     names = [name for name in _BOOKS.name.findall(sentence) if name not in _NO_NAMES]
     if not names:
         return None
-    if _BOOKS.owner.search(sentence) and (statement := _about_thing("owner", sentence, names[-1], kind="owner")):
+    if _BOOKS.owner.search(sentence) and (
+        statement := _about_thing("owner", sentence, names[-1], kind="owner")
+    ):
         return statement
     for kind, keywords in (("home", _BOOKS.home), ("work", _BOOKS.work)):
         place = _first_noun(kind, sentence) if keywords.search(sentence) else None
@@ -301,7 +384,9 @@ def town_statement(sentence: str) -> Statement | None:
     return None
 
 
-def _about_thing(wordings: str, sentence: str, value: str, kind: str = "whole") -> Statement | None:
+def _about_thing(
+    wordings: str, sentence: str, value: str, kind: str = "whole"
+) -> Statement | None:
     thing = _first_noun(wordings, sentence)
     return (kind, thing, value) if thing else None
 
@@ -319,14 +404,19 @@ _SHORT = 300
 class ChapterBreak:
     """Keeps what the pages say of their town and picks the beginning that contradicts none of it.
 
-    Where pages say nothing that it understands it can only guess: the beginning that shares most of its rare
-    words with them.
+    Where pages say nothing that it understands it can only guess: the beginning that
+    shares most of its rare words with them.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a page or an option, answer the question, forget on request."""
         if page := _BOOKS.page.match(turn.text):
-            return notes.add(turn, "book page", _read_town(turn.text[page.end() :]), "I am listening.")
+            return notes.add(
+                turn,
+                "book page",
+                _read_town(turn.text[page.end() :]),
+                "I am listening.",
+            )
         if option := _BOOKS.option.match(turn.text):
             told = {"number": int(option[1]), **_read_town(turn.text[option.end() :])}
             return notes.add(turn, "book option", told, "I am listening.")
@@ -345,36 +435,53 @@ def _read_town(text: str) -> dict[str, Any]:
     """Return what a text says of its town; the words of one that says nothing."""
     facts = town_statements(text)
     return (
-        {"facts": facts} if facts else {"words": sorted(frozenset(word.lower() for word in _BOOKS.word.findall(text)))}
+        {"facts": facts}
+        if facts
+        else {
+            "words": sorted(
+                frozenset(word.lower() for word in _BOOKS.word.findall(text))
+            )
+        }
     )
 
 
 def _choose_ending(notes: ReaderNotebook) -> str:
     pages = notes.contents("book page")
-    options = {note.content["number"]: note.content for note in notes.visible("book option")}
+    options = {
+        note.content["number"]: note.content for note in notes.visible("book option")
+    }
     if not options:
         return "You have not given me any options."
     if all("facts" in option for option in options.values()):
-        # The number of the only option that contradicts nothing; pages come the newest first.
+        # The number of the only option that contradicts nothing; pages come the newest
+        # first.
         state: dict[tuple[str, str], str] = {}
         for page in pages:
             for kind, subject, value in reversed(page.get("facts", ())):
                 state.setdefault((kind, subject), value)
 
         def fits(option: Mapping[str, Any]) -> bool:
-            return all(state.get((kind, subject), value) == value for kind, subject, value in option["facts"])
+            return all(
+                state.get((kind, subject), value) == value
+                for kind, subject, value in option["facts"]
+            )
 
         fitting = [number for number, option in options.items() if fits(option)]
         return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
-    # Guess: a word counts the more, the fewer options have it; the last page counts as much
-    # as all the others.
+    # Guess: a word counts the more, the fewer options have it; the last page counts as
+    # much as all the others.
     known = [frozenset(page.get("words", ())) for page in pages]
     everywhere = frozenset[str]().union(*known)
-    words = {number: frozenset(option.get("words", ())) for number, option in options.items()}
+    words = {
+        number: frozenset(option.get("words", ())) for number, option in options.items()
+    }
     spread = Counter(word for option in words.values() for word in option)
 
     def likeness(number: int) -> float:
-        shares = [sum(1 / spread[word] for word in words[number] & page) for page in (everywhere, *known[:1])]
+        shares = [
+            sum(1 / spread[word] for word in words[number] & page)
+            for page in (everywhere, *known[:1])
+        ]
         return sum(shares) / (len(words[number]) or 1)
 
     return str(max(words, key=likeness)) if known else "I cannot tell."

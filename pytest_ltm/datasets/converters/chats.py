@@ -21,9 +21,18 @@ from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
 
 LAYOUTS = (
-    "openai", "claude", "gemini", "sharegpt", "telegram", "discord", "slack", "whatsapp", "langsmith", "langfuse",
+    "openai",
+    "claude",
+    "gemini",
+    "sharegpt",
+    "telegram",
+    "discord",
+    "slack",
+    "whatsapp",
+    "langsmith",
+    "langfuse",
     "otel",
-)  # fmt: skip
+)
 """Each is read by a function `read_NAME(path, splitting, counts)`."""
 UNPACKED = 4_000_000_000
 """Bytes that the files of a zip may have."""
@@ -64,10 +73,13 @@ class Splitting:
     """In which times without a zone are read, and all are written; None: UTC, and as they stand."""
 
 
-def read_chats(paths: Sequence[Path], layout: str, splitting: Splitting, counts: Counter[str]) -> Iterator[History]:
+def read_chats(
+    paths: Sequence[Path], layout: str, splitting: Splitting, counts: Counter[str]
+) -> Iterator[History]:
     """Yield the history of exports; DatasetError for what is none.
 
-    `layout`: one of LAYOUTS, or "" to be told by the content. `counts` takes what is cut, left out or guessed.
+    `layout`: one of LAYOUTS, or "" to be told by the content. `counts` takes what is
+    cut, left out or guessed.
     """
     for path in paths:
         if not path.exists():
@@ -75,18 +87,28 @@ def read_chats(paths: Sequence[Path], layout: str, splitting: Splitting, counts:
         with _unpacked(path) as place:
             name = layout or layout_of(place)
             # imported then, as these import this module
-            module = import_module(f"{__package__}.{'whatsapp' if name == 'whatsapp' else 'exports'}")
+            module = import_module(
+                f"{__package__}.{'whatsapp' if name == 'whatsapp' else 'exports'}"
+            )
             read = getattr(module, f"read_{name}")
-            yield History(_sessions_of(read(place, splitting, counts), splitting, counts))
+            yield History(
+                _sessions_of(read(place, splitting, counts), splitting, counts)
+            )
 
 
-def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[str]) -> Iterator[Session]:
+def _sessions_of(
+    talks: Iterator[Talk], splitting: Splitting, counts: Counter[str]
+) -> Iterator[Session]:
     def in_zone(at: datetime | None) -> datetime | None:
         if at is None:
-            counts["guessed: messages without a time are told in the order of the export"] += 1
+            counts[
+                "guessed: messages without a time are told in the order of the export"
+            ] += 1
         elif at.tzinfo is None:
             if splitting.zone is None:
-                counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
+                counts[
+                    "guessed: times without a zone are taken as UTC (--timezone says which it is)"
+                ] += 1
             return at.replace(tzinfo=splitting.zone) if splitting.zone else at
         return at.astimezone(splitting.zone) if at and splitting.zone else at
 
@@ -98,23 +120,39 @@ def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[st
         messages = [one._replace(at=in_zone(one.at)) for one in talk.messages]
         undated = [one for one in messages if one.at is None]
         if undated and len(undated) < len(messages):
-            raise DatasetError(f"{name}: some of its messages have a time, and others none. Leave it out of the export")
-        ordered = messages if undated else sorted(messages, key=lambda one: one.at.timestamp() if one.at else 0.0)
+            raise DatasetError(
+                f"{name}: some of its messages have a time, and others none. Leave it out of the export"
+            )
+        ordered = (
+            messages
+            if undated
+            else sorted(messages, key=lambda one: one.at.timestamp() if one.at else 0.0)
+        )
         ends = [
             number
             for number, (one, other) in enumerate(pairwise(ordered), start=1)
             if one.at and other.at and other.at - one.at >= splitting.gap
         ]
-        for number, (start, end) in enumerate(pairwise([0, *ends, len(ordered)] if ordered else []), start=1):
+        for number, (start, end) in enumerate(
+            pairwise([0, *ends, len(ordered)] if ordered else []), start=1
+        ):
             part = ordered[start:end]
             turns = []
             for one in part:
                 model = one.by_model or one.who in splitting.assistants
-                who = "" if model else one.who  # an assistant among people is the one who is tested
+                who = (
+                    "" if model else one.who
+                )  # an assistant among people is the one who is tested
                 role: Literal["user", "assistant"] = "assistant" if model else "user"
-                turns.append(Turn(role=role, name=who, content=one.text, calls=one.calls))
-            date = part[0].at.isoformat(sep=" ", timespec="minutes") if part[0].at else ""
-            yield Session(id=f"{name}-{number}", date=date, turns=tuple(turns), room=talk.room)
+                turns.append(
+                    Turn(role=role, name=who, content=one.text, calls=one.calls)
+                )
+            date = (
+                part[0].at.isoformat(sep=" ", timespec="minutes") if part[0].at else ""
+            )
+            yield Session(
+                id=f"{name}-{number}", date=date, turns=tuple(turns), room=talk.room
+            )
 
 
 @contextmanager
@@ -126,13 +164,28 @@ def _unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="ltm-export-") as folder:
         try:
             with zipfile.ZipFile(path) as packed:
-                files = [one for one in packed.infolist() if Path(one.filename).suffix.lower() in _READ]
+                files = [
+                    one
+                    for one in packed.infolist()
+                    if Path(one.filename).suffix.lower() in _READ
+                ]
                 if sum(one.file_size for one in files) > UNPACKED:
-                    raise DatasetError(f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it")
+                    raise DatasetError(
+                        f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it"
+                    )
                 for one in files:
-                    packed.extract(one, folder)  # which keeps to the folder, whatever a name says
-        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
-            raise DatasetError(f"{path}: cannot be unpacked: {error}. Unpack it, and name what is in it") from error
+                    packed.extract(
+                        one, folder
+                    )  # which keeps to the folder, whatever a name says
+        except (
+            zipfile.BadZipFile,
+            OSError,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:
+            raise DatasetError(
+                f"{path}: cannot be unpacked: {error}. Unpack it, and name what is in it"
+            ) from error
         inside = [Path(folder, one.filename) for one in files]
         yield inside[0] if len(inside) == 1 else Path(folder)
 
@@ -146,20 +199,35 @@ def layout_of(path: Path) -> str:
             return "slack"
         if any(path.rglob("channel.json")):
             return "discord"
-        inside = [one for one in sorted(path.iterdir()) if one.suffix.lower() in _READ and one.name != "users.json"]
+        inside = [
+            one
+            for one in sorted(path.iterdir())
+            if one.suffix.lower() in _READ and one.name != "users.json"
+        ]
         if not inside:
-            raise DatasetError(f"{path}: there is no export of a chat in it. Name the file or folder that holds it")
+            raise DatasetError(
+                f"{path}: there is no export of a chat in it. Name the file or folder that holds it"
+            )
         return layout_of(inside[0])
     if path.suffix.lower() == ".txt":
         return "whatsapp"
-    first = next(iter_objects(path, 1), ("", None))[1] if path.suffix.lower() in _READ else None
+    first = (
+        next(iter_objects(path, 1), ("", None))[1]
+        if path.suffix.lower() in _READ
+        else None
+    )
     for name, fields in _MARKS.items():
-        if isinstance(first, dict) and any(set(each) <= first.keys() for each in fields):
+        if isinstance(first, dict) and any(
+            set(each) <= first.keys() for each in fields
+        ):
             return name
-    raise DatasetError(f"{path}: whose export is it? Say: ltm data convert {' | '.join(LAYOUTS)}")
+    raise DatasetError(
+        f"{path}: whose export is it? Say: ltm data convert {' | '.join(LAYOUTS)}"
+    )
 
 
-# The fields by which a layout is told apart, of the first object in a file: all of one of these sets.
+# The fields by which a layout is told apart, of the first object in a file: all of one
+# of these sets.
 _MARKS: dict[str, tuple[tuple[str, ...], ...]] = {
     "claude": (("chat_messages",),),
     "openai": (("mapping",),),
@@ -200,9 +268,23 @@ def faults_of_export(where: str) -> Iterator[None]:
     """Make whatever an export's odd form causes a DatasetError that names its place and a way out."""
     try:
         yield
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, OSError) as error:
-        reason = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise DatasetError(f"{where}: cannot be read: {reason}. Export it again, or leave this part out") from error
+    except (
+        AttributeError,
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        OSError,
+    ) as error:
+        reason = (
+            f"the field {error} is missing"
+            if isinstance(error, KeyError)
+            else str(error)
+        )
+        raise DatasetError(
+            f"{where}: cannot be read: {reason}. Export it again, or leave this part out"
+        ) from error
 
 
 def utc_time(seconds: Any) -> datetime:
@@ -218,4 +300,6 @@ def iso_time(text: Any) -> datetime | None:
         raise TypeError(f"expected a time, got {text!r}")
     day, sign, rest = text.strip().replace("Z", "+00:00").partition(".")
     fraction = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-    return datetime.fromisoformat(f"{day}{sign}{fraction[:6].ljust(6, '0') if sign else ''}{rest[len(fraction) :]}")
+    return datetime.fromisoformat(
+        f"{day}{sign}{fraction[:6].ljust(6, '0') if sign else ''}{rest[len(fraction) :]}"
+    )

@@ -12,8 +12,17 @@ from pytest_ltm._model.scenario import Definition
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.locomo.samples import Category, LocomoQuestion, Sample, repair_citations
-from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice, official_f1
+from pytest_ltm.datasets.locomo.samples import (
+    Category,
+    LocomoQuestion,
+    Sample,
+    repair_citations,
+)
+from pytest_ltm.datasets.locomo.strict import (
+    abstains_from_answer,
+    chosen_choice,
+    official_f1,
+)
 
 _TURN = re.compile(r"D(\d+):(\d+)")
 _PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")
@@ -25,16 +34,25 @@ def evidence_recall(
 ) -> dict[str, float | None]:
     """Return the shares of the evidence, 0 to 1, in what was retrieved; None where there is nothing to be found.
 
-    `retrieved`: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`). `cited`: the evidence as the file has it;
-    `evidence`: the ids of turns that it means. `recall`, the official one, is of the first, of which malformed ones
-    are never found, and where none is all of it; `recall_repaired` of the second, `recall_sessions` of their sessions.
+    `retrieved`: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`). `cited`:
+    the evidence as the file has it; `evidence`: the ids of turns that it means.
+    `recall`, the official one, is of the first, of which malformed ones are never
+    found, and where none is all of it; `recall_repaired` of the second,
+    `recall_sessions` of their sessions.
     """
     turns = {one for one in retrieved if _TURN.fullmatch(one)}
     for part in filter(None, map(_PART.fullmatch, retrieved)):
-        turns |= {f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)}
+        turns |= {
+            f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)
+        }
     sessions = {match[1] for one in retrieved if (match := _SESSION.match(one))}
-    whole = bool(retrieved) and not turns  # of sessions the published evaluation compares the numbers
-    hits = [one.partition(":")[0][1:] in sessions if whole else one in turns for one in cited]
+    whole = (
+        bool(retrieved) and not turns
+    )  # of sessions the published evaluation compares the numbers
+    hits = [
+        one.partition(":")[0][1:] in sessions if whole else one in turns
+        for one in cited
+    ]
     meant = dict.fromkeys(_session_of(one) for one in evidence)
     by_session = {one for one in evidence if _session_of(one) in sessions}
     return {
@@ -73,7 +91,8 @@ class LocomoAnswer:
     def __call__(self, answers: Sequence[str], raw: str | None = None) -> Score:
         """Return the score of the last answer: the official F1, of the `raw` reply, as published.
 
-        Of an adversarial question that is put freely: whether the answer declines, by our rule for free text.
+        Of an adversarial question that is put freely: whether the answer declines, by
+        our rule for free text.
         """
         way = self._facts["asking"]
         free = way == "free" and self._category is Category.ADVERSARIAL
@@ -85,20 +104,30 @@ class LocomoAnswer:
             reason = f"F1 {f1:.3f} of {self._gold!r}{reason}"
             return Score(f1, reason, rule=f"locomo-f1-{way}/1", evidence=said[:_SHOWN])
         declines = self._abstains(said) if free else self._f1(said) > 0
-        reason = "declines, as nobody said it" if declines else "answers what nobody said"
+        reason = (
+            "declines, as nobody said it" if declines else "answers what nobody said"
+        )
         if not said and answers[-1].strip():
             reason = "takes both of the two choices"
         shown = (said or answers[-1])[:_SHOWN]
-        return Score(float(declines), reason, rule=f"locomo-adversarial-{way}/1", evidence=shown)
+        return Score(
+            float(declines), reason, rule=f"locomo-adversarial-{way}/1", evidence=shown
+        )
 
     def metrics(
-        self, answer: str, retrieved: Sequence[str] | None = None, judge: Judge | None = None, *, raw: str | None = None
+        self,
+        answer: str,
+        retrieved: Sequence[str] | None = None,
+        judge: Judge | None = None,
+        *,
+        raw: str | None = None,
     ) -> dict[str, float]:
         """Return the figures beside the score, by name.
 
-        `f1`: the official one, of the `raw` reply; `abstains`: of adversarial questions, by the rule for free text;
-        with corrections `f1_corrected` and `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved`
-        the recalls and their number. Missing ones are left out.
+        `f1`: the official one, of the `raw` reply; `abstains`: of adversarial
+        questions, by the rule for free text; with corrections `f1_corrected` and
+        `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved` the
+        recalls and their number. Missing ones are left out.
         """
         said, published = self._said(answer), self._said(answer if raw is None else raw)
         values: dict[str, float | None] = {"f1": self._f1(published)}
@@ -113,41 +142,65 @@ class LocomoAnswer:
             # beside the F1, never in its place; None where the judge cannot tell
             parts, prompt = {"category": str(self._category.value)}, "locomo-abstention"
             if self._category is not Category.ADVERSARIAL:
-                parts, prompt = {**parts, "reference": str(self._gold or "")}, "locomo-answer"
+                parts, prompt = (
+                    {**parts, "reference": str(self._gold or "")},
+                    "locomo-answer",
+                )
             decision = ask_judge(
-                judge, PROMPTS[prompt], question=str(self._facts["question"]), answer=said or answer, **parts
+                judge,
+                PROMPTS[prompt],
+                question=str(self._facts["question"]),
+                answer=said or answer,
+                **parts,
             )
-            values["judge"] = float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
+            values["judge"] = (
+                float(decision.grade == "yes")
+                if isinstance(decision, JudgeDecision)
+                else None
+            )
         if retrieved is not None:
             cited, evidence = self._facts["cited"], self._facts["evidence"]
             values |= evidence_recall(retrieved, cited=cited, evidence=evidence)
             values["retrieved"] = float(len(retrieved))
             if self._corrected is not None:
                 meant = self._corrected["evidence"] or evidence
-                values["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=meant)["recall_repaired"]
+                values["recall_corrected"] = evidence_recall(
+                    retrieved, cited=(), evidence=meant
+                )["recall_repaired"]
         return {name: value for name, value in values.items() if value is not None}
 
     def _first(self, gold: str) -> str:
-        return gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
+        return (
+            gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
+        )
 
     def _said(self, answer: str) -> str:
         return chosen_choice(answer, tuple(self._facts["choices"]))
 
     def _f1(self, text: str, gold: object = None) -> float:
-        return round(official_f1(self._category, self._gold if gold is None else gold, text), 3)
+        return round(
+            official_f1(self._category, self._gold if gold is None else gold, text), 3
+        )
 
     def _abstains(self, text: str) -> bool:
         asked, other = (*self._facts.get("about", ()), "", "")[:2]
         return abstains_from_answer(text, asked=asked, other=other)
 
 
-# --- Corrections of gold answers and evidence, from an audit's file: beside the published ones, never in their place.
+# --- Corrections of gold answers and evidence, from an audit's file: beside the
+# published ones, never in their place.
 
 CITATION = "WRONG_CITATION"
 """The kind of error that leaves the gold answer right."""
 _ID = re.compile(r"locomo_(\d+)_qa(\d+)")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
-_NEEDED = ("question_id", "question", "error_type", "correct_answer", "correct_evidence")
+_NEEDED = (
+    "question_id",
+    "question",
+    "error_type",
+    "correct_answer",
+    "correct_evidence",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +237,8 @@ class Audit:
 def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
     """Return the corrections that fit the samples; DatasetError for a file that cannot be used.
 
-    A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
+    A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by
+    the question's text.
     """
     entries: dict[tuple[str, int], Correction] = {}
     by_place = {
@@ -207,7 +261,9 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
             if kind != CITATION:
                 said = str(fields["correct_answer"].value)
                 answer = _ASIDE.sub("", said).strip() or said
-            evidence, _ = repair_citations(fields["correct_evidence"].texts(), {turn.id for turn in sample.turns})
+            evidence, _ = repair_citations(
+                fields["correct_evidence"].texts(), {turn.id for turn in sample.turns}
+            )
             entries[sample.id, question.index] = Correction(kind, answer, evidence)
     lost = f"corrections of the audit that fit no question of the file: {strangers}"
     return Audit(entries, (lost,) if strangers else ())

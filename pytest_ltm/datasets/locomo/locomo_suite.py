@@ -17,7 +17,13 @@ from pytest_ltm._model.plan import Questions
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label, label_of, told_after
+from pytest_ltm.datasets._dataset import (
+    KeptHistory,
+    ToldConversation,
+    by_unique_label,
+    label_of,
+    told_after,
+)
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import (
@@ -35,7 +41,9 @@ from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_emb
 
 THRESHOLD = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""
-PEOPLE = "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
+PEOPLE = (
+    "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
+)
 """What the paper reports of human readers."""
 
 
@@ -77,48 +85,94 @@ class LocomoSuite:
     def __init__(self, data: LocomoData, choices: LocomoOptions, seed: int) -> None:
         self._data, self._choices, self._seed = data, choices, seed
         with _errors_of("audit"):
-            self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
+            self._audit = (
+                load_audit(Path(choices.audit), data.samples) if choices.audit else None
+            )
         if choices.embeddings:
             load_embedding(choices.embeddings)  # what is no function is told now
         samples = _chosen_samples(data, choices.conversations)
         with _errors_of("images"):
-            self._photos, missing = photos_in(Path(choices.images), samples) if choices.images else ({}, "")
+            self._photos, missing = (
+                photos_in(Path(choices.images), samples) if choices.images else ({}, "")
+            )
         way_out = "Rename one, or name one with --ltm-locomo-conversations"
-        self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
-        self._past = KeptHistory(lambda name: history_exchanges(self._samples[name], choices.telling, self._photos))
+        self._samples = by_unique_label(
+            {one.id: one for one in samples}, ids="sample_ids", way_out=way_out
+        )
+        self._past = KeptHistory(
+            lambda name: history_exchanges(
+                self._samples[name], choices.telling, self._photos
+            )
+        )
         audited = self._audit.notes if self._audit else ()
         self.notes: Sequence[str] = (*data.notes, *[missing] * bool(missing), *audited)
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
-        known: dict[str, EventSummaries | NextTurns] = {"events": EventSummaries(), "dialogue": turns}
+        known: dict[str, EventSummaries | NextTurns] = {
+            "events": EventSummaries(),
+            "dialogue": turns,
+        }
         self._tasks = {name: known[name] for name in choices.tasks if name in known}
         if self._tasks:
             make_rouge_scorer()  # what is not installed is named now
-        asked = {q.category for one in samples for q in one.questions} if "questions" in choices.tasks else set()
-        self._kinds = {kind.label.replace("-", "_"): kind for kind in Category if kind in asked}
+        asked = (
+            {q.category for one in samples for q in one.questions}
+            if "questions" in choices.tasks
+            else set()
+        )
+        self._kinds = {
+            kind.label.replace("-", "_"): kind for kind in Category if kind in asked
+        }
         entries = tuple(
-            SuiteEntry(scenario="_locomo_question", name=name, threshold=THRESHOLD, parameters={"category": kind.value})
+            SuiteEntry(
+                scenario="_locomo_question",
+                name=name,
+                threshold=THRESHOLD,
+                parameters={"category": kind.value},
+            )
             for name, kind in self._kinds.items()
         )
-        others = tuple(task.entry for name, task in self._tasks.items() if self.places(name))
+        others = tuple(
+            task.entry for name, task in self._tasks.items() if self.places(name)
+        )
         for sample in samples if choices.telling in NOTE_KINDS else ():
             history_exchanges(sample, choices.telling)  # what has no notes is told now
         if not (entries or others):
             nothing = f"no {' and no '.join(choices.tasks)} in {', '.join(sample.id for sample in samples)}"
             see = "See --ltm-locomo-tasks and --ltm-locomo-conversations"
             raise DatasetError(f"{data.path}: nothing to ask: {nothing}. {see}")
-        self.suite = Suite(name="locomo", path=str(data.path), entries=(*entries, *others))
+        self.suite = Suite(
+            name="locomo", path=str(data.path), entries=(*entries, *others)
+        )
         self.title = self._title()
-        numbered = ", ".join(f"{kind.value} {name}" for name, kind in self._kinds.items())
-        stand = "each question alone" if choices.questions == "alone" else "all questions in one talk"
+        numbered = ", ".join(
+            f"{kind.value} {name}" for name, kind in self._kinds.items()
+        )
+        stand = (
+            "each question alone"
+            if choices.questions == "alone"
+            else "all questions in one talk"
+        )
         way = f"LoCoMo, asked the {choices.asking} way, {stand}; categories by number: {numbered}"
         self.legend: Sequence[str] = (way, PEOPLE) if self._kinds else ()
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return sample and index of every question of a category, or sample and label of every example of a task."""
         if task := self._tasks.get(entry):
-            return [(thread, one) for thread, sample in self._samples.items() for one in task.examples(sample)]
-        asked = [(thread, question) for thread, sample in self._samples.items() for question in sample.questions]
-        return [(thread, str(question.index)) for thread, question in asked if question.category is self._kinds[entry]]
+            return [
+                (thread, one)
+                for thread, sample in self._samples.items()
+                for one in task.examples(sample)
+            ]
+        asked = [
+            (thread, question)
+            for thread, sample in self._samples.items()
+            for question in sample.questions
+        ]
+        return [
+            (thread, str(question.index))
+            for thread, question in asked
+            if question.category is self._kinds[entry]
+        ]
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sample's sessions."""
@@ -127,11 +181,16 @@ class LocomoSuite:
             history=self._past(thread),
             opening=opening_message(sample, choices.telling),
             described={
-                "data": "locomo", "sha256": self._data.sha256, "sample": sample.id, "telling": choices.telling,
-                "asking": choices.asking, "wording": WORDING, "after": choices.after,
+                "data": "locomo",
+                "sha256": self._data.sha256,
+                "sample": sample.id,
+                "telling": choices.telling,
+                "asking": choices.asking,
+                "wording": WORDING,
+                "after": choices.after,
                 **({"images": sorted(self._photos)} if self._photos else {}),
             },
-        )  # fmt: skip
+        )
 
     def alone(self, thread: str) -> Mapping[str, str]:
         """Return the option that names the sample."""
@@ -143,29 +202,56 @@ class LocomoSuite:
         if task := self._tasks.get(entry):
             return task.definition(sample, past, example)
         question = sample.questions[int(example)]
-        about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
-        # by question: the order of its choices does not depend on which others are asked
+        about = [
+            one
+            for one in sample.speakers
+            if re.search(rf"\b{re.escape(one)}\b", question.text)
+        ]
+        # by question: the order of its choices does not depend on which others are
+        # asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
         corrected: dict[str, Any] | None = None
         if self._audit is not None:
             said = self._audit.correction_for(sample, question)
-            corrected = {"kind": said.kind, "disputed": said.gold_is_wrong, "answer": said.answer}
+            corrected = {
+                "kind": said.kind,
+                "disputed": said.gold_is_wrong,
+                "answer": said.answer,
+            }
             corrected["evidence"] = list(said.evidence)
         return Definition(
-            steps=(*self._waits(past, question), Ask(text, held_by(past, question.evidence))),
+            steps=(
+                *self._waits(past, question),
+                Ask(text, held_by(past, question.evidence)),
+            ),
             expected=question.answer,
             parameters={
-                "category": question.category.value, "sample": sample.id, "question": question.text,
-                "choices": choices, "adversarial_answer": question.adversarial_answer,
-                "evidence": list(question.evidence), "cited": list(question.cited), "asking": self._choices.asking,
-                "kind": entry, "corrected": corrected,
-                "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
+                "category": question.category.value,
+                "sample": sample.id,
+                "question": question.text,
+                "choices": choices,
+                "adversarial_answer": question.adversarial_answer,
+                "evidence": list(question.evidence),
+                "cited": list(question.cited),
+                "asking": self._choices.asking,
+                "kind": entry,
+                "corrected": corrected,
+                "about": [
+                    about[0],
+                    *(one for one in sample.speakers if one != about[0]),
+                ]
+                if len(about) == 1
+                else [],
             },
-        )  # fmt: skip
+        )
 
     def _title(self) -> str:
-        asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]
+        asked = [
+            (sample, question)
+            for sample in self._samples.values()
+            for question in sample.questions
+        ]
         held = f"{len(self._samples)} conversation{'s' * (len(self._samples) != 1)}"
         title = f"{self._data.known_as or self._data.path.name}: {held}"
         if self._kinds:
@@ -175,11 +261,14 @@ class LocomoSuite:
             title += f", asked the {self._choices.asking} way"
         return title + "".join(f", {name}" for name in self._tasks)
 
-    def _waits(self, past: Sequence[PastExchange], question: LocomoQuestion) -> tuple[Wait, ...]:
+    def _waits(
+        self, past: Sequence[PastExchange], question: LocomoQuestion
+    ) -> tuple[Wait, ...]:
         """Return what a question waits for; a choice, longer than others that are due at the same moment.
 
-        The wrong answer of a choice is the right one of another question for three in ten of these, word for word. It
-        waits for one token more or, where questions are asked alone and no token may be said, for a second.
+        The wrong answer of a choice is the right one of another question for three in
+        ten of these, word for word. It waits for one token more or, where questions are
+        asked alone and no token may be said, for a second.
         """
         last = int(question.category is Category.ADVERSARIAL)
         after, number = self._choices.after, len(past)
@@ -188,10 +277,16 @@ class LocomoSuite:
         if self._choices.questions == "alone":
             due = Wait(tokens=after or 0, time=timedelta(seconds=last))
             return (Wait(history=number), *[due] * (due != Wait()))
-        return (Wait(history=number), Wait(tokens=after + last)) if after else (Wait(history=number, tokens=last),)
+        return (
+            (Wait(history=number), Wait(tokens=after + last))
+            if after
+            else (Wait(history=number, tokens=last),)
+        )
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> LocomoSuite:
+def open_suite(
+    path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None
+) -> LocomoSuite:
     """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError(
@@ -203,17 +298,25 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, _cache: 
 
 def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
     """Return the samples that ids or places name; all where nothing is named."""
-    by_name = {key: sample for i, sample in enumerate(data.samples) for key in (sample.id, label_of(sample.id), str(i))}
+    by_name = {
+        key: sample
+        for i, sample in enumerate(data.samples)
+        for key in (sample.id, label_of(sample.id), str(i))
+    }
     for name in names:
         if name not in by_name:
             raise ConfigurationError(
                 f"--ltm-locomo-conversations: no conversation {name!r}.{did_you_mean(name, by_name)} "
                 f"There are {', '.join(sample.id for sample in data.samples)}"
             )
-    return tuple({by_name[name].id: by_name[name] for name in names}.values()) or data.samples
+    return (
+        tuple({by_name[name].id: by_name[name] for name in names}.values())
+        or data.samples
+    )
 
 
-# --- How questions are put: as the published evaluation asks (in words of our own), or freely.
+# --- How questions are put: as the published evaluation asks (in words of our own), or
+# freely.
 
 NOT_MENTIONED = "Not mentioned in the conversation"
 """What the choice of an adversarial question calls its right answer; holds the official phrase."""
@@ -221,10 +324,14 @@ WORDING = 1
 """The version of the words in which questions are put."""
 
 _SHORT = "Answer with a short phrase, in words of the conversation where you can."
-_DATED = "Say when, as a date; the date of the session gives at least an approximate one."
+_DATED = (
+    "Say when, as a date; the date of the session gives at least an approximate one."
+)
 
 
-def phrase_question(question: LocomoQuestion, asking: str, rng: random.Random) -> tuple[str, list[str]]:
+def phrase_question(
+    question: LocomoQuestion, asking: str, rng: random.Random
+) -> tuple[str, list[str]]:
     """Return the question in the words of the way of asking, and what (a) and (b) stand for where it is a choice.
 
     `rng` orders the choices.
@@ -233,8 +340,16 @@ def phrase_question(question: LocomoQuestion, asking: str, rng: random.Random) -
     if asking == "free":
         return text, []
     if question.category is not Category.ADVERSARIAL:
-        return f"{text} {_SHORT}{f' {_DATED}' if question.category is Category.TEMPORAL else ''}", []
-    choices = [NOT_MENTIONED, question.adversarial_answer or question.answer or "Something else"]
+        return (
+            f"{text} {_SHORT}{f' {_DATED}' if question.category is Category.TEMPORAL else ''}",
+            [],
+        )
+    choices = [
+        NOT_MENTIONED,
+        question.adversarial_answer or question.answer or "Something else",
+    ]
     rng.shuffle(choices)
-    listed = " ".join(f"({letter}) {choice}" for letter, choice in zip("ab", choices, strict=True))
+    listed = " ".join(
+        f"({letter}) {choice}" for letter, choice in zip("ab", choices, strict=True)
+    )
     return f"{text} Choose one of the two: {listed}", choices

@@ -27,7 +27,8 @@ from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, text_or
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 
-# --- The five categories of LoCoMo's questions, by number and name (Maharana et al., 2024, section 4.1).
+# --- The five categories of LoCoMo's questions, by number and name (Maharana et al.,
+# 2024, section 4.1).
 
 
 class Category(IntEnum):
@@ -147,7 +148,10 @@ class Sample:
 
 # --- Dates as LoCoMo writes them: `1:56 pm on 8 May, 2023`.
 
-_DATE = re.compile(r"\s*(\d{1,2}):(\d{2})\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([A-Za-z]+),?\s+(\d{4})\s*", re.IGNORECASE)
+_DATE = re.compile(
+    r"\s*(\d{1,2}):(\d{2})\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([A-Za-z]+),?\s+(\d{4})\s*",
+    re.IGNORECASE,
+)
 _NOON = 12
 
 
@@ -162,9 +166,13 @@ def read_date(text: str) -> datetime | None:
         return None
     try:
         return datetime(
-            int(year), number, int(day), int(hour) % _NOON + _NOON * (half.lower() == "p"), int(minute),
+            int(year),
+            number,
+            int(day),
+            int(hour) % _NOON + _NOON * (half.lower() == "p"),
+            int(minute),
             tzinfo=timezone.utc,
-        )  # fmt: skip
+        )
     except ValueError:
         return None
 
@@ -180,20 +188,26 @@ def written_day(at: date) -> str:
     return f"{at.day} {MONTHS[at.month - 1]}, {at.year}"
 
 
-# --- Reading: the published file, one conversation in a file of its own, or a folder of these.
+# --- Reading: the published file, one conversation in a file of its own, or a folder of
+# these.
 
 _ID = re.compile(r"D:?(\d+):(\d+)")
 
 
-def repair_citations(cited: Iterable[object], known: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def repair_citations(
+    cited: Iterable[object], known: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids that citations mean, each once, and a sentence for each that had to be repaired or left out.
 
-    One citation may hold several ids, and an id leading zeros or a colon too many. What points to no turn is left out.
+    One citation may hold several ids, and an id leading zeros or a colon too many. What
+    points to no turn is left out.
     """
     nones: dict[str, None] = {}
     notes: list[str] = []
     for text in cited:
-        ids = [f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))]
+        ids = [
+            f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))
+        ]
         there = [one for one in ids if one in known]
         nones.update(dict.fromkeys(there))
         if not there:
@@ -233,34 +247,56 @@ class LocomoData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is odd about it, a sentence each."""
-        own = () if self.known_as else (f"{self.path.name} is not the published file (SHA-256 {self.sha256[:12]}...)",)
-        return own + tuple(f"{sample.id}: {note}" for sample in self.samples for note in sample.notes)
+        own = (
+            ()
+            if self.known_as
+            else (
+                f"{self.path.name} is not the published file (SHA-256 {self.sha256[:12]}...)",
+            )
+        )
+        return own + tuple(
+            f"{sample.id}: {note}" for sample in self.samples for note in sample.notes
+        )
 
 
 def load_locomo(path: Path) -> LocomoData:
     """Return what the file or folder holds; DatasetError names the file, the record and what was expected."""
     files = [path]
     if path.is_dir():  # of a folder that holds the published file, only that is read
-        files = [path / PUBLISHED] if (path / PUBLISHED).is_file() else sorted(path.glob("*.json"))
+        files = (
+            [path / PUBLISHED]
+            if (path / PUBLISHED).is_file()
+            else sorted(path.glob("*.json"))
+        )
     if not files:
-        raise DatasetError(f"{path}: holds no *.json file. Name locomo10.json, or a folder of conversations")
+        raise DatasetError(
+            f"{path}: holds no *.json file. Name locomo10.json, or a folder of conversations"
+        )
     digest, samples = hashlib.sha256(), []
     for file in files:
         try:
             raw = file.read_bytes()
         except OSError as error:
             cure = "download locomo10.json, or make conversations with ltm data locomo-generate"
-            raise DatasetError(f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: {cure}") from error
-        digest.update(raw)  # of the bytes: a file that was only formatted anew is another file
+            raise DatasetError(
+                f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: {cure}"
+            ) from error
+        digest.update(
+            raw
+        )  # of the bytes: a file that was only formatted anew is another file
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
             tops = top.items("conversations") if isinstance(top.value, list) else [top]
             samples += [_parse_sample(one, file.stem) for one in tops]
     if not samples:
-        raise DatasetError(f"{path}: holds no conversation. Name locomo10.json, or a folder of conversations")
+        raise DatasetError(
+            f"{path}: holds no conversation. Name locomo10.json, or a folder of conversations"
+        )
     for name, count in Counter(sample.id for sample in samples).items():
         if count > 1:
-            raise DatasetError(f"{path}: {count} conversations have the sample_id {name!r}. Rename all but one")
+            raise DatasetError(
+                f"{path}: {count} conversations have the sample_id {name!r}. Rename all but one"
+            )
     return LocomoData(path, tuple(samples), digest.hexdigest())
 
 
@@ -274,31 +310,66 @@ def _parse_sample(top: Field, stem: str) -> Sample:
     speakers = (parts["speaker_a"].text(), parts["speaker_b"].text())
     sessions, notes = _parse_sessions(parts)
     if not any(session.turns for session in sessions):
-        raise talk.fault("holds no turn: expected 'session_1', a list of turns, 'session_1_date_time', ...")
+        raise talk.fault(
+            "holds no turn: expected 'session_1', a list of turns, 'session_1_date_time', ..."
+        )
     if speakers[0] == speakers[1]:
-        notes.append(f"both speakers are called {speakers[0]!r}: they cannot be told apart")
+        notes.append(
+            f"both speakers are called {speakers[0]!r}: they cannot be told apart"
+        )
     else:
-        names = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
-        notes += [f"{name!r} speaks, who is none of its two speakers" for name in names if name not in speakers]
+        names = dict.fromkeys(
+            turn.speaker for session in sessions for turn in session.turns
+        )
+        notes += [
+            f"{name!r} speaks, who is none of its two speakers"
+            for name in names
+            if name not in speakers
+        ]
     counts = Counter(turn.id for session in sessions for turn in session.turns)
-    notes += [f"the id {turn!r} is that of more than one turn" for turn, count in counts.items() if count > 1]
+    notes += [
+        f"the id {turn!r} is that of more than one turn"
+        for turn, count in counts.items()
+        if count > 1
+    ]
     asked = fields["qa"].items("questions") if "qa" in fields else ()
-    questions = tuple(_parse_question(one, index, counts.keys(), notes) for index, one in enumerate(asked))
-    twice = sum(count > 1 for count in Counter(question.text for question in questions).values())
+    questions = tuple(
+        _parse_question(one, index, counts.keys(), notes)
+        for index, one in enumerate(asked)
+    )
+    twice = sum(
+        count > 1 for count in Counter(question.text for question in questions).values()
+    )
     if twice:
-        notes.append(f"{twice} question texts occur more than once; questions are known by their index")
+        notes.append(
+            f"{twice} question texts occur more than once; questions are known by their index"
+        )
     sample = Sample(name or stem, speakers, sessions, questions, notes=tuple(notes))
     return _with_annotations(sample, fields, counts.keys())
 
 
-def _parse_sessions(parts: Mapping[str, Field]) -> tuple[tuple[LocomoSession, ...], list[str]]:
-    dated = {int(result[1]): parts[result[0]] for result in map(_SESSION_DATE.fullmatch, parts) if result}
-    entries = {int(result[1]): parts[result[0]] for result in map(_SESSION.fullmatch, parts) if result}
+def _parse_sessions(
+    parts: Mapping[str, Field],
+) -> tuple[tuple[LocomoSession, ...], list[str]]:
+    dated = {
+        int(result[1]): parts[result[0]]
+        for result in map(_SESSION_DATE.fullmatch, parts)
+        if result
+    }
+    entries = {
+        int(result[1]): parts[result[0]]
+        for result in map(_SESSION.fullmatch, parts)
+        if result
+    }
     notes, sessions = [], []
     # the published file has dates of sessions that were never written
-    empty = sorted(number for number in dated if number not in entries or not entries[number].value)
+    empty = sorted(
+        number for number in dated if number not in entries or not entries[number].value
+    )
     if empty:
-        notes.append(f"has dates but no turns for the sessions {', '.join(map(str, empty))}")
+        notes.append(
+            f"has dates but no turns for the sessions {', '.join(map(str, empty))}"
+        )
     for number, item in sorted(entries.items()):
         if number not in dated:
             raise item.fault(f"the field 'session_{number}_date_time' is missing.")
@@ -309,20 +380,40 @@ def _parse_sessions(parts: Mapping[str, Field]) -> tuple[tuple[LocomoSession, ..
         turns = []
         for one in item.items("turns"):
             fields = one.mapping(required=("speaker", "dia_id", "text"))
-            images = fields["img_url"].texts() if "img_url" in fields and fields["img_url"].value else ()
-            caption = str((fields["blip_caption"].value if "blip_caption" in fields else "") or "")
-            text = fields["text"].value  # may be empty where a photo says it all, so that `text()` is too strict
+            images = (
+                fields["img_url"].texts()
+                if "img_url" in fields and fields["img_url"].value
+                else ()
+            )
+            caption = str(
+                (fields["blip_caption"].value if "blip_caption" in fields else "") or ""
+            )
+            text = (
+                fields["text"].value
+            )  # may be empty where a photo says it all, so that `text()` is too strict
             if not isinstance(text, str):
                 raise fields["text"].error("a text")
-            turns.append(LocomoTurn(fields["dia_id"].text(), fields["speaker"].text(), text, caption, images))
+            turns.append(
+                LocomoTurn(
+                    fields["dia_id"].text(),
+                    fields["speaker"].text(),
+                    text,
+                    caption,
+                    images,
+                )
+            )
         sessions.append(LocomoSession(number, when, at, tuple(turns)))
     ordered = sorted(sessions, key=lambda session: (session.at, session.number))
     if ordered != sessions:
-        notes.append("its sessions are not in the order of their dates; they are told by date")
+        notes.append(
+            "its sessions are not in the order of their dates; they are told by date"
+        )
     return tuple(ordered), notes
 
 
-def _parse_question(item: Field, index: int, known: Collection[str], notes: list[str]) -> LocomoQuestion:
+def _parse_question(
+    item: Field, index: int, known: Collection[str], notes: list[str]
+) -> LocomoQuestion:
     """Return a question; `notes` takes what is odd about it."""
     fields = fields_of(item, ("question", "category"), "question")
     number = fields["category"].whole(least=1)
@@ -331,19 +422,35 @@ def _parse_question(item: Field, index: int, known: Collection[str], notes: list
     cited = _list_of(fields.get("evidence"))
     evidence, repairs = repair_citations(cited, known)
     answer, suggested = (
-        text_or_number(fields[name]) if name in fields and fields[name].value is not None else None
+        text_or_number(fields[name])
+        if name in fields and fields[name].value is not None
+        else None
         for name in ("answer", "adversarial_answer")
     )
     if answer is None and number != Category.ADVERSARIAL:
-        raise item.fault("the field 'answer' is missing: only questions of category 5 may have none.")
+        raise item.fault(
+            "the field 'answer' is missing: only questions of category 5 may have none."
+        )
     text = fields["question"].text()
     odd = {
         "has an empty answer, so that every answer earns 0": answer == "",
-        f"suggests {suggested!r}, so that both choices are right": suggested and abstains_officially(suggested),
+        f"suggests {suggested!r}, so that both choices are right": suggested
+        and abstains_officially(suggested),
         "has no evidence": not cited,
     }
-    notes += [f"question {index}: {note}" for note in (*repairs, *(note for note, holds in odd.items() if holds))]
-    return LocomoQuestion(index, Category(number), text, answer, suggested, evidence, tuple(map(str, cited)))
+    notes += [
+        f"question {index}: {note}"
+        for note in (*repairs, *(note for note, holds in odd.items() if holds))
+    ]
+    return LocomoQuestion(
+        index,
+        Category(number),
+        text,
+        answer,
+        suggested,
+        evidence,
+        tuple(map(str, cited)),
+    )
 
 
 def _list_of(item: Field | None) -> Sequence[Any]:
@@ -353,31 +460,56 @@ def _list_of(item: Field | None) -> Sequence[Any]:
     return item.value if isinstance(item.value, list) else (item.value,)
 
 
-def _with_annotations(sample: Sample, fields: Mapping[str, Field], known: Collection[str]) -> Sample:
+def _with_annotations(
+    sample: Sample, fields: Mapping[str, Field], known: Collection[str]
+) -> Sample:
     """Return a sample with what its file holds beside turns and questions: each by its session."""
 
     def by_session(name: str) -> Iterator[tuple[int, Field]]:
         for key, one in (fields[name].mapping() if name in fields else {}).items():
-            if match := _SESSION.search(key):  # `events_session_1`, `session_1_observation`, `session_1_summary`
+            if match := _SESSION.search(
+                key
+            ):  # `events_session_1`, `session_1_observation`, `session_1_summary`
                 yield int(match[1]), one
 
     events, observations = [], []
     for number, one in by_session("event_summary"):
         parts = one.mapping()
-        of = {name: tuple(map(str, filter(None, _list_of(parts.get(name))))) for name in sample.speakers}
-        events.append(SessionEvents(number, str(parts["date"].value) if "date" in parts else "", of))
+        of = {
+            name: tuple(map(str, filter(None, _list_of(parts.get(name)))))
+            for name in sample.speakers
+        }
+        events.append(
+            SessionEvents(
+                number, str(parts["date"].value) if "date" in parts else "", of
+            )
+        )
     for number, one in by_session("observation"):
         for speaker, notes in one.mapping().items():
             for note in notes.items("observations"):
                 # a pair of fact and turns, or the fact alone
-                fact, cited = ([*note.value, "", ""] if isinstance(note.value, list) else [note.value, ""])[:2]
-                evidence, _ = repair_citations(cited if isinstance(cited, list) else [cited], known)
+                fact, cited = (
+                    [*note.value, "", ""]
+                    if isinstance(note.value, list)
+                    else [note.value, ""]
+                )[:2]
+                evidence, _ = repair_citations(
+                    cited if isinstance(cited, list) else [cited], known
+                )
                 observations.append(Observation(speaker, str(fact), evidence, number))
-    summaries = {number: one.text() for number, one in by_session("session_summary") if one.value}
-    return replace(sample, events=tuple(events), observations=tuple(observations), summaries=summaries)
+    summaries = {
+        number: one.text() for number, one in by_session("session_summary") if one.value
+    }
+    return replace(
+        sample,
+        events=tuple(events),
+        observations=tuple(observations),
+        summaries=summaries,
+    )
 
 
-# --- Telling: dated, speakers named, photos as captions; nothing that gives answers away.
+# --- Telling: dated, speakers named, photos as captions; nothing that gives answers
+# away.
 
 ACKNOWLEDGED = "I have read it."
 """What an agent that accepts history is told as its own reply to each part."""
@@ -389,24 +521,40 @@ _TOLD_SESSION = re.compile(r"[DOS](\d+)")
 def opening_message(sample: Sample, telling: str = "turns") -> str:
     """Return the message that explains what is to come."""
     one, other = sample.speakers
-    what = "notes on a long conversation" if telling in NOTE_KINDS else "a long conversation"
+    what = (
+        "notes on a long conversation"
+        if telling in NOTE_KINDS
+        else "a long conversation"
+    )
     return (
         f"You are going to read {what} between {one} and {other}, session by session, each with its date. "
         "Remember what they tell each other. Later I will ask you about it; until then a short acknowledgement will do."
     )
 
 
-def history_exchanges(sample: Sample, telling: str, photos: Mapping[str, str] | None = None) -> list[PastExchange]:
+def history_exchanges(
+    sample: Sample, telling: str, photos: Mapping[str, str] | None = None
+) -> list[PastExchange]:
     """Return the sample in order: each turn, each session in parts, or each note, as an exchange.
 
-    `photos`: files of photos by the last part of their address, for agents that take images. DatasetError if notes
-    are wanted and there are none.
+    `photos`: files of photos by the last part of their address, for agents that take
+    images. DatasetError if notes are wanted and there are none.
     """
     if telling not in NOTE_KINDS:
-        return [past for session in sample.sessions for past in _session_exchanges(session, telling, photos or {})]
-    pasts = [past for session in sample.sessions for past in _note_exchanges(sample, session, telling)]
+        return [
+            past
+            for session in sample.sessions
+            for past in _session_exchanges(session, telling, photos or {})
+        ]
+    pasts = [
+        past
+        for session in sample.sessions
+        for past in _note_exchanges(sample, session, telling)
+    ]
     if not pasts:
-        raise DatasetError(f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}")
+        raise DatasetError(
+            f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}"
+        )
     return pasts
 
 
@@ -419,25 +567,44 @@ def turn_text(turn: LocomoTurn, *, seen: bool = False) -> str:
 def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], str]:
     """Return the files of the photos that samples share, by name, and a note on those that are missing, "" if none is.
 
-    DatasetError if it is not a folder, no photo is in it, or one that is cannot be sent.
+    DatasetError if it is not a folder, no photo is in it, or one that is cannot be
+    sent.
     """
     named = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
         raise DatasetError(f"{folder}: no folder of photos. {named}")
-    shared = {name for sample in samples for turn in sample.turns for name in _photo_names(turn)}
-    found = {name: folder / name for name in sorted(shared) if (folder / name).is_symlink() or (folder / name).exists()}
+    shared = {
+        name
+        for sample in samples
+        for turn in sample.turns
+        for name in _photo_names(turn)
+    }
+    found = {
+        name: folder / name
+        for name in sorted(shared)
+        if (folder / name).is_symlink() or (folder / name).exists()
+    }
     if shared and not found:
-        raise DatasetError(f"{folder}: none of the {len(shared):,} photos is here. {named}")
+        raise DatasetError(
+            f"{folder}: none of the {len(shared):,} photos is here. {named}"
+        )
     for file in found.values():
         read_image(file)
     missing = f"{len(shared) - len(found):,} of {len(shared):,} photos are not in {folder}: their captions are told"
-    return {name: str(file) for name, file in found.items()}, missing if len(found) < len(shared) else ""
+    return {name: str(file) for name, file in found.items()}, missing if len(
+        found
+    ) < len(shared) else ""
 
 
 def _photo_names(turn: LocomoTurn) -> list[str]:
     """Return the names of the files of a turn's photos: the last parts of their addresses."""
-    names = (address.partition("?")[0].replace("\\", "/").rpartition("/")[2] for address in turn.images)
-    return [name for name in names if name not in ("", ".", "..") and name.isprintable()]
+    names = (
+        address.partition("?")[0].replace("\\", "/").rpartition("/")[2]
+        for address in turn.images
+    )
+    return [
+        name for name in names if name not in ("", ".", "..") and name.isprintable()
+    ]
 
 
 def session_of(name: str) -> int:
@@ -449,21 +616,35 @@ def session_of(name: str) -> int:
 def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str, ...]:
     """Return what an Ask may be about: the evidence as it was told.
 
-    A turn that was told keeps its id. In a telling of notes, one that no note holds is named by its session's notes.
+    A turn that was told keeps its id. In a telling of notes, one that no note holds is
+    named by its session's notes.
     """
     told = {name for one in past for name in (one.id, *one.holds)}
     notes = group_by(past, lambda one: session_of(one.id))
-    named = ([turn] if turn in told else [one.id for one in notes.get(session_of(turn), ())] for turn in evidence)
+    named = (
+        [turn] if turn in told else [one.id for one in notes.get(session_of(turn), ())]
+        for turn in evidence
+    )
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
-def _note_exchanges(sample: Sample, session: LocomoSession, telling: str) -> Iterator[PastExchange]:
+def _note_exchanges(
+    sample: Sample, session: LocomoSession, telling: str
+) -> Iterator[PastExchange]:
     """Yield the facts noted after a session, or its summary.
 
-    Each fact holds its turns, so that what is retrieved is named by turns; recalls compare a summary by session.
+    Each fact holds its turns, so that what is retrieved is named by turns; recalls
+    compare a summary by session.
     """
-    facts = [note for note in sample.observations if note.session == session.number and note.text.strip()]
-    notes = [(f"O{session.number}:{number}", note.text, note.evidence) for number, note in enumerate(facts, start=1)]
+    facts = [
+        note
+        for note in sample.observations
+        if note.session == session.number and note.text.strip()
+    ]
+    notes = [
+        (f"O{session.number}:{number}", note.text, note.evidence)
+        for number, note in enumerate(facts, start=1)
+    ]
     if telling != "observations":
         summary = sample.summaries.get(session.number, "")
         notes = [(f"S{session.number}", summary, ())] if summary.strip() else []
@@ -472,21 +653,44 @@ def _note_exchanges(sample: Sample, session: LocomoSession, telling: str) -> Ite
         yield PastExchange(name, session.at, text, ACKNOWLEDGED, text, evidence)
 
 
-def _session_exchanges(session: LocomoSession, telling: str, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+def _session_exchanges(
+    session: LocomoSession, telling: str, photos: Mapping[str, str]
+) -> Iterator[PastExchange]:
     """Yield the turns of a session that are told together: one, or as many as a part holds; with photos of theirs."""
     part: list[LocomoTurn] = []
     between = " " if telling == "turns" else "\n"
     for number, turn in enumerate(session.turns, start=1):
         part.append(turn)
         following = session.turns[number : number + 1]
-        if telling != "turns" and following and sum(len(turn_text(one)) for one in (*part, *following)) <= CHARACTERS:
+        if (
+            telling != "turns"
+            and following
+            and sum(len(turn_text(one)) for one in (*part, *following)) <= CHARACTERS
+        ):
             continue
         ids = tuple(turn.id for turn in part)
-        name, holds = (ids[0], ()) if telling == "turns" else (f"{ids[0]}-{ids[-1]}", ids)
-        files = [tuple(photos[name] for name in _photo_names(turn) if name in photos) for turn in part]
+        name, holds = (
+            (ids[0], ()) if telling == "turns" else (f"{ids[0]}-{ids[-1]}", ids)
+        )
+        files = [
+            tuple(photos[name] for name in _photo_names(turn) if name in photos)
+            for turn in part
+        ]
         text = between.join([f"[{session.when}]", *map(turn_text, part)])
-        shown = (turn_text(turn, seen=bool(of_turn)) for turn, of_turn in zip(part, files, strict=True))
+        shown = (
+            turn_text(turn, seen=bool(of_turn))
+            for turn, of_turn in zip(part, files, strict=True)
+        )
         pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""
         images = tuple(chain.from_iterable(files))
-        yield PastExchange(name, session.at, text, ACKNOWLEDGED, text, holds, images=images, pictured=pictured)
+        yield PastExchange(
+            name,
+            session.at,
+            text,
+            ACKNOWLEDGED,
+            text,
+            holds,
+            images=images,
+            pictured=pictured,
+        )
         part = []

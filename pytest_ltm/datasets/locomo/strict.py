@@ -1,8 +1,8 @@
 """Whether an answer to a LoCoMo question is right, without a model: the official F1, and strict rules of our own.
 
-Strict rules say yes, no or unscored: a time is right if it lies within the expected one, a coarser one is not; a list
-must be whole; a short answer must have all of its words side by side. What could be the same in other words is left to
-a judge.
+Strict rules say yes, no or unscored: a time is right if it lies within the expected
+one, a coarser one is not; a list must be whole; a short answer must have all of its
+words side by side. What could be the same in other words is left to a judge.
 """
 
 from __future__ import annotations
@@ -14,9 +14,19 @@ from collections import Counter
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.meanings import found_in, meaning_key, meaning_keys, telling_keys
+from pytest_ltm._language.meanings import (
+    found_in,
+    meaning_key,
+    meaning_keys,
+    telling_keys,
+)
 from pytest_ltm._language.overlap import porter_stem
-from pytest_ltm._language.quantities import canonical_values, holds_amounts, read_quantities, same_amounts
+from pytest_ltm._language.quantities import (
+    canonical_values,
+    holds_amounts,
+    read_quantities,
+    same_amounts,
+)
 from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._language.rulings.gold import (
     CANNOT_TELL,
@@ -28,7 +38,11 @@ from pytest_ltm._language.rulings.gold import (
     time_of,
     time_ruling,
 )
-from pytest_ltm._language.rulings.rules import commits_to_neither, in_other_words, yes_or_no
+from pytest_ltm._language.rulings.rules import (
+    commits_to_neither,
+    in_other_words,
+    yes_or_no,
+)
 from pytest_ltm._language.rulings.stance import (
     DOUBTFUL,
     FINAL,
@@ -44,10 +58,12 @@ from pytest_ltm._language.rulings.stance import (
 from pytest_ltm._language.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
 
-# --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the published evaluation.
+# --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
+# published evaluation.
 #
-# Normalising drops commas, lowers case, deletes ASCII punctuation, drops the words a, an, the and `and`; tokens are
-# Porter-stemmed as NLTK does it, its extensions included. Category 1 splits answer and prediction at commas first.
+# Normalising drops commas, lowers case, deletes ASCII punctuation, drops the words a,
+# an, the and `and`; tokens are Porter-stemmed as NLTK does it, its extensions included.
+# Category 1 splits answer and prediction at commas first.
 
 _ARTICLES = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -56,17 +72,25 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def official_f1(category: int, answer: object, prediction: object) -> float:
     """Return the official score of a prediction, 0 to 1, unrounded.
 
-    `answer` may be a number, as it is in the published file. A prediction that is not text is read as its text: the
-    published code raises there. ValueError for an unknown category.
+    `answer` may be a number, as it is in the published file. A prediction that is not
+    text is read as its text: the published code raises there. ValueError for an unknown
+    category.
     """
     kind = Category(category)
     said, gold = ("" if value is None else str(value) for value in (prediction, answer))
     if kind is Category.ADVERSARIAL:
         return float(abstains_officially(said))
     if kind is Category.MULTI_HOP:
-        parts, wanted = {part.strip() for part in said.split(",")}, [part.strip() for part in gold.split(",")]
-        return sum(max(token_f1(part, want) for part in parts) for want in wanted) / len(wanted)
-    return token_f1(said, gold.split(";")[0].strip() if kind is Category.OPEN_DOMAIN else gold)
+        parts, wanted = (
+            {part.strip() for part in said.split(",")},
+            [part.strip() for part in gold.split(",")],
+        )
+        return sum(
+            max(token_f1(part, want) for part in parts) for want in wanted
+        ) / len(wanted)
+    return token_f1(
+        said, gold.split(";")[0].strip() if kind is Category.OPEN_DOMAIN else gold
+    )
 
 
 def token_f1(prediction: str, gold: str) -> float:
@@ -93,23 +117,37 @@ _NOTHING = LEXICON.expression("nothing alone")
 def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bool:
     """Return whether an answer declines: what was asked for was never said.
 
-    A refusal that goes on to guess ("..., but I think it was ...") is none. `asked` and `other`: the speaker whom the
-    question is about and the other one; to say that it was the other, not the one, declines as well.
+    A refusal that goes on to guess ("..., but I think it was ...") is none. `asked` and
+    `other`: the speaker whom the question is about and the other one; to say that it
+    was the other, not the one, declines as well.
     """
     text = answer.strip()
     end = concluding_part(text)
     if not text or goes_on_to_guess(end):
         return False
-    denied = rf"\b(?:not|wasn't|isn't|rather than|instead of|never) {re.escape(asked)}\b"
-    corrects = asked and other and re.search(denied, end, re.IGNORECASE) and other.lower() in end.lower()
-    return bool(_NOTHING.match(end.strip(" \"'*(").casefold())) or refuses_answer(end) or bool(corrects)
+    denied = (
+        rf"\b(?:not|wasn't|isn't|rather than|instead of|never) {re.escape(asked)}\b"
+    )
+    corrects = (
+        asked
+        and other
+        and re.search(denied, end, re.IGNORECASE)
+        and other.lower() in end.lower()
+    )
+    return (
+        bool(_NOTHING.match(end.strip(" \"'*(").casefold()))
+        or refuses_answer(end)
+        or bool(corrects)
+    )
 
 
-# --- Which of the two choices of an adversarial question an answer takes, however it says so.
+# --- Which of the two choices of an adversarial question an answer takes, however it
+# says so.
 
 _LETTER = re.compile(r"\(([ab])\)|\b([ab])\)", re.IGNORECASE)
 _BARE = re.compile(
-    r"\W*(?:(?:the )?(?:final )?(?:answer|choice|option)(?: is)?|i (?:choose|pick|take))?\W*([ab])\W*", re.IGNORECASE
+    r"\W*(?:(?:the )?(?:final )?(?:answer|choice|option)(?: is)?|i (?:choose|pick|take))?\W*([ab])\W*",
+    re.IGNORECASE,
 )
 # So many words beside both choices say no more than that it is both, or either.
 _SETTLED = re.compile(
@@ -131,13 +169,30 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
         return letters[match[1].lower()]
     named = {(one or other).lower() for one, other in _LETTER.findall(answer)}
     if named:
-        return letters[named.pop()] if len(named) == 1 else _first_choice(answer, letters)
+        return (
+            letters[named.pop()] if len(named) == 1 else _first_choice(answer, letters)
+        )
     said = f" {_plain_text(answer)} "
-    texts = [text for text in choices if _plain_text(text) and f" {_plain_text(text)} " in said]
-    # a choice that is part of the other one, which stands there too, is not named by itself
-    whole = [one for one in texts if not any(_plain_text(one) in _plain_text(other) for other in texts if other != one)]
+    texts = [
+        text
+        for text in choices
+        if _plain_text(text) and f" {_plain_text(text)} " in said
+    ]
+    # a choice that is part of the other one, which stands there too, is not named by
+    # itself
+    whole = [
+        one
+        for one in texts
+        if not any(
+            _plain_text(one) in _plain_text(other) for other in texts if other != one
+        )
+    ]
     if len(whole) == 1:
-        return answer if abstains_officially(answer) and not abstains_officially(whole[0]) else whole[0]
+        return (
+            answer
+            if abstains_officially(answer) and not abstains_officially(whole[0])
+            else whole[0]
+        )
     for text in whole:
         said = said.replace(_plain_text(text), " ")
     return "" if whole and len(said.split()) <= _FEW else answer
@@ -146,7 +201,9 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
 def _first_choice(answer: str, letters: dict[str, str]) -> str:
     """Return what an answer with both letters takes: `(b), because (a) ...` takes one, a list of both takes none."""
     begins = _LETTER.match(answer.strip())
-    if begins is None or all(_plain_text(text) in _plain_text(answer) for text in letters.values()):
+    if begins is None or all(
+        _plain_text(text) in _plain_text(answer) for text in letters.values()
+    ):
         return ""
     rest = answer.strip()[begins.end() :].lstrip(" .:")
     other = _LETTER.search(rest)
@@ -168,30 +225,55 @@ _SOME = 0.34
 _AROUND = 15
 # Words of an answer that must stand side by side.
 _FEW = 3
-_YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
-_DOUBT = re.compile(r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b", re.IGNORECASE)
+_YES_OR_NO = re.compile(
+    r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE
+)
+_DOUBT = re.compile(
+    r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b",
+    re.IGNORECASE,
+)
 _POLAR = frozenset(
     map(
         meaning_key,
-        ("yes", "not", "likely", "unlikely", "probably", "think", "seems", "id", "doubt", "rather", "wouldnt"),
+        (
+            "yes",
+            "not",
+            "likely",
+            "unlikely",
+            "probably",
+            "think",
+            "seems",
+            "id",
+            "doubt",
+            "rather",
+            "wouldnt",
+        ),
     )
 )
 _COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
 _LOOSE = re.compile(
-    r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b", re.IGNORECASE
+    r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b",
+    re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _PARTS = re.compile(r",\s+and\s+|;|,|\s+and\s+")
 
 
-def strict_verdict(*, category: int, question: str, answer: object, prediction: str) -> Ruling:
+def strict_verdict(
+    *, category: int, question: str, answer: object, prediction: str
+) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
     gold, prediction = str(answer).strip(), normalize(speech(prediction))
     if Category(category) is not Category.ADVERSARIAL:
         if ruling := rule_by_value(gold, prediction):
             return ruling
-        gold, prediction = canonical_values(gold), canonical_values(prediction, like=gold)
-    return proven_ruling(_verdict_by_category(category, question, gold, prediction), prediction)
+        gold, prediction = (
+            canonical_values(gold),
+            canonical_values(prediction, like=gold),
+        )
+    return proven_ruling(
+        _verdict_by_category(category, question, gold, prediction), prediction
+    )
 
 
 def _verdict_by_category(  # noqa: PLR0911 - one rule, one line
@@ -204,7 +286,9 @@ def _verdict_by_category(  # noqa: PLR0911 - one rule, one line
     if plain_words(gold) == plain_words(prediction) and same_amounts(gold, prediction):
         return Ruling("yes", "repeats the expected answer")
     said, texts = concluding_part(prediction), read_gold(gold, question).texts
-    reason = why_rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
+    reason = (
+        why_rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
+    )
     if reason in FINAL | DOUBTFUL:
         return Ruling("no" if reason in FINAL else "unscored", reason)
     if refuses_answer(said):
@@ -224,7 +308,11 @@ def _adversarial_verdict(question: str, prediction: str) -> Ruling:
         return Ruling("yes", "says that it was not said")
     if denies_asked(prediction, content_stems(question)):
         doubt = goes_on_to_guess(prediction) or turns_to_other(prediction)
-        return Ruling("unscored", "denies, and guesses") if doubt else Ruling("yes", "denies what the question assumes")
+        return (
+            Ruling("unscored", "denies, and guesses")
+            if doubt
+            else Ruling("yes", "denies what the question assumes")
+        )
     if refuses_answer(prediction) and not goes_on_to_guess(prediction):
         return Ruling("unscored", "refuses on the way, and answers")
     return Ruling("no", "answers what nobody said")
@@ -234,13 +322,24 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> 
     """Return the ruling on an answer of yes or no; a reason that it gives must have to do with the expected one."""
     word = yes_or_no(reply)
     if not word:
-        return Ruling("no", SEVERAL) if commits_to_neither(reply) else Ruling("unscored", "says neither yes nor no")
+        return (
+            Ruling("no", SEVERAL)
+            if commits_to_neither(reply)
+            else Ruling("unscored", "says neither yes nor no")
+        )
     if word != leading[1].lower():
         return Ruling("no", f"says {word}")
     asked = {*meaning_keys(question), *_POLAR}
-    reason, given = ([one for one in telling_keys(text) if one not in asked] for text in (gold[leading.end() :], reply))
+    reason, given = (
+        [one for one in telling_keys(text) if one not in asked]
+        for text in (gold[leading.end() :], reply)
+    )
     bare = not gold[leading.end() :].strip() and _YES_OR_NO.match(reply)
-    if bare or not given or (reason and len(found_in(reason, given)) >= _SOME * len(reason)):
+    if (
+        bare
+        or not given
+        or (reason and len(found_in(reason, given)) >= _SOME * len(reason))
+    ):
         return Ruling("yes", f"says {word}")
     return Ruling("unscored", f"says {word}, in other words or for another reason")
 
@@ -253,8 +352,14 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
     if read.kind == "amount" and not dated_stretches(gold):
         ruling = amount_ruling(read, question, text, forgiving=False)
         exact = holds_amounts(read.amounts, read_quantities(_COUPLE.sub("", text)))
-        loose = _LOOSE.search(_COUPLE.sub("", text) if exact else text) and not _LOOSE.search(gold)
-        return Ruling("unscored", "names an amount loosely") if loose and ruling.verdict == "yes" else ruling
+        loose = _LOOSE.search(
+            _COUPLE.sub("", text) if exact else text
+        ) and not _LOOSE.search(gold)
+        return (
+            Ruling("unscored", "names an amount loosely")
+            if loose and ruling.verdict == "yes"
+            else ruling
+        )
     parts = [part for part in _PARTS.split(gold) if content_stems(part)]
     have = [_has_part(part, text) for part in parts]
     if all(have) and have:
@@ -263,8 +368,14 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
             return Ruling("no", doubt)
         if not doubt and _DOUBT.search(text) and not _DOUBT.search(gold):
             doubt = "doubts"
-        return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
-    shares_words = token_f1(text, gold) > 0 or bool(content_stems(gold) & content_stems(text))
+        return (
+            Ruling("unscored", f"has its words, and {doubt}")
+            if doubt
+            else Ruling("yes", "has its words")
+        )
+    shares_words = token_f1(text, gold) > 0 or bool(
+        content_stems(gold) & content_stems(text)
+    )
     return in_other_words(gold, question, text, full=False) or Ruling(
         "unscored", "has some of its words" if shares_words else "has none of its words"
     )
@@ -272,11 +383,16 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
 
 def _has_part(part: str, text: str) -> bool:
     """Return whether all words of a part that carry meaning stand in the answer; few of them near each other."""
-    wanted, spoken = content_stems(part), [word_stem(word) for word in plain_words(text)]
+    wanted, spoken = (
+        content_stems(part),
+        [word_stem(word) for word in plain_words(text)],
+    )
     if not wanted <= set(spoken):
         return False
     values = [one.value for one in read_quantities(text)]
     if any(one.value not in values for one in read_quantities(part)):
         return False
     room = len(plain_words(part)) + 2
-    return len(wanted) > _FEW or any(wanted <= set(spoken[start : start + room]) for start in range(len(spoken)))
+    return len(wanted) > _FEW or any(
+        wanted <= set(spoken[start : start + room]) for start in range(len(spoken))
+    )

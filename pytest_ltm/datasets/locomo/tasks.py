@@ -18,14 +18,21 @@ from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
-from pytest_ltm.datasets.locomo.samples import LocomoSession, Sample, held_by, session_of, turn_text
+from pytest_ltm.datasets.locomo.samples import (
+    LocomoSession,
+    Sample,
+    held_by,
+    session_of,
+    turn_text,
+)
 
 VERSION = 1
 """Of the wordings, the periods, the draw and the gold lines."""
 # Characters of an answer that are evidence.
 _SHOWN = 300
 
-# --- Event summarisation: what happened in a speaker's life, asked after every few sessions.
+# --- Event summarisation: what happened in a speaker's life, asked after every few
+# sessions.
 
 SESSIONS = 5
 """So many sessions make a period."""
@@ -37,7 +44,8 @@ KINDS = ("hallucination", "misunderstanding", "attribution", "salience")
 """What may be wrong with a fact that the gold events do not support; a gold event left out is `missing`."""
 _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])")
-# Where another statement begins within a sentence: before a verb, or a subject of its own with one.
+# Where another statement begins within a sentence: before a verb, or a subject of its
+# own with one.
 _VERB = (
     r"(?:was|were|is|are|has|had|will|went|got|took|made|bought|met|began|won|lost|found|gave|saw|told|left|came|"
     r"became|built|broke|caught|held|kept|led|ran|sold|sent|spent|taught|wrote|put|felt|drove|flew|grew|sang|swam|"
@@ -50,12 +58,14 @@ _CLAUSE = re.compile(
 )
 # A statement has at least so many words: "Ada" in "Ada and Ben met" is none.
 _LEAST_WORDS = 3
-# The date at the beginning of a line, which holds for all that the line tells; and the subject of its first statement.
+# The date at the beginning of a line, which holds for all that the line tells; and the
+# subject of its first statement.
 _DATE = re.compile(r"[^:]{0,40}\d[^:]{0,20}:\s+")
 _SUBJECT = re.compile(r"[A-Z][\w'\u2019-]*(?:\s+(?:and\s+)?[A-Z][\w'\u2019-]*)*")
 _STARTS_WITH_VERB = re.compile(rf"(?:also\s+|then\s+)?{_VERB}")
 _LISTED = re.compile(r"^\s*-\s+(\S.*?)\s*$", re.MULTILINE)
-# A fact that a model writes has at least this share of its words from the lines it is taken from.
+# A fact that a model writes has at least this share of its words from the lines it is
+# taken from.
 _OWN_WORDS = 0.6
 _WORDED = re.compile(r"[^\W\d_]{2}")
 
@@ -63,24 +73,54 @@ _WORDED = re.compile(r"[^\W\d_]{2}")
 class EventSummaries:
     """A summary for each speaker and period; examples are labelled `<speaker>_<first session>_<last session>`."""
 
-    entry = SuiteEntry(scenario="_locomo_events", name="events", threshold=THRESHOLD, parameters={"version": VERSION})
+    entry = SuiteEntry(
+        scenario="_locomo_events",
+        name="events",
+        threshold=THRESHOLD,
+        parameters={"version": VERSION},
+    )
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the periods in which the file notes events for a speaker."""
-        named = [(i, who, period) for period in _session_periods(sample) for i, who in enumerate(sample.speakers)]
-        return [f"{i}_{own[0].number}_{own[-1].number}" for i, who, own in named if _gold_events(sample, who, own)]
+        named = [
+            (i, who, period)
+            for period in _session_periods(sample)
+            for i, who in enumerate(sample.speakers)
+        ]
+        return [
+            f"{i}_{own[0].number}_{own[-1].number}"
+            for i, who, own in named
+            if _gold_events(sample, who, own)
+        ]
 
-    def definition(self, sample: Sample, past: Sequence[PastExchange], example: str) -> Definition:
+    def definition(
+        self, sample: Sample, past: Sequence[PastExchange], example: str
+    ) -> Definition:
         """Return the question about one period."""
         number, first, last = map(int, example.split("_"))
         speaker = sample.speakers[number]
-        period = next(one for one in _session_periods(sample) if (one[0].number, one[-1].number) == (first, last))
+        period = next(
+            one
+            for one in _session_periods(sample)
+            if (one[0].number, one[-1].number) == (first, last)
+        )
         ends = [session.turns[-1].id for session in period if session.turns]
         order = {session.number: place for place, session in enumerate(sample.sessions)}
         total = sum(order[session_of(one.id)] <= order[last] for one in past)
-        dialogue = [line for session in period for line in (f"[{session.when}]", *map(turn_text, session.turns))]
-        days = [session.when.partition(" on ")[2] or session.when for session in (period[0], period[-1])]
-        when = f"around {days[0]}" if days[0] == days[1] else f"in the time from {days[0]} to {days[1]}"
+        dialogue = [
+            line
+            for session in period
+            for line in (f"[{session.when}]", *map(turn_text, session.turns))
+        ]
+        days = [
+            session.when.partition(" on ")[2] or session.when
+            for session in (period[0], period[-1])
+        ]
+        when = (
+            f"around {days[0]}"
+            if days[0] == days[1]
+            else f"in the time from {days[0]} to {days[1]}"
+        )
         request = (
             f"By what you have read so far: what happened in the life of {speaker} {when}? List the events that "
             "matter, one a line, each as the date, a colon and a short sentence, such as `1 January, 2020: ...`, and "
@@ -89,25 +129,41 @@ class EventSummaries:
         return Definition(
             steps=(Wait(history=total), Ask(request, held_by(past, ends))),
             expected=_gold_events(sample, speaker, period),
-            parameters={"speaker": speaker, "sample": sample.id, "dialogue": "\n".join(dialogue)},
+            parameters={
+                "speaker": speaker,
+                "sample": sample.id,
+                "dialogue": "\n".join(dialogue),
+            },
         )
 
 
 def _session_periods(sample: Sample) -> list[Sequence[LocomoSession]]:
-    return [sample.sessions[start : start + SESSIONS] for start in range(0, len(sample.sessions), SESSIONS)]
+    return [
+        sample.sessions[start : start + SESSIONS]
+        for start in range(0, len(sample.sessions), SESSIONS)
+    ]
 
 
-def _gold_events(sample: Sample, speaker: str, period: Sequence[LocomoSession]) -> list[str]:
+def _gold_events(
+    sample: Sample, speaker: str, period: Sequence[LocomoSession]
+) -> list[str]:
     """Return the events of a period, each on a line with the date that the file gives it."""
     by_number = {events.session: events for events in sample.events}
-    result = [by_number[session.number] for session in period if session.number in by_number]
-    return [f"{one.date}: {event}" if one.date else event for one in result for event in one.of.get(speaker, ())]
+    result = [
+        by_number[session.number] for session in period if session.number in by_number
+    ]
+    return [
+        f"{one.date}: {event}" if one.date else event
+        for one in result
+        for event in one.of.get(speaker, ())
+    ]
 
 
 def facts_in(text: str) -> list[str]:
     """Return the facts of a summary by rules: its lines, without list marks, taken apart where clauses end.
 
-    Each has the date of its line, and the subject of the first clause where it has none of its own.
+    Each has the date of its line, and the subject of the first clause where it has none
+    of its own.
     """
     facts = []
     for line in text.splitlines():
@@ -116,12 +172,19 @@ def facts_in(text: str) -> list[str]:
         for sentence in _SENTENCE.split(told.removeprefix(date)):
             subject = match[0] if (match := _SUBJECT.match(sentence)) else ""
             start = 0
-            for end, following in [*(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), 0)]:
+            for end, following in [
+                *(match.span() for match in _CLAUSE.finditer(sentence)),
+                (len(sentence), 0),
+            ]:
                 clause = sentence[start:end].strip()
                 if following and len(clause.split()) < _LEAST_WORDS:
                     continue
                 if _WORDED.search(clause):
-                    own = f"{subject} " if start and subject and _STARTS_WITH_VERB.match(clause) else ""
+                    own = (
+                        f"{subject} "
+                        if start and subject and _STARTS_WITH_VERB.match(clause)
+                        else ""
+                    )
                     facts.append(f"{date}{own}{clause}")
                 start = following
     return facts
@@ -135,9 +198,16 @@ def atomic_facts(judge: Judge, text: str) -> list[str]:
     if not _WORDED.search(text):
         return []
     decision = ask_judge(judge, PROMPTS["locomo-events-facts"], answer=text)
-    facts = [] if isinstance(decision, Unscored) else _LISTED.findall(full_thoughts(decision.reply))
+    facts = (
+        []
+        if isinstance(decision, Unscored)
+        else _LISTED.findall(full_thoughts(decision.reply))
+    )
     known = content_stems(text)
-    holds = all(len(content_stems(fact) & known) >= _OWN_WORDS * len(content_stems(fact)) for fact in facts)
+    holds = all(
+        len(content_stems(fact) & known) >= _OWN_WORDS * len(content_stems(fact))
+        for fact in facts
+    )
     return facts if facts and holds else facts_in(text)
 
 
@@ -146,11 +216,12 @@ def score_event_summary(
 ) -> dict[str, float] | Unscored:
     """Return the figures of a summary; Unscored where the judge could not tell of some fact.
 
-    Both sides are taken apart into atomic facts. `fact_precision`: the share of the answer's that the gold events
-    support; `fact_recall`: the share of the gold ones that the answer tells; `fact_f1`, `facts` and `gold_facts` (how
-    many each side has); the paper's five kinds of error as
-    counts: `error_missing` and an `error_` for each of KINDS, whose sum are the facts without support. The kinds are
-    left out where the judge could not name one.
+    Both sides are taken apart into atomic facts. `fact_precision`: the share of the
+    answer's that the gold events support; `fact_recall`: the share of the gold ones
+    that the answer tells; `fact_f1`, `facts` and `gold_facts` (how many each side has);
+    the paper's five kinds of error as counts: `error_missing` and an `error_` for each
+    of KINDS, whose sum are the facts without support. The kinds are left out where the
+    judge could not name one.
     """
     events = "\n".join(gold)
     facts = atomic_facts(judge, answer)[:MAX_CHECKED_FACTS]
@@ -160,23 +231,42 @@ def score_event_summary(
     if isinstance(supported, Unscored):
         return supported
     asked = [{"answer": answer, "event": event, "speaker": speaker} for event in golden]
-    covered = _judge_grades(judge, "locomo-events-covered", asked) if facts else ["no"] * len(golden)
+    covered = (
+        _judge_grades(judge, "locomo-events-covered", asked)
+        if facts
+        else ["no"] * len(golden)
+    )
     if isinstance(covered, Unscored):
         return covered
-    precision, recall = (part.count("yes") / len(part) if part else 0.0 for part in (supported, covered))
+    precision, recall = (
+        part.count("yes") / len(part) if part else 0.0 for part in (supported, covered)
+    )
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    wrong = [fact for fact, grade in zip(facts, supported, strict=True) if grade == "no"]
-    asked = [{"answer": fact, "speaker": speaker, "dialogue": dialogue} for fact in wrong]
+    wrong = [
+        fact for fact, grade in zip(facts, supported, strict=True) if grade == "no"
+    ]
+    asked = [
+        {"answer": fact, "speaker": speaker, "dialogue": dialogue} for fact in wrong
+    ]
     kinds = _judge_grades(judge, "locomo-events-error", asked)
     return {
-        "fact_precision": precision, "fact_recall": recall, "fact_f1": f1, "facts": float(len(facts)),
+        "fact_precision": precision,
+        "fact_recall": recall,
+        "fact_f1": f1,
+        "facts": float(len(facts)),
         "gold_facts": float(len(golden)),
         "error_missing": float(covered.count("no")),
-        **({} if isinstance(kinds, Unscored) else {f"error_{kind}": float(kinds.count(kind)) for kind in KINDS}),
-    }  # fmt: skip
+        **(
+            {}
+            if isinstance(kinds, Unscored)
+            else {f"error_{kind}": float(kinds.count(kind)) for kind in KINDS}
+        ),
+    }
 
 
-def _judge_grades(judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]]) -> list[str] | Unscored:
+def _judge_grades(
+    judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]]
+) -> list[str] | Unscored:
     """Return the judge's grades of what is asked; Unscored with the first that it cannot tell."""
     grades = []
     for parts in asked:
@@ -190,25 +280,37 @@ def _judge_grades(judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]])
 class EventSummary:
     """One answer to a definition of event summarisation: its score, and the figures beside it.
 
-    The score is the ROUGE-L f-measure with a judge and without one, so that runs compare; what a judge says of the
-    facts stands beside it.
+    The score is the ROUGE-L f-measure with a judge and without one, so that runs
+    compare; what a judge says of the facts stands beside it.
     """
 
-    def __init__(self, definition: Definition, answer: str, judge: Judge | None = None) -> None:
+    def __init__(
+        self, definition: Definition, answer: str, judge: Judge | None = None
+    ) -> None:
         self._gold, self._answer = list(definition.expected), answer
         facts = definition.parameters
         self._rouge = rouge_scores("\n".join(self._gold), answer)
-        self._facts: dict[str, float] | Unscored = Unscored("needs a judge", cause="requires")
+        self._facts: dict[str, float] | Unscored = Unscored(
+            "needs a judge", cause="requires"
+        )
         if judge:
             speaker, dialogue = str(facts["speaker"]), str(facts["dialogue"])
-            self._facts = score_event_summary(judge, speaker=speaker, gold=self._gold, answer=answer, dialogue=dialogue)
+            self._facts = score_event_summary(
+                judge,
+                speaker=speaker,
+                gold=self._gold,
+                answer=answer,
+                dialogue=dialogue,
+            )
 
     @property
     def score(self) -> Score:
         """The ROUGE-L; the reason says what became of the facts."""
         value, number = self._rouge["rougeL"], len(self._gold)
         reason = f"ROUGE-L {value:.3f} of {number} event{'s' * (number != 1)}; {self._said()}"
-        return Score(value, reason, rule="locomo-events-rouge/1", evidence=self._answer[:_SHOWN])
+        return Score(
+            value, reason, rule="locomo-events-rouge/1", evidence=self._answer[:_SHOWN]
+        )
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -218,7 +320,10 @@ class EventSummary:
     def _said(self) -> str:
         if isinstance(self._facts, Unscored):
             return f"facts unscored: {self._facts.reason}"
-        lines = (f"{name} {self._facts[f'fact_{name}']:.3f}" for name in ("precision", "recall", "f1"))
+        lines = (
+            f"{name} {self._facts[f'fact_{name}']:.3f}"
+            for name in ("precision", "recall", "f1")
+        )
         return f"facts: {', '.join(lines)}"
 
 
@@ -239,7 +344,10 @@ class NextTurns:
     """Some turns of each conversation; examples are labelled `D<session>_<turn>`."""
 
     entry = SuiteEntry(
-        scenario="_locomo_dialogue", name="dialogue", threshold=TURN_THRESHOLD, parameters={"version": VERSION}
+        scenario="_locomo_dialogue",
+        name="dialogue",
+        threshold=TURN_THRESHOLD,
+        parameters={"version": VERSION},
     )
 
     def __init__(self, turns: int, seed: int, telling: str, embeddings: str) -> None:
@@ -249,22 +357,30 @@ class NextTurns:
     def examples(self, sample: Sample) -> list[str]:
         """Return the turns that are drawn, in their order; all that can be asked for if they are fewer."""
         turns = [turn for session in sample.sessions for turn in session.turns[1:]]
-        able = [turn.id for turn in turns if len(re.findall(r"\w+", turn.text)) >= WORDS]
+        able = [
+            turn.id for turn in turns if len(re.findall(r"\w+", turn.text)) >= WORDS
+        ]
         # by sample: the turns are the same ones whichever conversations are chosen
         rng = random.Random(f"locomo dialogue {self._seed} {sample.id}")
         drawn = set(rng.sample(able, min(self._turns, len(able))))
         return [one.replace(":", "_") for one in able if one in drawn]
 
-    def definition(self, sample: Sample, past: Sequence[PastExchange], example: str) -> Definition:
+    def definition(
+        self, sample: Sample, past: Sequence[PastExchange], example: str
+    ) -> Definition:
         """Return the question for one turn."""
         name = example.replace("_", ":")
-        session = next(one for one in sample.sessions if any(turn.id == name for turn in one.turns))
+        session = next(
+            one for one in sample.sessions if any(turn.id == name for turn in one.turns)
+        )
         ids = [turn.id for turn in session.turns]
         place = ids.index(name)
         told = past[: self._before(sample, past, session, ids[:place])]
         heard = {one for exchange in told for one in exchange.ids}
         turn, earlier = session.turns[place], session.turns[:place]
-        recent = [one for one in earlier if self._noted or one.id not in heard] or [earlier[-1]]
+        recent = [one for one in earlier if self._noted or one.id not in heard] or [
+            earlier[-1]
+        ]
         last = earlier[-1].id
         about = () if self._noted or last not in heard else held_by(told, [last])
         lines = "\n".join(turn_text(one) for one in recent)
@@ -276,18 +392,31 @@ class NextTurns:
         return Definition(
             steps=(Wait(history=len(told)), Ask(request, about)),
             expected={"said": turn.text, "photo": turn.caption},
-            parameters={"sample": sample.id, "speaker": turn.speaker, "turn": name, "embeddings": self._embeddings},
+            parameters={
+                "sample": sample.id,
+                "speaker": turn.speaker,
+                "turn": name,
+                "embeddings": self._embeddings,
+            },
         )
 
     def _before(
-        self, sample: Sample, past: Sequence[PastExchange], session: LocomoSession, earlier: Sequence[str]
+        self,
+        sample: Sample,
+        past: Sequence[PastExchange],
+        session: LocomoSession,
+        earlier: Sequence[str],
     ) -> int:
         """Return how many exchanges of the history hold nothing of the turn or of what follows it."""
         order = {one.number: place for place, one in enumerate(sample.sessions)}
         here, known = order[session.number], set(earlier)
         return sum(
             order[session_of(one.id)] < here
-            or (not self._noted and session_of(one.id) == session.number and known.issuperset(one.ids))
+            or (
+                not self._noted
+                and session_of(one.id) == session.number
+                and known.issuperset(one.ids)
+            )
             for one in past
         )
 
@@ -309,18 +438,30 @@ class NextTurn:
         """The ROUGE-L of what is said."""
         value = self._overlap["rougeL"]
         reason = f"ROUGE-L {value:.3f} of {self._gold[0]!r}"
-        return Score(value, reason, rule="locomo-dialogue-rouge/1", evidence=self._said[0][:_SHOWN])
+        return Score(
+            value,
+            reason,
+            rule="locomo-dialogue-rouge/1",
+            evidence=self._said[0][:_SHOWN],
+        )
 
     @property
     def metrics(self) -> dict[str, float]:
         """`bleu1`, `bleu2`, `bleu4`, `rougeL` of what is said; `photo_agrees`: whether both share a photo or neither.
 
-        With embeddings `mm_relevance`; ConfigurationError if the function is none or returns something else.
+        With embeddings `mm_relevance`; ConfigurationError if the function is none or
+        returns something else.
         """
-        fields = self._overlap | {"photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))}
+        fields = self._overlap | {
+            "photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))
+        }
         if self._embeddings:
-            gold, said = ([part for part in pair if part] for pair in (self._gold, self._said))
-            fields["mm_relevance"] = mm_relevance(gold, said, load_embedding(self._embeddings))
+            gold, said = (
+                [part for part in pair if part] for pair in (self._gold, self._said)
+            )
+            fields["mm_relevance"] = mm_relevance(
+                gold, said, load_embedding(self._embeddings)
+            )
         return fields
 
 
@@ -335,8 +476,9 @@ def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
 def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> float:
     """Return the MM-relevance (Feng et al., 2023) of two turns of text and photo, by vectors of texts.
 
-    Their parts are compared in order by cosine (below 0 counts 0); the sum is divided by the number of parts said
-    (precision) and of those expected (recall), and the result is their harmonic mean, 0 to 1.
+    Their parts are compared in order by cosine (below 0 counts 0); the sum is divided
+    by the number of parts said (precision) and of those expected (recall), and the
+    result is their harmonic mean, 0 to 1.
     """
     if not gold or not texts:
         return 0.0
@@ -344,15 +486,23 @@ def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> f
     try:
         vectors = [[float(value) for value in vector] for vector in embeds(parts)]
     except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"{_OPTION}: expected a vector of numbers for each text: {error}") from error
+        raise ConfigurationError(
+            f"{_OPTION}: expected a vector of numbers for each text: {error}"
+        ) from error
     lengths = [*map(len, vectors)]
     if len(vectors) != len(parts) or len(set(lengths)) != 1:
-        raise ConfigurationError(f"{_OPTION}: expected {len(parts)} vectors of one length, got lengths {lengths}")
+        raise ConfigurationError(
+            f"{_OPTION}: expected {len(parts)} vectors of one length, got lengths {lengths}"
+        )
     pairs = zip(vectors[: len(gold)], vectors[len(gold) :], strict=False)
     shared = 0.0
     for one, other in pairs:
         size = math.hypot(*one) * math.hypot(*other)
-        shared += max(0.0, sum(a * b for a, b in zip(one, other, strict=True)) / size) if size else 0.0
+        shared += (
+            max(0.0, sum(a * b for a, b in zip(one, other, strict=True)) / size)
+            if size
+            else 0.0
+        )
     return min(1.0, 2 * shared / (len(gold) + len(texts)))
 
 
@@ -360,5 +510,7 @@ def load_embedding(path: str) -> Embeds:
     """Return the function that a dotted path names; ConfigurationError if there is none."""
     result = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
     if not callable(result):
-        raise ConfigurationError(f"{_OPTION}: {path!r} is not a function of a list of texts")
+        raise ConfigurationError(
+            f"{_OPTION}: {path!r} is not a function of a list of texts"
+        )
     return cast("Embeds", result)

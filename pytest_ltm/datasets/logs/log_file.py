@@ -39,13 +39,21 @@ from pytest_ltm.datasets._interchange import (
 )
 from pytest_ltm.datasets.locomo.samples import ACKNOWLEDGED
 from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
-from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, format_longmemeval_date
+from pytest_ltm.datasets.longmemeval.record import (
+    HistorySession,
+    HistoryTurn,
+    format_longmemeval_date,
+)
 
-# --- One line: a header, a session or a question. Read by hand and not decoded as its type, for errors with a way out.
+# --- One line: a header, a session or a question. Read by hand and not decoded as its
+# type, for errors with a way out.
 
 _ROLES = ("user", "assistant", "tool")
 _DAY = timedelta(days=1, seconds=-1)
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_DATE = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -83,25 +91,42 @@ def row_of(top: Field) -> dict[str, Any]:
 
 def read_header(top: Field) -> Header:
     """Return the header of a file; DefinitionError for what is wrong with it."""
-    fields = top.mapping(("format", "version", "source", "opening", "notes"), required=("format", "version"))
+    fields = top.mapping(
+        ("format", "version", "source", "opening", "notes"),
+        required=("format", "version"),
+    )
     if fields["format"].value != FORMAT:
         raise fields["format"].error(repr(FORMAT))
     if fields["version"].whole(least=1) > VERSION:
-        raise fields["version"].fault(f"this pytest-ltm reads versions up to {VERSION}. Install a newer one.")
+        raise fields["version"].fault(
+            f"this pytest-ltm reads versions up to {VERSION}. Install a newer one."
+        )
     notes = fields["notes"].texts() if "notes" in fields else ()
-    return Header(format=FORMAT, version=VERSION, notes=notes, **_texts(fields, "source", "opening"))
+    return Header(
+        format=FORMAT,
+        version=VERSION,
+        notes=notes,
+        **_texts(fields, "source", "opening"),
+    )
 
 
 def read_session(top: Field) -> Session:
     """Return the session of a line; DefinitionError for what is wrong with it."""
-    fields = top.mapping(("session", "date", "turns", "user", "room", "meta"), required=("session", "turns"))
+    fields = top.mapping(
+        ("session", "date", "turns", "user", "room", "meta"),
+        required=("session", "turns"),
+    )
     turns = fields["turns"].items("turns")
     if not turns:
         raise fields["turns"].fault("holds no turn.")
     if "date" in fields:
         parse_log_date(fields["date"])
     read = tuple(map(_read_turn, turns))
-    return Session(id=fields["session"].text(), turns=read, **_texts(fields, "date", "user", "room"))
+    return Session(
+        id=fields["session"].text(),
+        turns=read,
+        **_texts(fields, "date", "user", "room"),
+    )
 
 
 def _read_turn(item: Field) -> Turn:
@@ -109,7 +134,10 @@ def _read_turn(item: Field) -> Turn:
     role = fields["role"].value
     if role not in _ROLES:  # a tuple: it may be a list
         raise fields["role"].error(f"{', '.join(map(repr, _ROLES[:-1]))} or 'tool'")
-    if not ({"images", "calls", "state", "action"} & fields.keys()) and "content" not in fields:
+    if (
+        not ({"images", "calls", "state", "action"} & fields.keys())
+        and "content" not in fields
+    ):
         raise item.fault("the field 'content' is missing.")
     if "date" in fields:
         parse_log_date(fields["date"])
@@ -121,7 +149,11 @@ def _read_turn(item: Field) -> Turn:
         images.append(Picture(**_texts(parts, "file", "caption")))
     for one in fields["calls"].items("calls") if "calls" in fields else ():
         parts = one.mapping(("name", "arguments", "result"), required=("name",))
-        more = {name: parts[name].json() for name in ("arguments", "result") if name in parts}
+        more = {
+            name: parts[name].json()
+            for name in ("arguments", "result")
+            if name in parts
+        }
         calls.append(ToolCall(name=parts["name"].text(), **more))
     texts = _texts(fields, "content", "name", "date", "state", "action")
     return Turn(role=role, images=tuple(images), calls=tuple(calls), **texts)
@@ -141,11 +173,17 @@ def read_question(top: Field, line: int) -> LogQuestion:
         raise fields["evidence"].fault("what was never told has none.")
     if "after" in fields and "date" in fields:
         raise fields["after"].fault("there is a 'date' as well. Leave one of them out.")
-    texts: dict[str, Any] = {"id": text_or_number(fields["id"], empty=False) if "id" in fields else f"q{line}"}
+    texts: dict[str, Any] = {
+        "id": text_or_number(fields["id"], empty=False)
+        if "id" in fields
+        else f"q{line}"
+    }
     texts |= {"kind": fields["kind"].name()} if "kind" in fields else {}
     if "match" in fields:
         texts["match"] = match = fields["match"].value
-        if match not in MATCHES and not (isinstance(match, str) and RECALL_AT.fullmatch(match)):
+        if match not in MATCHES and not (
+            isinstance(match, str) and RECALL_AT.fullmatch(match)
+        ):
             raise fields["match"].error(f"{', '.join(MATCHES)} or recall@K")
         if match != "answer" and not golds:
             raise fields["match"].fault("needs a 'gold' to compare with.")
@@ -155,15 +193,22 @@ def read_question(top: Field, line: int) -> LogQuestion:
         try:
             [float(gold) for gold in golds or ("",)]
         except ValueError:
-            raise fields["tolerance"].fault("needs a 'gold' that is a number.") from None
+            raise fields["tolerance"].fault(
+                "needs a 'gold' that is a number."
+            ) from None
         texts["tolerance"] = fields["tolerance"].number(0, 1e12)
     texts |= _texts(fields, "user", "image", "after", "asks")
     return LogQuestion(
-        line=line, text=fields["question"].text(), golds=golds, options=options, never_told=never,
+        line=line,
+        text=fields["question"].text(),
+        golds=golds,
+        options=options,
+        never_told=never,
         claims=fields["claims"].texts() if "claims" in fields else (),
         asked=parse_log_date(fields["date"], ends=True) if "date" in fields else None,
-        evidence=fields["evidence"].texts() if "evidence" in fields else (), **texts,
-    )  # fmt: skip
+        evidence=fields["evidence"].texts() if "evidence" in fields else (),
+        **texts,
+    )
 
 
 def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -174,7 +219,9 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
         if isinstance(item.value, list) and 1 < len(item.value) <= len(_LETTERS):
             options = dict(zip(_LETTERS, item.texts(), strict=False))
         elif not isinstance(item.value, dict) or len(item.value) < 2:
-            raise item.error(f"a list of 2 to {len(_LETTERS)} texts, or an object of texts by letter")
+            raise item.error(
+                f"a list of 2 to {len(_LETTERS)} texts, or an object of texts by letter"
+            )
         else:
             options = {letter: one.text() for letter, one in item.mapping().items()}
     if "gold" not in fields or fields["gold"].value is None:
@@ -183,12 +230,15 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
     if item.value == []:
         raise item.fault("an empty list: leave it out where nobody knows the answer.")
     golds = tuple(
-        text_or_number(one, empty=False) for one in (item.items() if isinstance(item.value, list) else [item])
+        text_or_number(one, empty=False)
+        for one in (item.items() if isinstance(item.value, list) else [item])
     )
     if options:
         # a letter wins over a text: choices may be letters themselves
         by_text = {text: letter for letter, text in options.items()}
-        golds = tuple(gold if gold in options else by_text.get(gold, "") for gold in golds)
+        golds = tuple(
+            gold if gold in options else by_text.get(gold, "") for gold in golds
+        )
         if "" in golds:
             raise item.error(f"one of the choices: {', '.join(options)}")
     return golds, options
@@ -198,12 +248,16 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
     """Return a date; `ends`: a day without a time means its last second, in its own zone, not its first."""
     match = _DATE.fullmatch(item.text().strip())
     if match is None:
-        raise item.error("a date such as '2026-03-02', '2026-03-02 09:15' or '2026-03-02T09:15:00+01:00'")
+        raise item.error(
+            "a date such as '2026-03-02', '2026-03-02 09:15' or '2026-03-02T09:15:00+01:00'"
+        )
     day, minute, second, zone = match.groups()
     # Python 3.10 reads neither `Z` nor a zone without a colon
     offset = {None: "+00:00", "Z": "+00:00"}.get(zone) or f"{zone[:3]}:{zone[-2:]}"
     try:
-        local = datetime.fromisoformat(f"{day}T{minute or '00:00'}{second or ':00'}{offset}")
+        local = datetime.fromisoformat(
+            f"{day}T{minute or '00:00'}{second or ':00'}{offset}"
+        )
         at = local.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         raise item.error("a date that there is") from None
@@ -213,19 +267,32 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
     return Date(at + _DAY if ends else at, shown.rpartition(" ")[0])
 
 
-# --- How sessions are told: what turns say in words, and a history whose exchanges are read when they are told.
+# --- How sessions are told: what turns say in words, and a history whose exchanges are
+# read when they are told.
 
 
 def turn_text(turn: Turn, room: str = "") -> str:
     """Return what a turn says and does, in words."""
-    when = f" at {parse_log_date(Field(turn.date, '')).written.rpartition(' ')[2]}" if turn.date else ""
-    head = f"{turn.name or turn.role}{when}{f' in {room}' if room else ''}: " if turn.name or when or room else ""
+    when = (
+        f" at {parse_log_date(Field(turn.date, '')).written.rpartition(' ')[2]}"
+        if turn.date
+        else ""
+    )
+    head = (
+        f"{turn.name or turn.role}{when}{f' in {room}' if room else ''}: "
+        if turn.name or when or room
+        else ""
+    )
     parts = [f"{head}{turn.content}"] if turn.content or head else []
     parts += [f"[photo: {one.caption}]" for one in turn.images if one.caption]
-    parts += [f"State: {turn.state}"] * bool(turn.state) + [f"Action: {turn.action}"] * bool(turn.action)
+    parts += [f"State: {turn.state}"] * bool(turn.state) + [
+        f"Action: {turn.action}"
+    ] * bool(turn.action)
     for call in turn.calls:
         arguments = "" if call.arguments is None else _json(call.arguments)
-        parts.append(f"[called {call.name}({arguments}){'' if call.result is None else f': {_json(call.result)}'}]")
+        parts.append(
+            f"[called {call.name}({arguments}){'' if call.result is None else f': {_json(call.result)}'}]"
+        )
     return "\n".join(parts)
 
 
@@ -235,7 +302,11 @@ def _json(value: Any) -> str:
 
 def session_date(session: Session) -> Date:
     """Return when a session was; where no session has a date all begin with the conversation."""
-    return parse_log_date(Field(session.date, session.id)) if session.date else Date(START, "")
+    return (
+        parse_log_date(Field(session.date, session.id))
+        if session.date
+        else Date(START, "")
+    )
 
 
 def session_exchanges(place: int, session: Session, folder: Path) -> list[PastExchange]:
@@ -246,18 +317,25 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
     at, written = session_date(session)
     texts = [turn_text(turn, session.room) for turn in session.turns]
     if any(turn.role == "assistant" for turn in session.turns):
-        roles = ("user" if turn.role == "user" else "assistant" for turn in session.turns)
-        spoken = HistorySession(session.id, written, at, tuple(map(HistoryTurn, roles, texts)))
+        roles = (
+            "user" if turn.role == "user" else "assistant" for turn in session.turns
+        )
+        spoken = HistorySession(
+            session.id, written, at, tuple(map(HistoryTurn, roles, texts))
+        )
         exchanges = list(round_exchanges(place, spoken))
     else:
-        # among people nobody replies to the agent: each turn carries the date, as a retriever may return it alone
+        # among people nobody replies to the agent: each turn carries the date, as a
+        # retriever may return it alone
         texts = [f"[{written}] {text}" if written else text for text in texts]
         exchanges = [
             PastExchange(f"{session.id}_{number}", at, text, ACKNOWLEDGED, text)
             for number, text in enumerate(texts, start=1)
         ]
     photos = {
-        f"{session.id}_{number}": [str(folder / one.file) for one in turn.images if one.file]
+        f"{session.id}_{number}": [
+            str(folder / one.file) for one in turn.images if one.file
+        ]
         for number, turn in enumerate(session.turns, start=1)
         if turn.images
     }
@@ -291,7 +369,11 @@ class SessionOffset:
 class ToldSessions(Sequence[PastExchange]):
     """The history of a user: exchanges by number, of which those of one session at a time are in memory."""
 
-    def __init__(self, places: Sequence[SessionOffset], read: Callable[[SessionOffset], list[PastExchange]]) -> None:
+    def __init__(
+        self,
+        places: Sequence[SessionOffset],
+        read: Callable[[SessionOffset], list[PastExchange]],
+    ) -> None:
         self.places = places
         self._read = read
         self._ends = list(accumulate(place.exchanges for place in places))
@@ -337,7 +419,14 @@ class ToldSessions(Sequence[PastExchange]):
             # only a session that holds one of them is read: the others may be gigabytes
             if not wanted.isdisjoint(self.places[session].turn_ids):
                 numbers = range(self.told_by(session), self.told_by(session + 1))
-                return max(number for number in numbers if not wanted.isdisjoint(self[number].ids)) + 1
+                return (
+                    max(
+                        number
+                        for number in numbers
+                        if not wanted.isdisjoint(self[number].ids)
+                    )
+                    + 1
+                )
         return len(self)
 
 
@@ -366,7 +455,8 @@ class LogUser:
 class LogsFile:
     """A file of logs, of which only the questions and the places of the sessions are kept in memory.
 
-    DatasetError if it cannot be read at all; what is wrong with its lines stands in `faults`.
+    DatasetError if it cannot be read at all; what is wrong with its lines stands in
+    `faults`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -382,16 +472,25 @@ class LogsFile:
             if len(self.faults) >= FAULTS:
                 return
             try:
-                self._take_line(_parse_line(raw, f"{path}:{line}"), line, start, len(raw))
+                self._take_line(
+                    _parse_line(raw, f"{path}:{line}"), line, start, len(raw)
+                )
             except (DatasetError, DefinitionError) as error:
                 self.faults.append(str(error))
         if not self.users and not self.faults:
             raise DatasetError(f"{path}: holds neither a session nor a question")
         for user in self.users.values():
-            # stable: sessions of one moment, and all of a file without dates, keep its order
-            user.sessions = dict(sorted(user.sessions.items(), key=lambda item: item[1].at))
+            # stable: sessions of one moment, and all of a file without dates, keep its
+            # order
+            user.sessions = dict(
+                sorted(user.sessions.items(), key=lambda item: item[1].at)
+            )
         if not self.faults:  # else what a faulty line holds would be missed in others
-            self.faults = [fault for name, user in self.users.items() for fault in self._at_odds(name, user)]
+            self.faults = [
+                fault
+                for name, user in self.users.items()
+                for fault in self._at_odds(name, user)
+            ]
 
     def history(self, user: str) -> ToldSessions:
         """Return what is told of a user, by date; read when it is told."""
@@ -401,7 +500,9 @@ class LogsFile:
         def exchanges(place: SessionOffset) -> list[PastExchange]:
             with self.path.open("rb") as file:
                 file.seek(place.start)
-                session = read_session(_parse_line(file.read(place.size), f"{self.path}:{place.line}"))
+                session = read_session(
+                    _parse_line(file.read(place.size), f"{self.path}:{place.line}")
+                )
             return session_exchanges(numbers[place.line], session, self.path.parent)
 
         return ToldSessions(places, exchanges)
@@ -410,7 +511,8 @@ class LogsFile:
         """Return the SHA-256 of all sessions of a user, by date."""
         digest = hashlib.sha256()
         with self.path.open("rb") as file:
-            # by date, not as the file has them: its lines may be sorted otherwise without another history
+            # by date, not as the file has them: its lines may be sorted otherwise
+            # without another history
             for place in self.users[user].sessions.values():
                 file.seek(place.start)
                 digest.update(file.read(place.size).strip())
@@ -420,19 +522,28 @@ class LogsFile:
         """Raise DatasetError with what is wrong first, if anything is."""
         if self.faults:
             more = len(self.faults) - 1
-            rest = f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}" if more else ""
+            rest = (
+                f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}"
+                if more
+                else ""
+            )
             raise DatasetError(f"{self.faults[0]}{rest}")
 
     def _take_line(self, top: Field, line: int, start: int, size: int) -> None:
         fields = row_of(top)
         if "format" in fields:
             if self.header or self.users:
-                raise top.fault("the header is the first line of a file. Leave the others out.")
+                raise top.fault(
+                    "the header is the first line of a file. Leave the others out."
+                )
             self.header = read_header(top)
             return
         name = fields["user"].text() if "user" in fields else ""
         if "question" in fields:
-            asked, user = read_question(top, line), self.users.setdefault(name, LogUser())
+            asked, user = (
+                read_question(top, line),
+                self.users.setdefault(name, LogUser()),
+            )
             _reject_repeated_id(user.questions, asked, top, "question")
             self._check_image(fields.get("image"), asked.image)
             user.questions[asked.id] = asked
@@ -441,10 +552,20 @@ class LogsFile:
         for turn, item in zip(session.turns, fields["turns"].items(), strict=True):
             for picture in turn.images:
                 self._check_image(item, picture.file)
-        # told once to count its exchanges: how many there are must be known before the first is told
+        # told once to count its exchanges: how many there are must be known before the
+        # first is told
         told = len(session_exchanges(0, session, self.path.parent))
         at = session_date(session).at
-        place = SessionOffset(line, start, size, session.id, at, len(session.turns), told, bool(session.date))
+        place = SessionOffset(
+            line,
+            start,
+            size,
+            session.id,
+            at,
+            len(session.turns),
+            told,
+            bool(session.date),
+        )
         _reject_repeated_id(user.sessions, place, top, "session")
         self.disorder += user.latest is not None and place.at < user.latest
         user.latest = max(user.latest or place.at, place.at)
@@ -452,12 +573,16 @@ class LogsFile:
 
     def _check_image(self, item: Field | None, file: str) -> None:
         if item and file and not (self.path.parent / file).is_file():
-            raise item.fault(f"there is no image {file!r} beside the file. Leave 'file' out: the caption is told")
+            raise item.fault(
+                f"there is no image {file!r} beside the file. Leave 'file' out: the caption is told"
+            )
 
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
         """Yield what is wrong with lines that agree with the format, but not with each other."""
         whose = f" of the user {name!r}" if name else ""
-        known = {turn: place for place in user.sessions.values() for turn in place.turn_ids}
+        known = {
+            turn: place for place in user.sessions.values() for turn in place.turn_ids
+        }
         if "" in self.users and len(self.users) > 1 and not name:
             [first] = [*(user.sessions or user.questions).values()][:1]
             yield f"{self.path}:{first.line}: no 'user', and other lines have one: give it to all lines, or to none"
@@ -479,10 +604,16 @@ class LogsFile:
             yield from self._misplaced_ids(asked, user, known, whose)
 
     def _misplaced_ids(
-        self, asked: LogQuestion, user: LogUser, known: Mapping[str, SessionOffset], whose: str
+        self,
+        asked: LogQuestion,
+        user: LogUser,
+        known: Mapping[str, SessionOffset],
+        whose: str,
     ) -> Iterator[str]:
         """Yield what is wrong with the ids that a question names."""
-        named = [("evidence", one) for one in asked.evidence] + [("after", asked.after)] * bool(asked.after)
+        named = [("evidence", one) for one in asked.evidence] + [
+            ("after", asked.after)
+        ] * bool(asked.after)
         for name, one in named:
             where = f"{self.path}:{asked.line}: {name}"
             place = user.sessions.get(one) or known.get(one)
@@ -509,9 +640,13 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 content = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if content.strip():
                     yield number, start + len(raw) - len(content), content
-                start += len(raw)  # counted, as `tell` costs a system call for each line
+                start += len(
+                    raw
+                )  # counted, as `tell` costs a system call for each line
     except IsADirectoryError as error:
-        raise DatasetError(f"{path}: is a folder. Name a file; exports are read by ltm data convert") from error
+        raise DatasetError(
+            f"{path}: is a folder. Name a file; exports are read by ltm data convert"
+        ) from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -520,22 +655,33 @@ def _parse_line(raw: bytes, where: str) -> Field:
     """Return the object that a line holds; DatasetError for anything else."""
     start = raw.lstrip()
     if start[:1] == b"[":
-        raise DatasetError(f"{where}: a JSON list, but each line is an object of its own (JSON lines)")
+        raise DatasetError(
+            f"{where}: a JSON list, but each line is an object of its own (JSON lines)"
+        )
     if start[:1] != b"{":
         raise DatasetError(f"{where}: not JSON: {no_list(start[:40])}")
     try:
         return Field(json.loads(raw.decode("utf-8")), where)
     except UnicodeDecodeError as error:
-        raise DatasetError(f"{where}: not UTF-8 (at byte {error.start} of the line). Save the file as UTF-8") from error
+        raise DatasetError(
+            f"{where}: not UTF-8 (at byte {error.start} of the line). Save the file as UTF-8"
+        ) from error
     except (ValueError, RecursionError) as error:
-        # a short line is rather the first of an object that is spread over several than one that is cut off
-        way_out = "Each line is one whole object" if len(start) < _SHORT else "Is it cut off?"
+        # a short line is rather the first of an object that is spread over several than
+        # one that is cut off
+        way_out = (
+            "Each line is one whole object" if len(start) < _SHORT else "Is it cut off?"
+        )
         raise DatasetError(f"{where}: not JSON: {error}. {way_out}") from error
 
 
 _SHORT = 200
 
 
-def _reject_repeated_id(known: Mapping[str, Any], one: Any, top: Field, what: str) -> None:
+def _reject_repeated_id(
+    known: Mapping[str, Any], one: Any, top: Field, what: str
+) -> None:
     if one.id in known:
-        raise top.fault(f"the {what} {one.id!r} is in line {known[one.id].line} already. Give each an id of its own.")
+        raise top.fault(
+            f"the {what} {one.id!r} is in line {known[one.id].line} already. Give each an id of its own."
+        )

@@ -13,7 +13,12 @@ from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label
-from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogQuestion, LogsFile, ToldSessions
+from pytest_ltm.datasets.logs.log_file import (
+    EVERYBODY,
+    LogQuestion,
+    LogsFile,
+    ToldSessions,
+)
 
 OPENING = (
     "I am going to go through earlier conversations with you, one after the other, each with its date. Remember what "
@@ -45,24 +50,44 @@ class LogsSuite:
     family = "logs"
     """Whose options it has, whatever it is called."""
 
-    def __init__(self, file: LogsFile, choices: LogsOptions, *, name: str = "logs", scorer: str = "") -> None:
+    def __init__(
+        self,
+        file: LogsFile,
+        choices: LogsOptions,
+        *,
+        name: str = "logs",
+        scorer: str = "",
+    ) -> None:
         file.check()
         self._file, self._choices, self._scorer = file, choices, scorer
         self._threads = _chosen_threads(file, choices)
         asked = [one for thread in self._threads.values() for one in thread[1].values()]
-        entries = tuple(SuiteEntry(scenario="_logs_question", name=name) for name in sorted({q.kind for q in asked}))
+        entries = tuple(
+            SuiteEntry(scenario="_logs_question", name=name)
+            for name in sorted({q.kind for q in asked})
+        )
         self.suite = Suite(name=name, path=str(file.path), entries=entries)
         users = f" of {len(self._threads)} users" if len(self._threads) > 1 else ""
-        total = sum(len(file.users[name].sessions) for name, _ in self._threads.values())
-        source = file.header.source if file.header and file.header.source else file.path.name
+        total = sum(
+            len(file.users[name].sessions) for name, _ in self._threads.values()
+        )
+        source = (
+            file.header.source if file.header and file.header.source else file.path.name
+        )
         self.title = f"{source}: {len(asked):,} questions{users}, {total:,} sessions"
         self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
-        self._history = KeptHistory(lambda thread: file.history(self._threads[thread][0]))
+        self._history = KeptHistory(
+            lambda thread: file.history(self._threads[thread][0])
+        )
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a kind."""
-        every = [(thread, label, one) for thread, (_, asked) in self._threads.items() for label, one in asked.items()]
+        every = [
+            (thread, label, one)
+            for thread, (_, asked) in self._threads.items()
+            for label, one in asked.items()
+        ]
         return [(thread, label) for thread, label, one in every if one.kind == entry]
 
     def told(self, thread: str) -> ToldConversation:
@@ -70,7 +95,11 @@ class LogsSuite:
         return ToldConversation(
             history=self._history(thread),
             opening=(self._file.header and self._file.header.opening) or OPENING,
-            described={"data": "logs", "sha256": self._file.digest(self._threads[thread][0]), "wording": WORDING},
+            described={
+                "data": "logs",
+                "sha256": self._file.digest(self._threads[thread][0]),
+                "wording": WORDING,
+            },
         )
 
     def alone(self, thread: str) -> Mapping[str, str]:
@@ -81,35 +110,62 @@ class LogsSuite:
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
         """Return one question: asked at its date, before later sessions; without a date when all have been told."""
         name, questions = self._threads[thread]
-        past, asked, sessions = self._history(thread), questions[example], self._file.users[name].sessions
+        past, asked, sessions = (
+            self._history(thread),
+            questions[example],
+            self._file.users[name].sessions,
+        )
         evidence = tuple(
-            turn for one in asked.evidence for turn in (sessions[one].turn_ids if one in sessions else [one])
+            turn
+            for one in asked.evidence
+            for turn in (sessions[one].turn_ids if one in sessions else [one])
         )
         date = f"[{asked.asked.written}] " if asked.asked else ""
-        options = "".join(f"\n({letter}) {text}" for letter, text in asked.options.items())
+        options = "".join(
+            f"\n({letter}) {text}" for letter, text in asked.options.items()
+        )
         images = [str(self._file.path.parent / asked.image)] if asked.image else ()
         alone = asked.asks == "alone" if asked.asks else None
-        question = Ask(f"{date}{asked.text}{options}", evidence, alone=alone, images=images)
-        more = {"options": asked.options, "claims": list(asked.claims), "tolerance": asked.tolerance}
-        more |= {"match": asked.match if asked.match != "answer" else "", "scorer": self._scorer}
+        question = Ask(
+            f"{date}{asked.text}{options}", evidence, alone=alone, images=images
+        )
+        more = {
+            "options": asked.options,
+            "claims": list(asked.claims),
+            "tolerance": asked.tolerance,
+        }
+        more |= {
+            "match": asked.match if asked.match != "answer" else "",
+            "scorer": self._scorer,
+        }
         return Definition(
             steps=(*self._waits(past, asked, evidence), question),
             expected=list(asked.golds),
             parameters={
-                "id": asked.id, "kind": asked.kind, "question": asked.text, "never_told": asked.never_told,
-                "evidence": list(asked.evidence), "judge": self._choices.judge,
+                "id": asked.id,
+                "kind": asked.kind,
+                "question": asked.text,
+                "never_told": asked.never_told,
+                "evidence": list(asked.evidence),
+                "judge": self._choices.judge,
                 **{name: value for name, value in more.items() if value},
             },
-        )  # fmt: skip
+        )
 
-    def _waits(self, past: ToldSessions, asked: LogQuestion, evidence: Sequence[str]) -> tuple[Wait, ...]:
+    def _waits(
+        self, past: ToldSessions, asked: LogQuestion, evidence: Sequence[str]
+    ) -> tuple[Wait, ...]:
         if self._choices.after is not None:
-            return Wait(history=past.told_after(evidence)), Wait(tokens=self._choices.after)
+            return Wait(history=past.told_after(evidence)), Wait(
+                tokens=self._choices.after
+            )
         if asked.after:
             return (Wait(history=past.told_with(asked.after)),)
         if asked.asked is None:
             return (Wait(history=len(past)),)
-        total = past.told_by(bisect_right(past.places, asked.asked.at, key=lambda place: place.at))
+        total = past.told_by(
+            bisect_right(past.places, asked.asked.at, key=lambda place: place.at)
+        )
         late = asked.asked.at - past.places[-1].at
         return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
 
@@ -124,26 +180,49 @@ def file_notes(file: LogsFile) -> Iterator[str]:
         yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
 
 
-def _chosen_threads(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
+def _chosen_threads(
+    file: LogsFile, choices: LogsOptions
+) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
     """Return thread -> user and questions by label; ConfigurationError if none is left."""
     every = [one for user in file.users.values() for one in user.questions.values()]
-    known = {"users": set(file.users), "kinds": {one.kind for one in every}, "ids": {one.id for one in every}}
+    known = {
+        "users": set(file.users),
+        "kinds": {one.kind for one in every},
+        "ids": {one.id for one in every},
+    }
     for option, there in known.items():
         for name in getattr(choices, option):
             if name not in there:
                 guess = did_you_mean(name, there)
-                raise ConfigurationError(f"--ltm-logs-{option}: {file.path} has no {name!r}.{guess}")
+                raise ConfigurationError(
+                    f"--ltm-logs-{option}: {file.path} has no {name!r}.{guess}"
+                )
     result = {}
     for name, user in file.users.items():
-        of_kinds = (one for one in user.questions.values() if not choices.kinds or one.kind in choices.kinds)
-        asked = {one.id: one for one in of_kinds if not choices.ids or one.id in choices.ids}
+        of_kinds = (
+            one
+            for one in user.questions.values()
+            if not choices.kinds or one.kind in choices.kinds
+        )
+        asked = {
+            one.id: one for one in of_kinds if not choices.ids or one.id in choices.ids
+        }
         if asked and (not choices.users or name in choices.users):
-            result[name or EVERYBODY] = (name, by_unique_label(asked, ids="ids", way_out="Rename one"))
+            result[name or EVERYBODY] = (
+                name,
+                by_unique_label(asked, ids="ids", way_out="Rename one"),
+            )
     if not every:
-        raise DatasetError(f"{file.path}: holds no question: add lines such as {EXAMPLE}")
+        raise DatasetError(
+            f"{file.path}: holds no question: add lines such as {EXAMPLE}"
+        )
     if not result:
-        raise ConfigurationError("--ltm-logs-users, -kinds and -ids: together they leave no question")
-    return by_unique_label(result, ids="users", way_out="Rename one, or choose with --ltm-logs-users")
+        raise ConfigurationError(
+            "--ltm-logs-users, -kinds and -ids: together they leave no question"
+        )
+    return by_unique_label(
+        result, ids="users", way_out="Rename one, or choose with --ltm-logs-users"
+    )
 
 
 EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": ["s1"]}'
@@ -151,10 +230,17 @@ EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": 
 
 
 def open_suite(
-    path: Path | None, values: Mapping[str, Any], _seed: int = 0, _cache: Path | None = None, *, name: str = "logs",
+    path: Path | None,
+    values: Mapping[str, Any],
+    _seed: int = 0,
+    _cache: Path | None = None,
+    *,
+    name: str = "logs",
     scorer: str = "",
-) -> LogsSuite:  # fmt: skip
+) -> LogsSuite:
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
-        raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert")
+        raise DatasetError(
+            "no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert"
+        )
     return LogsSuite(LogsFile(path), LogsOptions(**values), name=name, scorer=scorer)

@@ -20,7 +20,13 @@ from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets.locomo.strict import token_f1
-from pytest_ltm.datasets.longmemeval.evaluation import RULE, ask_for_verdict, rule_on_hypothesis, session_of, verdict_of
+from pytest_ltm.datasets.longmemeval.evaluation import (
+    RULE,
+    ask_for_verdict,
+    rule_on_hypothesis,
+    session_of,
+    verdict_of,
+)
 from pytest_ltm.evaluators import (
     chosen_letters,
     match_exactly,
@@ -49,10 +55,11 @@ _REPORTS = re.compile(
 class LogsAnswer:
     """Scores the answer to the question of a definition: 0 to 1, or undecided.
 
-    Choices, sets, orders and the matches of other benchmarks are decided by rules alone. For the rest the rules are
-    those of LongMemEval: they decide where they can prove it, and a judge, if there is one, what is left; or the judge
-    decides all, if the definition says so. Without a gold answer or claims nobody decides. A data set may name a
-    scorer of its own, a function of the definition and the answer.
+    Choices, sets, orders and the matches of other benchmarks are decided by rules
+    alone. For the rest the rules are those of LongMemEval: they decide where they can
+    prove it, and a judge, if there is one, what is left; or the judge decides all, if
+    the definition says so. Without a gold answer or claims nobody decides. A data set
+    may name a scorer of its own, a function of the definition and the answer.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -70,7 +77,9 @@ class LogsAnswer:
         """An answer that earns full marks; without a gold answer, one that says nothing."""
         if self._facts["never_told"]:
             return "That was never mentioned."
-        if self._match in ("set", "sequence", "order") or self._match.startswith("recall"):
+        if self._match in ("set", "sequence", "order") or self._match.startswith(
+            "recall"
+        ):
             return "\n".join(self._gold)
         if self._facts.get("options"):
             return ", ".join(f"({letter})" for letter in self._gold)
@@ -81,9 +90,15 @@ class LogsAnswer:
         answer, options = answers[-1], self._facts.get("options")
         verdict: Score | Unscored
         if scorer := self._facts.get("scorer"):
-            score: Any = DottedPath(scorer, what="scorer", error=ConfigurationError).resolve()
+            score: Any = DottedPath(
+                scorer, what="scorer", error=ConfigurationError
+            ).resolve()
             value = score(self._definition, answer)
-            verdict = value if isinstance(value, Score | Unscored) else Score(float(value), scorer, rule=scorer)
+            verdict = (
+                value
+                if isinstance(value, Score | Unscored)
+                else Score(float(value), scorer, rule=scorer)
+            )
         elif self._match == "order":
             verdict = self._ordered(answer)
         elif self._claims:
@@ -91,39 +106,64 @@ class LogsAnswer:
         elif not (self._gold or self._facts["never_told"]):
             verdict = Unscored(NO_GOLD)
         elif options or self._match != "answer" or self._facts.get("tolerance"):
-            # exact matches compare what was said as it was said; a choice may stand in a frame of courtesies
-            verdict = self._matched(normalize(speech(answer)) if options else speech(answer))
+            # exact matches compare what was said as it was said; a choice may stand in
+            # a frame of courtesies
+            verdict = self._matched(
+                normalize(speech(answer)) if options else speech(answer)
+            )
         else:
             verdict = Unscored("", RULE)
             if self._judge is None or self._facts["judge"] != "all":
                 rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
-                verdict = verdict_of(min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict)))
+                verdict = verdict_of(
+                    min(
+                        rulings,
+                        key=lambda one: ("yes", "unscored", "no").index(one.verdict),
+                    )
+                )
             if isinstance(verdict, Unscored) and self._judge:
-                prompt = PROMPTS["longmemeval-abstention" if self._facts["never_told"] else "longmemeval-answer"]
-                asked = {"question": self._facts["question"], "reference": " (or) ".join(self._gold)}
+                prompt = PROMPTS[
+                    "longmemeval-abstention"
+                    if self._facts["never_told"]
+                    else "longmemeval-answer"
+                ]
+                asked = {
+                    "question": self._facts["question"],
+                    "reference": " (or) ".join(self._gold),
+                }
                 verdict = ask_for_verdict(self._judge, prompt, **asked, answer=answer)
         return replace(verdict, evidence=answer[:_SHOWN])
 
-    def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
+    def metrics(
+        self, answer: str, retrieved: Sequence[str] | None = None
+    ) -> dict[str, float]:
         """Return the figures beside the score, by name; those of claims once the answer has been scored.
 
-        `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a gold answer stands in it word for
-        word; of claims `official`: as BEAM's code counts them, `corrected`: their mean, both where a judge has graded
-        all, and `proven`: the share that rules prove; `recall`: the share of the evidence in what was `retrieved`.
-        Missing ones are left out.
+        `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a
+        gold answer stands in it word for word; of claims `official`: as BEAM's code
+        counts them, `corrected`: their mean, both where a judge has graded all, and
+        `proven`: the share that rules prove; `recall`: the share of the evidence in
+        what was `retrieved`. Missing ones are left out.
         """
         values = {}
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
             values["f1"] = max(token_f1(answer, one) for one in self._gold)
             text = f" {' '.join(plain_words(answer))} "
             values["contains"] = float(
-                any(f" {' '.join(plain_words(one))} " in text for one in self._gold if plain_words(one))
+                any(
+                    f" {' '.join(plain_words(one))} " in text
+                    for one in self._gold
+                    if plain_words(one)
+                )
             )
         if self._proven:
             values["proven"] = mean_claims([grade or 0.0 for grade in self._proven])
         grades = [grade for grade in self._grades if grade is not None]
         if self._judge is not None and grades and len(grades) == len(self._grades):
-            values |= {"official": official_claims(grades), "corrected": mean_claims(grades)}
+            values |= {
+                "official": official_claims(grades),
+                "corrected": mean_claims(grades),
+            }
         if retrieved is not None and (evidence := self._facts["evidence"]):
             there = {*retrieved, *map(session_of, retrieved)}
             values["recall"] = sum(one in there for one in evidence) / len(evidence)
@@ -135,17 +175,27 @@ class LogsAnswer:
         if options := self._facts.get("options"):
             chosen = chosen_letters(answer, options, several=self._match == "set")
             chooses = f"chooses {', '.join(sorted(chosen)) or 'none of the options'}"
-            right = chosen == set(self._gold) if self._match == "set" else bool(chosen & set(self._gold))
+            right = (
+                chosen == set(self._gold)
+                if self._match == "set"
+                else bool(chosen & set(self._gold))
+            )
             return Score(float(right), chooses, rule=MATCH_RULE)
         if tolerance := self._facts.get("tolerance"):
-            value = any(match_number(answer, float(gold), tolerance) for gold in self._gold)
+            value = any(
+                match_number(answer, float(gold), tolerance) for gold in self._gold
+            )
         elif self._match.startswith("recall@"):
-            ranked = [part.strip(" -*0123456789.)") for part in re.split(r"[\n;,]", answer)]
+            ranked = [
+                part.strip(" -*0123456789.)") for part in re.split(r"[\n;,]", answer)
+            ]
             value = recall_at(ranked, self._gold, int(self._match.partition("@")[2]))
         elif self._match in ("set", "sequence"):
             value = match_phrases(answer, self._gold, ordered=self._match == "sequence")
         else:
-            value = (match_exactly if self._match == "exact" else match_substring)(answer, self._gold)
+            value = (match_exactly if self._match == "exact" else match_substring)(
+                answer, self._gold
+            )
         kind = "number" if self._facts.get("tolerance") else self._match
         return Score(float(value), f"{kind}: {float(value):g} of 1", rule=MATCH_RULE)
 
@@ -154,7 +204,11 @@ class LogsAnswer:
         if self._facts["never_told"]:
             return proven_ruling(abstention_ruling(answer, question, gold), answer)
         return rule_on_hypothesis(
-            question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer
+            question_id="",
+            question_type="multi-session",
+            question=question,
+            answer=gold,
+            hypothesis=answer,
         )
 
     # --- Claims, each worth the same.
@@ -167,7 +221,11 @@ class LogsAnswer:
             for number, claim in enumerate(self._claims):
                 if self._facts["judge"] == "all" or self._grades[number] is None:
                     decision = ask_judge(
-                        self._judge, PROMPTS["claim"], question=self._facts["question"], claim=claim, answer=answer
+                        self._judge,
+                        PROMPTS["claim"],
+                        question=self._facts["question"],
+                        claim=claim,
+                        answer=answer,
                     )
                     if isinstance(decision, Unscored):
                         return decision
@@ -187,7 +245,10 @@ class LogsAnswer:
         if tells_nothing(normalize(speech(answer))):
             return 0.0
         alone = self._gold if len(self._claims) == 1 else []
-        proven = any(self._ruling(gold, answer).verdict == "yes" for gold in (_REPORTS.sub("", claim), *alone))
+        proven = any(
+            self._ruling(gold, answer).verdict == "yes"
+            for gold in (_REPORTS.sub("", claim), *alone)
+        )
         return 1.0 if proven else None
 
     # --- An order of items.
@@ -195,19 +256,44 @@ class LogsAnswer:
     def _ordered(self, answer: str) -> Score | Unscored:
         """Return the score of an order, once each line of the answer names an item by its words, or by a judge."""
         spoken = speech(answer)
-        lines = [line for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", spoken) if plain_words(line)]
+        lines = [
+            line
+            for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", spoken)
+            if plain_words(line)
+        ]
         places = named_items(spoken, self._gold)
         if None in places and self._judge is not None:
             prompt = PROMPTS["order-line"]
-            numbers = (*(str(number) for number in range(1, len(self._gold) + 1)), prompt.fail)
-            items = "\n".join(f"{number}. {item}" for number, item in enumerate(self._gold, start=1))
-            for number in [number for number, place in enumerate(places) if place is None]:
+            numbers = (
+                *(str(number) for number in range(1, len(self._gold) + 1)),
+                prompt.fail,
+            )
+            items = "\n".join(
+                f"{number}. {item}" for number, item in enumerate(self._gold, start=1)
+            )
+            for number in [
+                number for number, place in enumerate(places) if place is None
+            ]:
                 asked = structs.replace(prompt, grades=numbers)
-                decision = ask_judge(self._judge, asked, items=items, answer=lines[number])
+                decision = ask_judge(
+                    self._judge, asked, items=items, answer=lines[number]
+                )
                 if isinstance(decision, Unscored):
                     return decision
-                places[number] = None if decision.grade == prompt.fail else int(decision.grade) - 1
+                places[number] = (
+                    None if decision.grade == prompt.fail else int(decision.grade) - 1
+                )
         elif None in places and not tells_nothing(normalize(spoken)):
-            return Unscored("no rule can tell which item each line names", MATCH_RULE, cause=UNDECIDED)
-        shown = ", ".join("none" if place is None else str(place + 1) for place in places)
-        return Score(order_score(places, len(self._gold)), f"names the items {shown or 'in no order'}", rule=MATCH_RULE)
+            return Unscored(
+                "no rule can tell which item each line names",
+                MATCH_RULE,
+                cause=UNDECIDED,
+            )
+        shown = ", ".join(
+            "none" if place is None else str(place + 1) for place in places
+        )
+        return Score(
+            order_score(places, len(self._gold)),
+            f"names the items {shown or 'in no order'}",
+            rule=MATCH_RULE,
+        )

@@ -1,7 +1,8 @@
 """Redaction of logs: e-mail addresses, phone numbers, names on a list and keys give way to stand-ins.
 
-The same input has the same stand-in wherever it stands, so that questions and gold answers still fit the sessions. A
-stand-in is made by HMAC with a salt: without it nobody can try out whose it is.
+The same input has the same stand-in wherever it stands, so that questions and gold
+answers still fit the sessions. A stand-in is made by HMAC with a salt: without it
+nobody can try out whose it is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,18 @@ _MAIL = re.compile(
 # What follows `git@host` where it names a repository: a path.
 _REMOTE = re.compile(r":[^\s/]+/")
 
-_KEPT = {"date", "role", "kind", "never_told", "format", "version", "match", "asks", "file", "image"}
+_KEPT = {
+    "date",
+    "role",
+    "kind",
+    "never_told",
+    "format",
+    "version",
+    "match",
+    "asks",
+    "file",
+    "image",
+}
 """Fields that say nothing of people; files keep their names, or nobody would find them."""
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SYLLABLES = 4
@@ -41,17 +53,22 @@ _SHORTEST_KEY = 6
 class Redactor:
     """Puts stand-ins in the place of what identifies people, and counts what it took out.
 
-    A file is read twice: what is told to be a phone number or a key in one place, by the words around it, is one in
-    all places, such as a gold answer that is nothing but the number.
+    A file is read twice: what is told to be a phone number or a key in one place, by
+    the words around it, is one in all places, such as a gold answer that is nothing but
+    the number.
 
-    `names`: as written, in capitals, and with the other normal form of accents; one in small letters in any case. Each
-    part of a name counts by itself, but for particles in small letters.
+    `names`: as written, in capitals, and with the other normal form of accents; one in
+    small letters in any case. Each part of a name counts by itself, but for particles
+    in small letters.
     """
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
         self._salt = salt
-        patterns = dict.fromkeys(form for name in names for form in _name_patterns(name))
-        # the longest first: of two names one of which begins the other, the whole one is taken out
+        patterns = dict.fromkeys(
+            form for name in names for form in _name_patterns(name)
+        )
+        # the longest first: of two names one of which begins the other, the whole one
+        # is taken out
         forms = sorted(patterns, key=len, reverse=True)
         self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
@@ -71,14 +88,28 @@ class Redactor:
 
         named = ("content", "state", "action", "calls", "images")
         for row in rows:
-            # only texts in which words stand around what is looked for: ids and gold answers have none
-            texts = [str(turn[name]) for turn in row.get("turns", ()) for name in named if name in turn]
+            # only texts in which words stand around what is looked for: ids and gold
+            # answers have none
+            texts = [
+                str(turn[name])
+                for turn in row.get("turns", ())
+                for name in named
+                if name in turn
+            ]
             for text in [*texts, str(row.get("question", ""))]:
-                for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, learn))):
-                    (self._phones if is_phone(match) else self._numbers).add(_comparable_digits(match.group()))
-        whole = sorted((one for one in keys if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
+                for match in _PHONE.finditer(
+                    _MAIL.sub(" ", without_credentials(text, learn))
+                ):
+                    (self._phones if is_phone(match) else self._numbers).add(
+                        _comparable_digits(match.group())
+                    )
+        whole = sorted(
+            (one for one in keys if len(one) >= _SHORTEST_KEY), key=len, reverse=True
+        )
         if whole:
-            self._keys = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])")
+            self._keys = re.compile(
+                rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])"
+            )
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a line of a file with stand-ins; dates, roles and kinds stay as they are, `meta` is left out."""
@@ -94,7 +125,9 @@ class Redactor:
                 case "session" | "id" | "evidence" | "after" | "user":
                     result[name] = _replace_values(value, self.id)
                 case "gold":
-                    result[name] = _replace_values(value, lambda text: self.text(text, gold=True))
+                    result[name] = _replace_values(
+                        value, lambda text: self.text(text, gold=True)
+                    )
                 case _:
                     result[name] = _replace_values(value, self.text)
         return result
@@ -102,8 +135,14 @@ class Redactor:
     def text(self, text: str, *, gold: bool = False) -> str:
         """Return a text with stand-ins; `gold`: no words around a number say what it is."""
         text = without_credentials(text, self._key)
-        text = self._keys.sub(lambda result: self._key(result.group()), text) if self._keys else text
-        text = _PHONE.sub(lambda result: self._phone(result, gold=gold), _MAIL.sub(self._mail, text))
+        text = (
+            self._keys.sub(lambda result: self._key(result.group()), text)
+            if self._keys
+            else text
+        )
+        text = _PHONE.sub(
+            lambda result: self._phone(result, gold=gold), _MAIL.sub(self._mail, text)
+        )
         return self._names.sub(self._name, text) if self._names else text
 
     def id(self, text: str) -> str:
@@ -113,13 +152,18 @@ class Redactor:
 
     def _digest(self, kind: str, value: str) -> bytes:
         folded = unicodedata.normalize("NFC", value).casefold()
-        return hmac.new(self._salt, f"{kind}\0{folded}".encode(), hashlib.sha256).digest()
+        return hmac.new(
+            self._salt, f"{kind}\0{folded}".encode(), hashlib.sha256
+        ).digest()
 
     def _word(self, kind: str, value: str) -> str:
         """Return a word that can be spoken; 24 million of them."""
         digest = self._digest(kind, value)
         pairs = zip(digest[::2], digest[1::2], strict=True)
-        parts = [_CONSONANTS[one % len(_CONSONANTS)] + _VOWELS[other % len(_VOWELS)] for one, other in pairs]
+        parts = [
+            _CONSONANTS[one % len(_CONSONANTS)] + _VOWELS[other % len(_VOWELS)]
+            for one, other in pairs
+        ]
         return "".join(parts[:_SYLLABLES])
 
     def _key(self, value: str) -> str:
@@ -138,7 +182,9 @@ class Redactor:
     def _phone(self, match: re.Match[str], *, gold: bool) -> str:
         digits = _comparable_digits(match.group())
         seems = is_phone(match) and not (gold and digits in self._numbers)
-        if match.group().startswith(_PHONE_CODE) or not (seems or digits in self._phones):
+        if match.group().startswith(_PHONE_CODE) or not (
+            seems or digits in self._phones
+        ):
             return match.group()
         self.counts["phone numbers"] += 1
         number = int.from_bytes(self._digest("phone", digits)[:8], "big") % 10**9
@@ -149,7 +195,9 @@ class Redactor:
         return self._word("name", match.group()).capitalize()
 
 
-_SCHEME = re.compile(r"^(?:bearer|basic|digest|token|apikey|negotiate)\s+", re.IGNORECASE)
+_SCHEME = re.compile(
+    r"^(?:bearer|basic|digest|token|apikey|negotiate)\s+", re.IGNORECASE
+)
 
 
 def _bare_key(key: str) -> str:
@@ -179,13 +227,17 @@ def _replace_values(value: Any, shown: Callable[[str], str]) -> Any:
 
 _BETWEEN = r"(?! / )[-./() \u00a0\u2010\u2011\u2013]{0,3}"
 # From 7 to 15 digits, the most that a number has anywhere.
-_PHONE = re.compile(rf"(?:(?<=wa\.me/)|(?<![\w.,/#+-]))(?:\+|\()?\d(?:{_BETWEEN}\d){{6,14}}(?![\w@])")
+_PHONE = re.compile(
+    rf"(?:(?<=wa\.me/)|(?<![\w.,/#+-]))(?:\+|\()?\d(?:{_BETWEEN}\d){{6,14}}(?![\w@])"
+)
 # Digits of a number that begins with 0.
 _TRUNK = range(9, 13)
 # Digits of a number that is written without any sign, as in North America.
 _BARE = range(10, 12)
 _NORTH_AMERICAN = re.compile(r"(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
-_DATES = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}(?:\D.*)?|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2})(?:\D.*)?")
+_DATES = re.compile(
+    r"\d{4}[-./]\d{1,2}[-./]\d{1,2}(?:\D.*)?|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2})(?:\D.*)?"
+)
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _AMOUNT = re.compile(r"\d{1,3}(?:[ \u00a0.]\d{3})+")
 _CALLING = (
@@ -197,7 +249,10 @@ _NUMBERING = (
     "case|part|sku|item|customer|member|membership|policy|contract|licence|license|timestamp|id|po|"
     "bestellung|bestellnummer|rechnung|kundennummer|auftrag|vertrag|commande|facture|pedido|factura"
 )
-_ABOUT = re.compile(rf"\b(?:(?P<calling>{_CALLING})\b|(?P<numbering>(?:{_NUMBERING})\b|n[or]\.))", re.IGNORECASE)
+_ABOUT = re.compile(
+    rf"\b(?:(?P<calling>{_CALLING})\b|(?P<numbering>(?:{_NUMBERING})\b|n[or]\.))",
+    re.IGNORECASE,
+)
 # What stands between the word that tells and the number.
 _NEUTRAL = {"number", "nummer", "no.", "nr."}
 _SENTENCE = re.compile(r"(?<!\bno)(?<!\bnr)(?<!\btel)[.;!?]\s", re.IGNORECASE)
@@ -210,14 +265,23 @@ def is_phone(match: re.Match[str]) -> bool:
     digits_text = match.group().strip()
     digits = re.sub(r"\D", "", digits_text.replace("(0)", ""))
     before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    if digits_text.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
+    if digits_text.startswith("+") or before.endswith(
+        ("@", "wa.me/")
+    ):  # mentions, as WhatsApp writes them
         return True
     if before.rstrip().endswith(("$", "€", "£")):
         return False
-    if _DATES.fullmatch(digits_text) or _ADDRESS.fullmatch(digits_text) or _AMOUNT.fullmatch(digits_text):
+    if (
+        _DATES.fullmatch(digits_text)
+        or _ADDRESS.fullmatch(digits_text)
+        or _AMOUNT.fullmatch(digits_text)
+    ):
         return False
     last = _SENTENCE.split(before)[-1]
-    kinds = [(match.lastgroup or "", match.group().lower()) for match in _ABOUT.finditer(last)]
+    kinds = [
+        (match.lastgroup or "", match.group().lower())
+        for match in _ABOUT.finditer(last)
+    ]
     while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
         kinds.pop()
     word = kinds[-1][0] if kinds else ""
@@ -226,7 +290,9 @@ def is_phone(match: re.Match[str]) -> bool:
     return (
         _NORTH_AMERICAN.fullmatch(digits_text) is not None
         or (digits.startswith("00") and len(digits) > _BARE.stop)
-        or (digits.startswith("0") and digits_text[1:2] != "." and len(digits) in _TRUNK)
+        or (
+            digits.startswith("0") and digits_text[1:2] != "." and len(digits) in _TRUNK
+        )
         or (digits_text.isdecimal() and len(digits) in _BARE)
     )
 
@@ -242,7 +308,9 @@ def names_in(path: Path) -> list[str]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: cannot be read as a text in UTF-8: {error}") from error
+        raise DatasetError(
+            f"{path}: cannot be read as a text in UTF-8: {error}"
+        ) from error
     texts = [line.partition("#")[0].strip() for line in text.splitlines()]
     return [name for name in texts if name]
 
@@ -258,9 +326,15 @@ def _name_patterns(name: str) -> Iterator[str]:
     bounded = r"(?<![^\W\d_]){}(?![^\W\d_]|[\u0300-\u036f])"
     for part in whole or parts:
         normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
-        if part.upper() == part.lower():  # a script without capitals, which does not part words either
+        if (
+            part.upper() == part.lower()
+        ):  # a script without capitals, which does not part words either
             yield re.escape(part)
         elif len(part) > 1 and part.islower():
             yield from (bounded.format(f"(?i:{re.escape(form)})") for form in normal)
         elif len(part) > 1:
-            yield from (bounded.format(re.escape(form)) for one in normal for form in (one, one.upper()))
+            yield from (
+                bounded.format(re.escape(form))
+                for one in normal
+                for form in (one, one.upper())
+            )

@@ -15,7 +15,13 @@ from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import INDEX_FOLDER, KeptHistory, ToldConversation, by_unique_label, told_after
+from pytest_ltm.datasets._dataset import (
+    INDEX_FOLDER,
+    KeptHistory,
+    ToldConversation,
+    by_unique_label,
+    told_after,
+)
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import (
     HistorySession,
@@ -37,28 +43,42 @@ NOBODY = "(no reply)"
 
 def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
-    return [past for place, session in enumerate(sessions) for past in round_exchanges(place, session)]
+    return [
+        past
+        for place, session in enumerate(sessions)
+        for past in round_exchanges(place, session)
+    ]
 
 
 def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
     """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
     roles = [turn.role for turn in session.turns]
-    # a new round begins where the user speaks after the assistant: either may have several turns, or none
-    begins = [turn for turn, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
+    # a new round begins where the user speaks after the assistant: either may have
+    # several turns, or none
+    begins = [
+        turn
+        for turn, pair in enumerate(pairwise(roles), start=1)
+        if pair == ("assistant", "user")
+    ]
     date = f"[{session.when}] " if session.when else ""
-    for number, (start, end) in enumerate(pairwise([0, *begins, len(roles)] if roles else [])):
+    for number, (start, end) in enumerate(
+        pairwise([0, *begins, len(roles)] if roles else [])
+    ):
         turns = session.turns[start:end]
         user, assistant = (
-            "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY for role in ("user", "assistant")
+            "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY
+            for role in ("user", "assistant")
         )
-        # ids of turns are numbered from 1 behind their session's, as the published retrieval corpora have them
+        # ids of turns are numbered from 1 behind their session's, as the published
+        # retrieval corpora have them
         ids = tuple(f"{session.id}_{turn}" for turn in range(start + 1, end + 1))
         told = user if number else f"{date}{user}"
         asked = f"{date}I said: {user}\nYou said: {assistant}"
         yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, ids)
 
 
-# --- One history for many questions: the sessions of all, none told twice, interleaved by date.
+# --- One history for many questions: the sessions of all, none told twice, interleaved
+# by date.
 
 Key: TypeAlias = "tuple[str, tuple[HistoryTurn, ...], str]"
 
@@ -68,9 +88,11 @@ def _merge_sessions(
 ) -> tuple[dict[Key, HistorySession], list[tuple[LongMemEvalRecord, list[Key]]]]:
     """Return the sessions of all records by date, each once, and the records without them, with keys of the evidence.
 
-    A filler session that several records have is told at the date of the first that has it; one that is evidence for
-    a question is told at the date at which that question has it. Those of one moment stand in the order in which they
-    came. Of several with one id and other words, or another date, all but the first have their record's id in front.
+    A filler session that several records have is told at the date of the first that has
+    it; one that is evidence for a question is told at the date at which that question
+    has it. Those of one moment stand in the order in which they came. Of several with
+    one id and other words, or another date, all but the first have their record's id in
+    front.
     """
     evidence: dict[Key, tuple[str, HistorySession]] = {}
     fillers: dict[Key, tuple[str, HistorySession]] = {}
@@ -83,20 +105,31 @@ def _merge_sessions(
                 evidence.setdefault(key, (record.id, session))
                 cited[key] = None
             else:
-                fillers.setdefault((session.id, session.turns, ""), (record.id, session))
+                fillers.setdefault(
+                    (session.id, session.turns, ""), (record.id, session)
+                )
         bare.append((replace(record, sessions=()), list(cited)))
     told = {key[:2] for key in evidence}
     named: dict[Key, HistorySession] = {}
     taken: set[str] = set()
-    for key, (name, session) in [*evidence.items(), *(item for item in fillers.items() if item[0][:2] not in told)]:
-        named[key] = replace(session, id=f"{name}/{session.id}") if session.id in taken else session
+    for key, (name, session) in [
+        *evidence.items(),
+        *(item for item in fillers.items() if item[0][:2] not in told),
+    ]:
+        named[key] = (
+            replace(session, id=f"{name}/{session.id}")
+            if session.id in taken
+            else session
+        )
         taken.add(session.id)
     return dict(sorted(named.items(), key=lambda item: item[1].at)), bare
 
 
 def holds_evidence(session: HistorySession, record: LongMemEvalRecord) -> bool:
     """Return whether the answer to a record's question depends on a session."""
-    return session.id in record.answer_sessions or any(turn.has_answer for turn in session.turns)
+    return session.id in record.answer_sessions or any(
+        turn.has_answer for turn in session.turns
+    )
 
 
 LATER = "the history that it shares with others goes on after its date"
@@ -145,27 +178,47 @@ def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
     """Return one history for all records, which are taken one at a time."""
     sessions, bare = _merge_sessions(records)
     past = session_history(list(sessions.values()))
-    questions = {record.id: _place_question(record, [sessions[key] for key in keys], past) for record, keys in bare}
+    questions = {
+        record.id: _place_question(record, [sessions[key] for key in keys], past)
+        for record, keys in bare
+    }
     return HistoryWithQuestions(past, questions, _irregular_sessions(sessions.values()))
 
 
 def _place_question(
-    record: LongMemEvalRecord, cited: Sequence[HistorySession], past: Sequence[PastExchange]
+    record: LongMemEvalRecord,
+    cited: Sequence[HistorySession],
+    past: Sequence[PastExchange],
 ) -> PlacedQuestion:
-    turns = [(f"{session.id}_{n}", turn) for session in cited for n, turn in enumerate(session.turns, start=1)]
+    turns = [
+        (f"{session.id}_{n}", turn)
+        for session in cited
+        for n, turn in enumerate(session.turns, start=1)
+    ]
     marked = [(name, turn) for name, turn in turns if turn.has_answer]
     evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
     wanted = tuple(name for name, turn in marked if turn.role == "user")
     later = bool(past) and past[-1].at > record.at and not record.sessions
-    ids, notes = tuple(dict.fromkeys(session.id for session in cited)), (*record.notes, *((LATER,) if later else ()))
+    ids, notes = (
+        tuple(dict.fromkeys(session.id for session in cited)),
+        (*record.notes, *((LATER,) if later else ())),
+    )
     after = told_after(past, set(evidence))
-    return PlacedQuestion(record, ids, evidence, () if record.abstention else wanted, after, notes)
+    return PlacedQuestion(
+        record, ids, evidence, () if record.abstention else wanted, after, notes
+    )
 
 
-def _irregular_sessions(sessions: Iterable[HistorySession]) -> dict[str, tuple[int, ...]]:
+def _irregular_sessions(
+    sessions: Iterable[HistorySession],
+) -> dict[str, tuple[int, ...]]:
     numbers = {}
     for session in sessions:
-        users = tuple(number for number, turn in enumerate(session.turns, start=1) if turn.role == "user")
+        users = tuple(
+            number
+            for number, turn in enumerate(session.turns, start=1)
+            if turn.role == "user"
+        )
         if users != tuple(range(1, len(session.turns) + 1, 2)):
             numbers[session.id] = users
     return numbers
@@ -203,28 +256,42 @@ def chosen_questions(
     known = {entry.id: entry for entry in entries}
     for name in choices.ids:
         if name not in known:
-            raise ConfigurationError(f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}")
+            raise ConfigurationError(
+                f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}"
+            )
     chosen = [one for one in entries if not choices.ids or one.id in choices.ids]
     chosen = [one for one in chosen if not choices.types or one.type in choices.types]
-    chosen = [one for one in chosen if not choices.abilities or ability_of(one.id, one.type) in choices.abilities]
+    chosen = [
+        one
+        for one in chosen
+        if not choices.abilities or ability_of(one.id, one.type) in choices.abilities
+    ]
     if not chosen:
-        raise ConfigurationError("--ltm-longmemeval-types, -abilities and -ids: together they leave no question")
+        raise ConfigurationError(
+            "--ltm-longmemeval-types, -abilities and -ids: together they leave no question"
+        )
     if choices.sample is None or choices.sample >= len(chosen):
         return chosen
     drawn = Random(f"longmemeval {seed}").sample(range(len(chosen)), choices.sample)
     return [chosen[place] for place in sorted(drawn)]
 
 
-def group_by_history(entries: Sequence[RecordIndexEntry], size: int, *, seed: int) -> list[Sequence[RecordIndexEntry]]:
+def group_by_history(
+    entries: Sequence[RecordIndexEntry], size: int, *, seed: int
+) -> list[Sequence[RecordIndexEntry]]:
     """Return the questions in groups that share a history: of sizes that differ by one at most.
 
     Which go together is drawn by the seed; in a group they stand as in the file.
     """
-    # drawn, as neighbours in the file are of one type, whose questions would then be asked of one history
+    # drawn, as neighbours in the file are of one type, whose questions would then be
+    # asked of one history
     mixed = list(entries)
     Random(f"longmemeval groups {seed}").shuffle(mixed)
     count = -(-len(mixed) // size)
-    return [sorted(mixed[number::count], key=lambda entry: entry.start) for number in range(count)]
+    return [
+        sorted(mixed[number::count], key=lambda entry: entry.start)
+        for number in range(count)
+    ]
 
 
 WORDING = 1
@@ -239,24 +306,39 @@ LEGEND = (
 class LongMemEvalSuite:
     """The questions of a LongMemEval file."""
 
-    def __init__(self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int) -> None:
+    def __init__(
+        self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int
+    ) -> None:
         self._file, self._choices = file, choices
         asked = chosen_questions(file.entries, choices, seed=seed)
         if choices.shared:
             groups = group_by_history(asked, choices.share, seed=seed)
-            self._threads = {f"h{number}": _label_entries(group) for number, group in enumerate(groups)}
+            self._threads = {
+                f"h{number}": _label_entries(group)
+                for number, group in enumerate(groups)
+            }
         else:
-            self._threads = {label: {"0": entry} for label, entry in _label_entries(asked).items()}
+            self._threads = {
+                label: {"0": entry} for label, entry in _label_entries(asked).items()
+            }
         types = {entry.type for entry in asked}
         self._kinds = {kind.replace("-", "_"): kind for kind in TYPES if kind in types}
-        entries = tuple(SuiteEntry(scenario="_longmemeval_question", name=name) for name in self._kinds)
+        entries = tuple(
+            SuiteEntry(scenario="_longmemeval_question", name=name)
+            for name in self._kinds
+        )
         self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
         unread = sum(bool(entry.fault) for entry in asked)
         lost = f", {unread:,} of them cannot be read" if unread else ""
-        text = f"in {_count_of(len(self._threads), 'shared history', 'shared histories')}"
+        text = (
+            f"in {_count_of(len(self._threads), 'shared history', 'shared histories')}"
+        )
         text = text if choices.shared else "each with a history of its own"
         self.title = f"{file.published or file.path.name}: {_count_of(len(asked), 'question')}{lost}, {text}"
-        odd = ([one.fault] if one.fault else [f"{one.id}: {note}" for note in one.notes] for one in asked)
+        odd = (
+            [one.fault] if one.fault else [f"{one.id}: {note}" for note in one.notes]
+            for one in asked
+        )
         self.notes: Sequence[str] = tuple(chain.from_iterable(odd))
         self.legend: Sequence[str] = (LEGEND,)
         """What the report's readers should know of its figures."""
@@ -265,7 +347,11 @@ class LongMemEvalSuite:
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a type."""
         kind = self._kinds[entry]
-        placed = [(thread, label, one) for thread, asked in self._threads.items() for label, one in asked.items()]
+        placed = [
+            (thread, label, one)
+            for thread, asked in self._threads.items()
+            for label, one in asked.items()
+        ]
         return [(thread, label) for thread, label, one in placed if one.type == kind]
 
     def told(self, thread: str) -> ToldConversation:
@@ -277,10 +363,13 @@ class LongMemEvalSuite:
             history=told.past,
             opening=OPENING,
             described={
-                "data": "longmemeval", "questions": ids, "sha256": hashlib.sha256(digests.encode()).hexdigest(),
-                "shared": self._choices.shared, "wording": WORDING,
+                "data": "longmemeval",
+                "questions": ids,
+                "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+                "shared": self._choices.shared,
+                "wording": WORDING,
             },
-        )  # fmt: skip
+        )
 
     def alone(self, thread: str) -> Mapping[str, str]:
         """Return the option that names the question; none where its history is shared, which all of them make."""
@@ -301,22 +390,37 @@ class LongMemEvalSuite:
             waits = [Wait(history=question.after), Wait(tokens=self._choices.after)]
         else:
             late = record.at - told.past[-1].at if told.past else timedelta(0)
-            waits = [Wait(history=len(told.past)), *([Wait(time=late)] if late > timedelta(0) else [])]
+            waits = [
+                Wait(history=len(told.past)),
+                *([Wait(time=late)] if late > timedelta(0) else []),
+            ]
         return Definition(
             steps=(
                 *waits,
-                Ask(f"[{record.when}] {record.question}", tuple(turn for turn in question.evidence if turn in known)),
+                Ask(
+                    f"[{record.when}] {record.question}",
+                    tuple(turn for turn in question.evidence if turn in known),
+                ),
             ),
             expected=record.answer,
             parameters={
-                "id": record.id, "type": record.type, "ability": ability_of(record.id, record.type),
-                "question": record.question, "date": record.when,
-                "evidence_sessions": list(question.sessions), "evidence_turns": list(question.evidence),
+                "id": record.id,
+                "type": record.type,
+                "ability": ability_of(record.id, record.type),
+                "question": record.question,
+                "date": record.when,
+                "evidence_sessions": list(question.sessions),
+                "evidence_turns": list(question.evidence),
                 "wanted_turns": list(question.wanted),
-                "user_turns": {name: list(told.irregular[name]) for name in told.irregular if question.wanted},
-                "judge": self._choices.judge, "notes": list(question.notes),
+                "user_turns": {
+                    name: list(told.irregular[name])
+                    for name in told.irregular
+                    if question.wanted
+                },
+                "judge": self._choices.judge,
+                "notes": list(question.notes),
             },
-        )  # fmt: skip
+        )
 
     def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return what is told in a conversation, and by question what is wrong with its record."""
@@ -330,10 +434,14 @@ class LongMemEvalSuite:
                     faults[entry.id] = str(error)
 
         records = readable()
-        return told_together(records) if self._choices.shared else told_alone(next(records, None)), faults
+        return told_together(records) if self._choices.shared else told_alone(
+            next(records, None)
+        ), faults
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> LongMemEvalSuite:
+def open_suite(
+    path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None
+) -> LongMemEvalSuite:
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used.
 
     `cache`: a folder in which the places of records may be remembered between runs.
@@ -344,13 +452,17 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: P
             "pytest_ltm data longmemeval-generate, and give --ltm-data=PATH"
         )
     return LongMemEvalSuite(
-        LongMemEvalFile(path, cache and cache / INDEX_FOLDER), LongMemEvalOptions(**values), seed=seed
+        LongMemEvalFile(path, cache and cache / INDEX_FOLDER),
+        LongMemEvalOptions(**values),
+        seed=seed,
     )
 
 
 def _label_entries(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:
     way_out = "Rename one, or choose with --ltm-longmemeval-ids"
-    return by_unique_label({entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out)
+    return by_unique_label(
+        {entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out
+    )
 
 
 def _count_of(count: int, one: str, many: str = "") -> str:

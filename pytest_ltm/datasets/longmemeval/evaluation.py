@@ -12,7 +12,11 @@ from typing import Any
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.dates import dated_stretches
-from pytest_ltm._language.quantities import canonical_values, read_quantities, same_amounts
+from pytest_ltm._language.quantities import (
+    canonical_values,
+    read_quantities,
+    same_amounts,
+)
 from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._language.rulings.gold import (
     HEDGED,
@@ -33,18 +37,33 @@ from pytest_ltm._language.rulings.rules import (
     phrase_ruling,
     yes_or_no_ruling,
 )
-from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, concluding_part, doubt_of, why_rejected
+from pytest_ltm._language.rulings.stance import (
+    DOUBTFUL,
+    FINAL,
+    OVER,
+    SHORT,
+    concluding_part,
+    doubt_of,
+    why_rejected,
+)
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge import PROMPTS, Judge, JudgeDecision, JudgePrompt, ask_judge
+from pytest_ltm._model.judge import (
+    PROMPTS,
+    Judge,
+    JudgeDecision,
+    JudgePrompt,
+    ask_judge,
+)
 from pytest_ltm._model.scenario import Definition
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 
 _BY_TYPE = {
-    "temporal-reasoning": "longmemeval-temporal", "knowledge-update": "longmemeval-update",
+    "temporal-reasoning": "longmemeval-temporal",
+    "knowledge-update": "longmemeval-update",
     "single-session-preference": "longmemeval-preference",
-}  # fmt: skip
+}
 
 
 def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
@@ -54,18 +73,28 @@ def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
     return PROMPTS[_BY_TYPE.get(question_type, "longmemeval-answer")]
 
 
-# --- Whether an answer is right, by rules and without a model: yes, no, or nobody could tell.
+# --- Whether an answer is right, by rules and without a model: yes, no, or nobody could
+# tell.
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
-_UNITS_ASKED = re.compile(r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE)
-PREFERENCE = Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
+_UNITS_ASKED = re.compile(
+    r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE
+)
+PREFERENCE = Ruling(
+    "unscored", "a preference is judged by a rubric, which needs a judge"
+)
 ONE_OFF = Ruling("unscored", "is one off, and not of days")
 # So many words may stand around an answer that repeats the expected one.
 _AROUND = 12
 
 
 def rule_on_hypothesis(
-    *, question_id: str, question_type: str, question: str, answer: object, hypothesis: str
+    *,
+    question_id: str,
+    question_type: str,
+    question: str,
+    answer: object,
+    hypothesis: str,
 ) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
     gold, said = str(answer), normalize(speech(hypothesis))
@@ -75,17 +104,30 @@ def rule_on_hypothesis(
         return PREFERENCE
     if by_value := rule_by_value(gold, said):
         return by_value
-    ruling = _rule_by_type(question_type, question, canonical_values(gold), canonical_values(said, like=gold))
+    ruling = _rule_by_type(
+        question_type,
+        question,
+        canonical_values(gold),
+        canonical_values(said, like=gold),
+    )
     return proven_ruling(ruling, gold, said)
 
 
-def _rule_by_type(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
+def _rule_by_type(
+    question_type: str, question: str, answer: str, hypothesis: str
+) -> Ruling:
     if not hypothesis:
         return Ruling("no", "says nothing")
     gold = read_gold(answer, question)
-    reason = why_rejected((gold.whole, *gold.texts), question, hypothesis) if len(hypothesis) <= SHORT else ""
+    reason = (
+        why_rejected((gold.whole, *gold.texts), question, hypothesis)
+        if len(hypothesis) <= SHORT
+        else ""
+    )
     if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
-        replaced = reason == OVER and is_left_behind(gold.texts[0], question, hypothesis)
+        replaced = reason == OVER and is_left_behind(
+            gold.texts[0], question, hypothesis
+        )
         return Ruling("no" if replaced or reason in FINAL else "unscored", reason)
     if _repeats_gold(gold, question, hypothesis):
         return Ruling("yes", "repeats the expected answer")
@@ -101,7 +143,8 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
         case "yes or no":
             return yes_or_no_ruling(gold, end, refused=refused)
         case "amount":
-            # of times one day off is forgiven, as the published prompt does; a week or month off, judges see either way
+            # of times one day off is forgiven, as the published prompt does; a week or
+            # month off, judges see either way
             timed = question_type == "temporal-reasoning"
             days = timed and _DAYS_ASKED.search(question) is not None
             ruling = amount_ruling(gold, question, end, forgiving=days)
@@ -123,7 +166,12 @@ def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
     spots = phrase_positions(text, gold.whole)
     around = reply.replace(gold.whole, "")
     plain_amount = gold.kind == "amount" and gold.whole == gold.texts[0]
-    if plain_amount or options_of(question) or len(plain_words(reply)) - len(expected) > _AROUND or len(spots) != 1:
+    if (
+        plain_amount
+        or options_of(question)
+        or len(plain_words(reply)) - len(expected) > _AROUND
+        or len(spots) != 1
+    ):
         return False
     if HEDGED.search(around) or read_quantities(around) or refuses_answer(around):
         return False
@@ -141,19 +189,24 @@ def verdict_of(ruling: Ruling) -> Score | Unscored:
     return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
 
 
-def ask_for_verdict(judge: Judge, prompt: JudgePrompt, **parts: str) -> Score | Unscored:
+def ask_for_verdict(
+    judge: Judge, prompt: JudgePrompt, **parts: str
+) -> Score | Unscored:
     """Return a judge's word as the verdict of an example; the score's rule names the prompt."""
     decision = ask_judge(judge, prompt, **parts)
     if isinstance(decision, JudgeDecision):
-        return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
+        return Score(
+            float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}"
+        )
     return decision
 
 
 class LongMemEvalAnswer:
     """Scores the answer to the question of a definition: 1, 0, or undecided.
 
-    Rules decide where they can prove it, and a judge, if there is one, the rest; or the judge decides all, if the
-    definition says so. The verdict's rule names who did. A preference needs a judge.
+    Rules decide where they can prove it, and a judge, if there is one, the rest; or the
+    judge decides all, if the definition says so. The verdict's rule names who did. A
+    preference needs a judge.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -167,21 +220,40 @@ class LongMemEvalAnswer:
         question, answer = self._facts["question"], answers[-1]
         result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts.get("judge") != "all":
-            asked = {"question_id": self._facts["id"], "question_type": self._facts["type"]}
-            ruling = rule_on_hypothesis(**asked, question=question, answer=self._gold, hypothesis=answer)
-            # a preference is not undecided but out of reach: no two bounds, as a judge alone can tell
-            result = Unscored(ruling.reason, RULE) if ruling == PREFERENCE else verdict_of(ruling)
+            asked = {
+                "question_id": self._facts["id"],
+                "question_type": self._facts["type"],
+            }
+            ruling = rule_on_hypothesis(
+                **asked, question=question, answer=self._gold, hypothesis=answer
+            )
+            # a preference is not undecided but out of reach: no two bounds, as a judge
+            # alone can tell
+            result = (
+                Unscored(ruling.reason, RULE)
+                if ruling == PREFERENCE
+                else verdict_of(ruling)
+            )
         if isinstance(result, Unscored) and self._judge is not None:
             prompt = prompt_for(self._facts["id"], self._facts["type"])
-            result = ask_for_verdict(self._judge, prompt, question=question, reference=self._gold, answer=answer)
+            result = ask_for_verdict(
+                self._judge,
+                prompt,
+                question=question,
+                reference=self._gold,
+                answer=answer,
+            )
         return replace(result, evidence=answer[:_SHOWN])
 
-    def metrics(self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None) -> dict[str, float]:
+    def metrics(
+        self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None
+    ) -> dict[str, float]:
         """Return the figures beside the score, by name.
 
-        `right`: the verdict again, so that its mean over all questions stands beside those of the types;
-        `abstention`: the same for questions that cannot be answered. Of what was `retrieved`, where there is something
-        to find: recall_all and ndcg_any at 5 and 10 of sessions and of turns, as published.
+        `right`: the verdict again, so that its mean over all questions stands beside
+        those of the types; `abstention`: the same for questions that cannot be
+        answered. Of what was `retrieved`, where there is something to find: recall_all
+        and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
         values, score = {}, with_bounds(verdict)
         if isinstance(score, Score):
@@ -189,12 +261,17 @@ class LongMemEvalAnswer:
             if is_abstention(self._facts["id"]):
                 values["abstention"] = score.value
         if retrieved is not None and self._facts.get("wanted_turns"):
-            every = retrieval_figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
+            every = retrieval_figures(
+                retrieved,
+                self._facts["wanted_turns"],
+                self._facts.get("user_turns", {}),
+            )
             values |= {name: every[name] for name in TABLED_METRICS}
         return values
 
 
-# --- Sums over LongMemEval verdicts, as the published script makes them (`print_qa_metrics`).
+# --- Sums over LongMemEval verdicts, as the published script makes them
+# (`print_qa_metrics`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +299,12 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {"accuracy": self.value, "right": self.right, "judged": self.judged, "unscored": self.unscored}
+        return {
+            "accuracy": self.value,
+            "right": self.right,
+            "judged": self.judged,
+            "unscored": self.unscored,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +326,10 @@ def aggregate_verdicts(rows: Sequence[QuestionVerdict]) -> Aggregates:
     """Return the sums; types in the order in which the paper lists them."""
     types = [name for name in TYPES if any(row.type == name for row in rows)]
     return Aggregates(
-        by_type={name: _accuracy_of(row for row in rows if row.type == name) for name in types},
+        by_type={
+            name: _accuracy_of(row for row in rows if row.type == name)
+            for name in types
+        },
         overall=_accuracy_of(rows),
         abstention=_accuracy_of(row for row in rows if is_abstention(row.question_id)),
     )
@@ -256,9 +341,10 @@ def _accuracy_of(rows: Iterable[QuestionVerdict]) -> Accuracy:
     return Accuracy(verdicts.count(True), len(verdicts) - unscored, unscored)
 
 
-# --- LongMemEval's retrieval metrics, exactly as the published evaluation defines them, and the standard nDCG beside
-# them (Wu et al., ICLR 2025, section 5.1). Its discount is unusual: the first two ranks count in full, and from the
-# second on rank i is divided by log2(i); nothing to find makes recall_all 1 and the other two 0.
+# --- LongMemEval's retrieval metrics, exactly as the published evaluation defines them,
+# and the standard nDCG beside them (Wu et al., ICLR 2025, section 5.1). Its discount is
+# unusual: the first two ranks count in full, and from the second on rank i is divided
+# by log2(i); nothing to find makes recall_all 1 and the other two 0.
 
 DEPTHS = (1, 3, 5, 10, 30, 50)
 """The published values of k."""
@@ -278,11 +364,13 @@ class RetrievalMetrics:
     """With the standard discount, log2(rank + 1)."""
 
 
-def retrieval_scores(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
+def retrieval_scores(
+    ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int
+) -> RetrievalMetrics:
     """Return the metrics of the `k` best.
 
-    `ranked`: ids, best first; `corpus`: all ids there are, one for each entry (an id may occur more than once);
-    `gold`: the ids that should be found.
+    `ranked`: ids, best first; `corpus`: all ids there are, one for each entry (an id
+    may occur more than once); `gold`: the ids that should be found.
     """
     best = set(ranked[:k])
     hits = [doc in gold for doc in ranked[:k]]
@@ -290,12 +378,16 @@ def retrieval_scores(ranked: Sequence[str], corpus: Sequence[str], gold: Collect
     return RetrievalMetrics(
         recall_any=float(any(doc in best for doc in gold)),
         recall_all=float(all(doc in best for doc in gold)),
-        ndcg_any=_gain_share(hits, ideal, lambda rank: 1.0 if rank == 1 else math.log2(rank)),
+        ndcg_any=_gain_share(
+            hits, ideal, lambda rank: 1.0 if rank == 1 else math.log2(rank)
+        ),
         ndcg=_gain_share(hits, ideal, lambda rank: math.log2(rank + 1)),
     )
 
 
-def turns_as_sessions(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
+def turns_as_sessions(
+    ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int
+) -> RetrievalMetrics:
     """Return the metrics over sessions of a ranking of turns: k widens until k sessions have been seen.
 
     A turn's id is its session's with `_<turn>` at the end.
@@ -304,7 +396,12 @@ def turns_as_sessions(ranked: Sequence[str], corpus: Sequence[str], gold: Collec
     depth = k
     while depth <= len(sessions) and len(set(sessions[:depth])) < k:
         depth += 1
-    return retrieval_scores(sessions, [session_of(turn) for turn in corpus], {session_of(turn) for turn in gold}, depth)
+    return retrieval_scores(
+        sessions,
+        [session_of(turn) for turn in corpus],
+        {session_of(turn) for turn in gold},
+        depth,
+    )
 
 
 def session_of(turn: str) -> str:
@@ -312,15 +409,23 @@ def session_of(turn: str) -> str:
     return turn.rpartition("_")[0] or turn
 
 
-def _gain_share(hits: Sequence[bool], ideal: Sequence[bool], discount: Callable[[int], float]) -> float:
-    result, best = (sum(hit / discount(rank) for rank, hit in enumerate(each, start=1)) for each in (hits, ideal))
+def _gain_share(
+    hits: Sequence[bool], ideal: Sequence[bool], discount: Callable[[int], float]
+) -> float:
+    result, best = (
+        sum(hit / discount(rank) for rank, hit in enumerate(each, start=1))
+        for each in (hits, ideal)
+    )
     return result / best if best else 0.0
 
 
 # --- From what an agent says that it retrieved to the published retrieval metrics.
 
 TABLED_METRICS = tuple(
-    f"{level}_{name}_{k}" for level, k, name in product(("session", "turn"), (5, 10), ("recall_all", "ndcg_any"))
+    f"{level}_{name}_{k}"
+    for level, k, name in product(
+        ("session", "turn"), (5, 10), ("recall_all", "ndcg_any")
+    )
 )
 """The figures that the paper's tables have (Wu et al., 2025, section 5): those that stand beside each score."""
 UNMARKED = "unmarked:"
@@ -328,28 +433,44 @@ UNMARKED = "unmarked:"
 
 
 def retrieval_figures(
-    retrieved: Iterable[str], wanted: Sequence[str], user_turns: Mapping[str, Sequence[int]]
+    retrieved: Iterable[str],
+    wanted: Sequence[str],
+    user_turns: Mapping[str, Sequence[int]],
 ) -> dict[str, float]:
     """Return the metrics at all published depths by name, such as `turn_recall_any_5`; each 0 to 1.
 
-    `retrieved`: what an agent says, best first: ids `<session>_<turn>` of the history; anything else counts as a wrong
-    one. `wanted`: the user's turns that hold the answer; other turns of their sessions count as those of a session
-    that holds none, as published. Only the user's turns are ranked, as published; `user_turns`
-    has their numbers for sessions in which these are not the odd ones.
+    `retrieved`: what an agent says, best first: ids `<session>_<turn>` of the history;
+    anything else counts as a wrong one. `wanted`: the user's turns that hold the
+    answer; other turns of their sessions count as those of a session that holds none,
+    as published. Only the user's turns are ranked, as published; `user_turns` has their
+    numbers for sessions in which these are not the odd ones.
     """
     gold = frozenset(wanted)
     sessions = frozenset(map(session_of, wanted))
     users = []
     for name in dict.fromkeys(retrieved):
         session, _, number = name.rpartition("_")
-        # an id that is none of the history may be a user's: only those known to be the assistant's are left out
+        # an id that is none of the history may be a user's: only those known to be the
+        # assistant's are left out
         is_turn = session and number.isdecimal()
-        if not is_turn or (int(number) in user_turns[session] if session in user_turns else int(number) % 2 == 1):
+        if not is_turn or (
+            int(number) in user_turns[session]
+            if session in user_turns
+            else int(number) % 2 == 1
+        ):
             users.append(name)
-    ranked = [name if name in gold or session_of(name) not in sessions else f"{UNMARKED}{name}" for name in users]
+    ranked = [
+        name
+        if name in gold or session_of(name) not in sessions
+        else f"{UNMARKED}{name}"
+        for name in users
+    ]
     return {
         f"{level}_{name}_{k}": value
         for k in DEPTHS
-        for level, metric in (("session", turns_as_sessions), ("turn", retrieval_scores))
+        for level, metric in (
+            ("session", turns_as_sessions),
+            ("turn", retrieval_scores),
+        )
         for name, value in asdict(metric(ranked, wanted, gold, k)).items()
     }

@@ -20,15 +20,29 @@ from msgspec import Struct, structs
 
 from pytest_ltm._language.dates import DAYS
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
-from pytest_ltm._storage.rows import check_size, faults_of_data, fields_of, json_in, no_list, text_or_number
+from pytest_ltm._storage.errors import (
+    DatasetError,
+    DefinitionError,
+    DiskFault,
+    did_you_mean,
+)
+from pytest_ltm._storage.rows import (
+    check_size,
+    faults_of_data,
+    fields_of,
+    json_in,
+    no_list,
+    text_or_number,
+)
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import TYPES
 
 ABSTENTION = "_abs"
 """How the id of a question ends that cannot be answered: this decides, whatever its type (Wu et al., 2025)."""
 
-_DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\([A-Za-z]+\))?(?:\s+(\d{1,2}):(\d{2}))?")
+_DATE = re.compile(
+    r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\([A-Za-z]+\))?(?:\s+(\d{1,2}):(\d{2}))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +102,11 @@ def ability_of(question_id: str, question_type: str) -> str:
     """Return the ability that a question tests; one that cannot be answered tests abstention, whatever its type."""
     if is_abstention(question_id):
         return "abstention"
-    return "information-extraction" if question_type.startswith("single-session") else question_type
+    return (
+        "information-extraction"
+        if question_type.startswith("single-session")
+        else question_type
+    )
 
 
 def read_date(text: str) -> datetime | None:
@@ -109,8 +127,14 @@ def format_longmemeval_date(at: datetime) -> str:
 
 
 REQUIRED = (
-    "question_id", "question_type", "question", "answer", "question_date", "haystack_dates", "haystack_sessions",
-)  # fmt: skip
+    "question_id",
+    "question_type",
+    "question",
+    "answer",
+    "question_date",
+    "haystack_dates",
+    "haystack_sessions",
+)
 _PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
 
 
@@ -124,20 +148,32 @@ def read_record(top: Field) -> LongMemEvalRecord:
     answer = text_or_number(fields["answer"], empty=False)
     # the published files name each session; some made by others do not
     given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
-    names = given or [f"session_{number}" for number in range(len(lists["haystack_sessions"]))]
+    names = given or [
+        f"session_{number}" for number in range(len(lists["haystack_sessions"]))
+    ]
     told = zip(names, lists["haystack_dates"], lists["haystack_sessions"], strict=True)
     parsed = [
-        HistorySession(name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns"))))
+        HistorySession(
+            name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns")))
+        )
         for name, date, turns in told
     ]
     sessions = tuple(sorted(parsed, key=lambda session: session.at))
     if not any(session.turns for session in sessions):
-        raise fields["haystack_sessions"].fault("holds no turn, so that there is nothing to ask about.")
+        raise fields["haystack_sessions"].fault(
+            "holds no turn, so that there is nothing to ask about."
+        )
     when, at = _parse_record_date(fields["question_date"])
-    cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
-    name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
+    cited = (
+        fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
+    )
+    name, kind, question = (
+        fields[name].text() for name in ("question_id", "question_type", "question")
+    )
     notes = tuple(_record_notes(sessions, cited, at))
-    return LongMemEvalRecord(name, kind, question, answer, when, at, sessions, cited, notes)
+    return LongMemEvalRecord(
+        name, kind, question, answer, when, at, sessions, cited, notes
+    )
 
 
 def _parse_record_date(item: Field) -> tuple[str, datetime]:
@@ -156,10 +192,14 @@ def read_turn(item: Field) -> HistoryTurn:
         raise fields["role"].error("'user' or 'assistant'")
     if not isinstance(content, str):
         raise fields["content"].error("a text")
-    return HistoryTurn(role, content, "has_answer" in fields and fields["has_answer"].value is True)
+    return HistoryTurn(
+        role, content, "has_answer" in fields and fields["has_answer"].value is True
+    )
 
 
-def _record_notes(sessions: tuple[HistorySession, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
+def _record_notes(
+    sessions: tuple[HistorySession, ...], cited: tuple[str, ...], at: datetime
+) -> Iterator[str]:
     count = Counter(session.id for session in sessions)
     absent = [name for name in cited if name not in count]
     if absent:
@@ -171,7 +211,8 @@ def _record_notes(sessions: tuple[HistorySession, ...], cited: tuple[str, ...], 
         yield "the question is dated before its last session"
 
 
-# --- Finding the records of a JSON list in a file of any size, without holding more than one.
+# --- Finding the records of a JSON list in a file of any size, without holding more
+# than one.
 
 # Whole strings are skipped in one go, so that brackets inside them do not count.
 _PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
@@ -185,14 +226,20 @@ _WINDOW = 1 << 25
 def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
     """Yield where each object of the file's list begins and ends, in bytes; DatasetError if it is cut off.
 
-    One pass, linear time, no memory but 32 MB of the operating system's own pages, or a record's if it is larger.
+    One pass, linear time, no memory but 32 MB of the operating system's own pages, or a
+    record's if it is larger.
     """
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
             yield from _scan_slices(content, path)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         reason = getattr(error, "strerror", None)
-        raise DatasetError(f"{path}: {f'cannot be read: {reason}' if reason else 'it is empty'}") from error
+        raise DatasetError(
+            f"{path}: {f'cannot be read: {reason}' if reason else 'it is empty'}"
+        ) from error
 
 
 def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
@@ -212,16 +259,21 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
                 yield start, part.end()
                 if sys.platform != "win32" and part.end() - freed > _WINDOW:
                     freed = part.end()
-                    content.madvise(mmap.MADV_DONTNEED, 0, freed - freed % mmap.PAGESIZE)  # gives pages back
+                    content.madvise(
+                        mmap.MADV_DONTNEED, 0, freed - freed % mmap.PAGESIZE
+                    )  # gives pages back
             if depth == 0:
                 if not content[part.end() : part.end() + _SHOWN].strip():
                     return
                 after = f"goes on after the end of its list (at byte {part.end():,}). One list to a file"
                 raise DatasetError(f"{path}: {after}")
-    raise DatasetError(f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again")
+    raise DatasetError(
+        f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again"
+    )
 
 
-# --- Where the records of a LongMemEval file stand, remembered between runs: a scan of the largest file takes a minute.
+# --- Where the records of a LongMemEval file stand, remembered between runs: a scan of
+# the largest file takes a minute.
 
 FORMAT = 2
 CHEAP = 1 << 30
@@ -253,29 +305,55 @@ class RecordIndex(Struct, frozen=True):
 def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     """Return the index of a file: the one in the folder `cache` if the file has not changed since, else a new one.
 
-    Raises DatasetError for a truncated file, a record that is none, an unknown type, and ids that repeat.
+    Raises DatasetError for a truncated file, a record that is none, an unknown type,
+    and ids that repeat.
     """
     try:
         with path.open("rb") as file:
             state = os.fstat(file.fileno())
     except IsADirectoryError as error:
-        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
+        raise DatasetError(
+            f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json"
+        ) from error
     except OSError as error:
         cure = "download it, or make questions with ltm data longmemeval-generate"
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
+        raise DatasetError(
+            f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}"
+        ) from error
     if cache is None:
         return _scan_records(path)
-    stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
-    name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
+    stamp = {
+        "format": FORMAT,
+        "path": str(path.resolve()),
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+    }
+    name = hashlib.sha256(
+        str(stamp["path"]).encode(errors="surrogatepass")
+    ).hexdigest()[:32]
     place = cache / f"{name}.json"
-    # whatever cannot be read is as none, and so is an index of another state of the file
-    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError, msgspec.ValidationError):
+    # whatever cannot be read is as none, and so is an index of another state of the
+    # file
+    with suppress(
+        OSError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        msgspec.ValidationError,
+    ):
         data = json.loads(place.read_bytes())
         if stamp.items() <= data.items():
             return msgspec.convert(data, RecordIndex)
     index = _scan_records(path)
-    record = {**stamp, "sha256": index.sha256, "entries": [structs.astuple(entry) for entry in index.entries]}
-    with suppress(OSError, DiskFault):  # a folder that cannot be written costs the memory, not the run
+    record = {
+        **stamp,
+        "sha256": index.sha256,
+        "entries": [structs.astuple(entry) for entry in index.entries],
+    }
+    with suppress(
+        OSError, DiskFault
+    ):  # a folder that cannot be written costs the memory, not the run
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, json.dumps(record).encode())
     return index
@@ -289,11 +367,17 @@ def _scan_records(path: Path) -> RecordIndex:
             top = Field(json_in(part_of(path, *place), where), where)
             with faults_of_data():
                 fields = fields_of(top, REQUIRED, "record of LongMemEval")
-                name, kind = fields["question_id"].text(), fields["question_type"].text()
+                name, kind = (
+                    fields["question_id"].text(),
+                    fields["question_type"].text(),
+                )
             if kind not in TYPES:
                 known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
-                raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
-            # what else is wrong with a record costs its question alone: all others can be asked
+                raise DatasetError(
+                    f"{path}: {name}: unknown question_type {kind!r}.{known}"
+                )
+            # what else is wrong with a record costs its question alone: all others can
+            # be asked
             try:
                 record = read_record(structs.replace(top, where=f"{path}: {name}"))
                 entries.append(RecordIndexEntry(name, kind, *place, notes=record.notes))
@@ -303,8 +387,12 @@ def _scan_records(path: Path) -> RecordIndex:
         raise DatasetError(f"{path}: holds no record: expected a JSON list of objects")
     for name, count in Counter(entry.id for entry in entries).items():
         if count > 1:
-            raise DatasetError(f"{path}: {count} records have the question_id {name!r}. Rename all but one")
-    return RecordIndex(tuple(entries), sha256_of(path) if path.stat().st_size <= CHEAP else "")
+            raise DatasetError(
+                f"{path}: {count} records have the question_id {name!r}. Rename all but one"
+            )
+    return RecordIndex(
+        tuple(entries), sha256_of(path) if path.stat().st_size <= CHEAP else ""
+    )
 
 
 def iter_list_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
@@ -335,7 +423,8 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-# --- Reading LongMemEval files: oracle, S and M, older and cleaned, one record in memory at a time.
+# --- Reading LongMemEval files: oracle, S and M, older and cleaned, one record in
+# memory at a time.
 
 KNOWN_FILES: Mapping[str, str] = {
     "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published",
@@ -346,8 +435,9 @@ KNOWN_FILES: Mapping[str, str] = {
 class LongMemEvalFile:
     """A file of records; only their places are kept in memory.
 
-    `cache`: the folder in which the places are remembered between runs; None: they are looked for each time.
-    Raises DatasetError for a truncated file, an unknown type, and ids that repeat.
+    `cache`: the folder in which the places are remembered between runs; None: they are
+    looked for each time. Raises DatasetError for a truncated file, an unknown type, and
+    ids that repeat.
     """
 
     def __init__(self, path: Path, cache: Path | None = None) -> None:
@@ -362,12 +452,18 @@ class LongMemEvalFile:
         """Return one record; DatasetError names file, record and field of what is wrong with it."""
         entry = self._by_id.get(question_id)
         if entry is None:
-            raise DatasetError(f"{self.path}: no record {question_id!r}.{did_you_mean(question_id, self._by_id)}")
+            raise DatasetError(
+                f"{self.path}: no record {question_id!r}.{did_you_mean(question_id, self._by_id)}"
+            )
         where = f"{self.path}: {question_id}"
         with faults_of_data():
-            record = read_record(Field(json_in(part_of(self.path, entry.start, entry.end), where), where))
+            record = read_record(
+                Field(json_in(part_of(self.path, entry.start, entry.end), where), where)
+            )
         if record.id != question_id:
-            raise DatasetError(f"{where}: the record of {record.id!r} stands there: the file was changed meanwhile")
+            raise DatasetError(
+                f"{where}: the record of {record.id!r} stands there: the file was changed meanwhile"
+            )
         return record
 
     def digest(self, question_id: str) -> str:

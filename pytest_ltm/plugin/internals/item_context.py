@@ -153,7 +153,8 @@ class ReportedItem:
     def put_in(self) -> int:
         """Report this item, whichever xdist asked for."""
         if self.index is None:
-            # Looked up once: with thousands of items each search would take as long as a report.
+            # Looked up once: with thousands of items each search would take as long as
+            # a report.
             self.index = self._item.session.items.index(self._item)
         asked: int = self._worker.item_index
         self._worker.item_index = self.index
@@ -189,14 +190,19 @@ class Logs:
         root, others = logging.root, logging.root.handlers[:]
         outside = root.level
         _set_level(root, self.wanted_level(outside))
-        mine = root.handlers[:] = [one for one in others if one not in self._removed] + self._added
+        mine = root.handlers[:] = [
+            one for one in others if one not in self._removed
+        ] + self._added
         return outside, others, mine
 
-    def take_out(self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]) -> None:
+    def take_out(
+        self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]
+    ) -> None:
         """Keep what the item has added, removed and set; log as before."""
         root, (level, others, mine) = logging.root, outside
         if root.handlers != mine:
-            # A test may add or remove handlers of its own, which must be there again when it goes on.
+            # A test may add or remove handlers of its own, which must be there again
+            # when it goes on.
             self._added = [one for one in root.handlers if one not in others]
             self._removed = [one for one in others if one not in root.handlers]
         root.handlers[:] = others
@@ -207,11 +213,17 @@ class Logs:
         """Return the root logger's level for this item."""
         if self._level is not None:
             return self._level
-        return min(outside, self.handler.level) if self.handler is not None and self.handler.level else outside
+        return (
+            min(outside, self.handler.level)
+            if self.handler is not None and self.handler.level
+            else outside
+        )
 
 
 def _set_level(root: logging.Logger, level: int) -> None:
-    if root.level != level:  # whenever it is set, all loggers forget what they know of levels
+    if (
+        root.level != level
+    ):  # whenever it is set, all loggers forget what they know of levels
         root.setLevel(level)
 
 
@@ -224,15 +236,22 @@ class CaptureFixture:
 
     def put_in(self) -> Any:
         """Put this item's in place."""
-        others, self._manager._capture_fixture = self._manager._capture_fixture, self._mine
+        others, self._manager._capture_fixture = (
+            self._manager._capture_fixture,
+            self._mine,
+        )
         return others
 
     def take_out(self, outside: Any) -> None:
         """Keep it."""
-        self._mine, self._manager._capture_fixture = self._manager._capture_fixture, outside
+        self._mine, self._manager._capture_fixture = (
+            self._manager._capture_fixture,
+            outside,
+        )
 
 
-# The characters that are kept of what one item prints to stdout, or to stderr: the first and the last half.
+# The characters that are kept of what one item prints to stdout, or to stderr: the
+# first and the last half.
 LONGEST = 2**24
 
 
@@ -246,7 +265,9 @@ def shorten_middle(text: str) -> str:
 
 def cut_captured(manager: CaptureManager) -> None:
     """Cut what was captured into files to the beginning and the end, before anybody reads the whole into memory."""
-    for capture in (getattr(manager._global_capturing, name, None) for name in ("out", "err")):
+    for capture in (
+        getattr(manager._global_capturing, name, None) for name in ("out", "err")
+    ):
         file: Any = getattr(getattr(capture, "tmpfile", None), "buffer", None)
         if isinstance(file, io.FileIO):
             cut_file(file)
@@ -305,7 +326,9 @@ class CapturedStreams:
     def put_in(self) -> tuple[Any] | None:
         """Capture; return the fixture that was there, None if nothing is captured."""
         if CapturedStreams.in_debugger:
-            self._manager.suspend(in_=True)  # a hook call of another item may have resumed it
+            self._manager.suspend(
+                in_=True
+            )  # a hook call of another item may have resumed it
             return None
         others = self._fixture.put_in()
         self._manager.resume_global_capture()
@@ -320,7 +343,9 @@ class CapturedStreams:
             self._manager.deactivate_fixture()
             self._manager.suspend_global_capture(in_=False)
             cut_captured(self._manager)
-            for (name, parts), text in zip(self.texts.items(), self._manager.read_global_capture(), strict=True):
+            for (name, parts), text in zip(
+                self.texts.items(), self._manager.read_global_capture(), strict=True
+            ):
                 if text:
                     parts.append(text)
                     self._sizes[name] += len(text)
@@ -346,8 +371,12 @@ class RunningLoop:
         self._mine = _swap_running_loop(outside)
 
 
-def _swap_running_loop(loop: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop | None:
-    module: Any = sys.modules.get("asyncio")  # until somebody has imported it no loop runs
+def _swap_running_loop(
+    loop: asyncio.AbstractEventLoop | None,
+) -> asyncio.AbstractEventLoop | None:
+    module: Any = sys.modules.get(
+        "asyncio"
+    )  # until somebody has imported it no loop runs
     if module is None:
         return None
     before: asyncio.AbstractEventLoop | None = module._get_running_loop()
@@ -359,7 +388,8 @@ def _swap_running_loop(loop: asyncio.AbstractEventLoop | None) -> asyncio.Abstra
 
 WarningState = tuple[Any, Any, Any]
 
-# The state outside of all items: inside, the marks of whichever item pytest asks for hold.
+# The state outside of all items: inside, the marks of whichever item pytest asks for
+# hold.
 OUTSIDE: pytest.StashKey[WarningState] = pytest.StashKey()
 
 
@@ -376,7 +406,9 @@ class Warnings:
         if config.pluginmanager.has_plugin("warnings"):
             ihook = config.hook if item is None else item.ihook
             # pytest's own, so that marks, options and -W mean what they mean elsewhere.
-            recording = catch_warnings_for_item(config=config, ihook=ihook, when="runtest", item=item)
+            recording = catch_warnings_for_item(
+                config=config, ihook=ihook, when="runtest", item=item
+            )
             with self.active():
                 recording.__enter__()
             self._recording = recording
@@ -410,14 +442,21 @@ def remember_warnings(config: pytest.Config) -> None:
 
 
 def _warning_state() -> WarningState:
-    return warnings.filters, warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
+    return (
+        warnings.filters,
+        warnings.showwarning,
+        getattr(warnings, "_showwarnmsg_impl", None),
+    )
 
 
 def _set_warning_state(state: WarningState) -> None:
     module: Any = warnings
     module.filters, module.showwarning, module._showwarnmsg_impl = state
-    # Modules remember which warnings they have shown; they must look at the new filters.
-    module._filters_mutated() if hasattr(module, "_filters_mutated") else module._filters_mutated_lock_held()
+    # Modules remember which warnings they have shown; they must look at the new
+    # filters.
+    module._filters_mutated() if hasattr(
+        module, "_filters_mutated"
+    ) else module._filters_mutated_lock_held()
 
 
 class ItemContext:
@@ -436,10 +475,18 @@ class ItemContext:
         self._fixture = None if capture is None else CaptureFixture(capture)
         own = own_thread()
         self._pinned = None if own is None else Pinned(own)
-        self._output = None if capture is None or self._fixture is None else CapturedStreams(capture, self._fixture)
-        # Warnings are first in and last out: what the others warn of meanwhile is still this item's.
-        self._claimed = _those_of(self.warnings, CurrentTest(item), self._reported, self._logs, self._output)
-        # The loop is none of the claims: an agent's reply is awaited in a loop of its own.
+        self._output = (
+            None
+            if capture is None or self._fixture is None
+            else CapturedStreams(capture, self._fixture)
+        )
+        # Warnings are first in and last out: what the others warn of meanwhile is still
+        # this item's.
+        self._claimed = _those_of(
+            self.warnings, CurrentTest(item), self._reported, self._logs, self._output
+        )
+        # The loop is none of the claims: an agent's reply is awaited in a loop of its
+        # own.
         self._active = (self.spent, *self._claimed, RunningLoop())
 
     def begin_call(self) -> None:
@@ -458,7 +505,11 @@ class ItemContext:
     @property
     def log_level(self) -> int:
         """From which level on the item wants logs."""
-        return logging.root.level if self._logs is None else self._logs.wanted_level(logging.root.level)
+        return (
+            logging.root.level
+            if self._logs is None
+            else self._logs.wanted_level(logging.root.level)
+        )
 
     def fixtures(self) -> InPlace:
         """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""
@@ -470,16 +521,29 @@ class ItemContext:
 
     def announce_end(self, duration: float) -> None:
         """Tell xdist at once that the item is done, if it is not the one that xdist waits for."""
-        if self._reported is not None and self._reported.index != self._worker.item_index:
-            self._worker.sendevent("runtest_protocol_complete", item_index=self._reported.index, duration=duration)
+        if (
+            self._reported is not None
+            and self._reported.index != self._worker.item_index
+        ):
+            self._worker.sendevent(
+                "runtest_protocol_complete",
+                item_index=self._reported.index,
+                duration=duration,
+            )
 
     def add_sections(self) -> None:
         """Add what was captured to the item's report."""
-        for name, parts in self._output.texts.items() if self._output is not None else ():
+        for name, parts in (
+            self._output.texts.items() if self._output is not None else ()
+        ):
             if parts:
-                self._item.add_report_section("call", name, shorten_middle("".join(parts)))
+                self._item.add_report_section(
+                    "call", name, shorten_middle("".join(parts))
+                )
         if self._logs is not None and self._logs.handler is not None:
-            self._item.add_report_section("call", "log", self._logs.handler.stream.getvalue().strip())
+            self._item.add_report_section(
+                "call", "log", self._logs.handler.stream.getvalue().strip()
+            )
 
     def restore_log_records(self) -> None:
         """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
@@ -495,13 +559,16 @@ def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:
 def capture_unattributed(config: pytest.Config) -> Iterator[None]:
     """Keep what belongs to no example (filler, opening) apart.
 
-    What is printed stays off the screen, unless -s shows everything; warnings follow the filters of the
-    configuration, not those of whichever item pytest asks for, and are told as nobody's.
+    What is printed stays off the screen, unless -s shows everything; warnings follow
+    the filters of the configuration, not those of whichever item pytest asks for, and
+    are told as nobody's.
     """
     capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
     nobodys = Warnings(config, None)
     try:
-        with InPlace(_those_of(nobodys, None if capture is None else DiscardOutput(capture))):
+        with InPlace(
+            _those_of(nobodys, None if capture is None else DiscardOutput(capture))
+        ):
             yield
     finally:
         nobodys.close()
@@ -522,4 +589,11 @@ def worker_interactor(config: pytest.Config) -> Any:
     """Return xdist's side of this worker, or None where there is none."""
     if not hasattr(config, "workerinput"):
         return None
-    return next((p for p in config.pluginmanager.get_plugins() if isinstance(p, WorkerInteractor)), None)
+    return next(
+        (
+            p
+            for p in config.pluginmanager.get_plugins()
+            if isinstance(p, WorkerInteractor)
+        ),
+        None,
+    )

@@ -16,10 +16,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
+from _pytest._code.code import (
+    ExceptionChainRepr,
+    ReprEntry,
+    ReprFileLocation,
+    ReprTraceback,
+)
 from _pytest.fixtures import get_scope_package
 from _pytest.nodes import Node
-from _pytest.runner import SetupState, call_and_report, check_interactive_exception, show_test_item
+from _pytest.runner import (
+    SetupState,
+    call_and_report,
+    check_interactive_exception,
+    show_test_item,
+)
 from greenlet import getcurrent, greenlet
 
 from pytest_ltm._storage.errors import LtmError, text_of
@@ -65,12 +75,18 @@ class TreeSetupState(SetupState):
         """Tear down every node that neither the next item nor an item in progress needs."""
         keep = set(nextitem.listchain()) if nextitem else set()
         errors: list[BaseException] = []
-        for node in [n for n in reversed(self.stack) if n not in keep and self.held[n] <= 0]:
+        for node in [
+            n for n in reversed(self.stack) if n not in keep and self.held[n] <= 0
+        ]:
             finalizers = self.stack.pop(node)[0]
             while finalizers:
                 try:
                     finalizers.pop()()
-                except (pytest.fail.Exception, pytest.skip.Exception, Exception) as error:  # noqa: BLE001 - as pytest does
+                except (
+                    pytest.fail.Exception,
+                    pytest.skip.Exception,
+                    Exception,  # noqa: BLE001 - as pytest does
+                ) as error:
                     errors.append(error)
         if len(errors) == 1:
             raise errors[0]
@@ -90,14 +106,19 @@ def install_setup_state(session: pytest.Session) -> TreeSetupState:
 
 FixtureDefs = list[pytest.FixtureDef[Any]]
 Pool = dict[Any, pytest.FixtureDef[Any]]
-NODES_BY_SCOPE: dict[str, type[Node]] = {"class": pytest.Class, "module": pytest.Module, "session": pytest.Session}
+NODES_BY_SCOPE: dict[str, type[Node]] = {
+    "class": pytest.Class,
+    "module": pytest.Module,
+    "session": pytest.Session,
+}
 
 
 class LaneFixtures(dict[str, FixtureDefs]):
     """Name -> fixture definitions for one item: like pytest's, but with cached values of their own.
 
-    Function-scoped ones are the item's alone; wider ones are shared, through `pool`, by the items that pytest
-    would let share them; session-scoped ones without parameters are pytest's own.
+    Function-scoped ones are the item's alone; wider ones are shared, through `pool`, by
+    the items that pytest would let share them; session-scoped ones without parameters
+    are pytest's own.
     """
 
     def __init__(self, item: pytest.Item, pool: Pool) -> None:
@@ -119,7 +140,9 @@ class LaneFixtures(dict[str, FixtureDefs]):
         return super().get(name, default)
 
     def _mine(self, definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
-        parametrized = self._callspec and self._callspec._arg2scope.get(definition.argname)
+        parametrized = self._callspec and self._callspec._arg2scope.get(
+            definition.argname
+        )
         scope = parametrized.value if parametrized else definition.scope
         if scope == "function":
             return _copy_fixture_definition(definition)
@@ -135,7 +158,9 @@ class LaneFixtures(dict[str, FixtureDefs]):
             self._pool[key] = _copy_fixture_definition(definition)
         return self._pool[key]
 
-    def _parameters_under(self, definition: pytest.FixtureDef[Any], seen: set[str]) -> Iterator[tuple[str, int]]:
+    def _parameters_under(
+        self, definition: pytest.FixtureDef[Any], seen: set[str]
+    ) -> Iterator[tuple[str, int]]:
         indices = self._callspec.indices if self._callspec else {}
         if definition.argname in indices:
             yield definition.argname, indices[definition.argname]
@@ -146,7 +171,9 @@ class LaneFixtures(dict[str, FixtureDefs]):
                     yield from self._parameters_under(needed, seen)
 
 
-def _copy_fixture_definition(definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
+def _copy_fixture_definition(
+    definition: pytest.FixtureDef[Any],
+) -> pytest.FixtureDef[Any]:
     mine: Any = copy.copy(definition)
     mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
     fresh: pytest.FixtureDef[Any] = mine
@@ -177,7 +204,9 @@ def as_users_see_it(error: BaseException) -> BaseException:
         link.__traceback__ = _users_frames(link.__traceback__)
     shown = error.__traceback__ or (error.__cause__ and error.__cause__.__traceback__)
     if isinstance(error, Exception) and shown is None:
-        return pytest.fail.Exception(f"{type(error).__name__}: {text_of(error)}", pytrace=False)
+        return pytest.fail.Exception(
+            f"{type(error).__name__}: {text_of(error)}", pytrace=False
+        )
     return error
 
 
@@ -192,7 +221,11 @@ def users_traceback(error: BaseException) -> str:
         return ""
     for link in chain:
         link.__traceback__ = _users_frames(link.__traceback__)
-    return "" if raised.__traceback__ is None else "".join(traceback.format_exception(raised)).rstrip()
+    return (
+        ""
+        if raised.__traceback__ is None
+        else "".join(traceback.format_exception(raised)).rstrip()
+    )
 
 
 def _exception_chain(error: BaseException) -> list[BaseException]:
@@ -209,12 +242,19 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
     frames = []
     while traceback is not None:
         frame = traceback.tb_frame
-        made = str(frame.f_globals.get("__name__", "")).startswith(f"{Path(PACKAGE).name}.")  # as of a dataclass
-        if not (frame.f_code.co_filename.startswith(PACKAGE) or (frame.f_code.co_filename == "<string>" and made)):
+        made = str(frame.f_globals.get("__name__", "")).startswith(
+            f"{Path(PACKAGE).name}."
+        )  # as of a dataclass
+        if not (
+            frame.f_code.co_filename.startswith(PACKAGE)
+            or (frame.f_code.co_filename == "<string>" and made)
+        ):
             frames.append(traceback)
         traceback = traceback.tb_next
     for entry in reversed(frames):
-        kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        kept = types.TracebackType(
+            kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno
+        )
     return kept
 
 
@@ -243,10 +283,15 @@ def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
     for element in () if xml is None else xml.node_reporter(report).nodes:
         if element.tag == "error":
             said = element.get("message", "")
-            element.set("message", said.replace("failed on setup with", "failed in the body with", 1))
+            element.set(
+                "message",
+                said.replace("failed on setup with", "failed in the body with", 1),
+            )
 
 
-def failed_setup(item: pytest.Item, error: BaseException, *, begun: bool) -> pytest.TestReport:
+def failed_setup(
+    item: pytest.Item, error: BaseException, *, begun: bool
+) -> pytest.TestReport:
     """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR.
 
     Where none was begun, plugins that wrap setups are told of this one.
@@ -254,13 +299,20 @@ def failed_setup(item: pytest.Item, error: BaseException, *, begun: bool) -> pyt
     shown = as_users_see_it(error)
 
     def raise_it() -> None:
-        # Hidden behind the user's frames; where there are none, pytest must have one to show.
+        # Hidden behind the user's frames; where there are none, pytest must have one to
+        # show.
         __tracebackhide__ = shown.__traceback__ is not None
         raise shown
 
-    wrapped = raise_it if begun else lambda: _only_wrappers(item, "pytest_runtest_setup", raise_it)
+    wrapped = (
+        raise_it
+        if begun
+        else lambda: _only_wrappers(item, "pytest_runtest_setup", raise_it)
+    )
     call: pytest.CallInfo[None] = pytest.CallInfo.from_call(wrapped, when="setup")
-    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(
+        item=item, call=call
+    )
     if check_interactive_exception(call, report):
         item.ihook.pytest_exception_interact(node=item, call=call, report=report)
     return report
@@ -269,18 +321,31 @@ def failed_setup(item: pytest.Item, error: BaseException, *, begun: bool) -> pyt
 def empty_teardown(item: pytest.Item) -> pytest.TestReport:
     """Return the report of the teardown of an item that was never set up: plugins wait for it."""
     call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
-        lambda: _only_wrappers(item, "pytest_runtest_teardown", lambda: None, nextitem=None), when="teardown"
+        lambda: _only_wrappers(
+            item, "pytest_runtest_teardown", lambda: None, nextitem=None
+        ),
+        when="teardown",
     )
-    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(
+        item=item, call=call
+    )
     return report
 
 
-def _only_wrappers(item: pytest.Item, name: str, phase: Callable[[], None], **arguments: Any) -> None:
+def _only_wrappers(
+    item: pytest.Item, name: str, phase: Callable[[], None], **arguments: Any
+) -> None:
     """Run this in place of a phase, inside what plugins wrap around it: some keep state there for the report."""
     manager = item.config.pluginmanager
     everybody = {one.plugin for one in getattr(manager.hook, name).get_hookimpls()}
-    wrapping = {one.plugin for one in getattr(item.ihook, name).get_hookimpls() if _is_wrapper(one)}
-    manager.subset_hook_caller(name, everybody - wrapping).call_extra([phase], {"item": item, **arguments})
+    wrapping = {
+        one.plugin
+        for one in getattr(item.ihook, name).get_hookimpls()
+        if _is_wrapper(one)
+    }
+    manager.subset_hook_caller(name, everybody - wrapping).call_extra(
+        [phase], {"item": item, **arguments}
+    )
 
 
 def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
@@ -303,17 +368,21 @@ def show_item(item: pytest.Item) -> None:
 def last_teardown(item: pytest.Item) -> pytest.TestReport:
     """Tear down whatever is still up, and return the report of it as that of a second teardown of this item.
 
-    Plugins that keep state for each item have let go of it, so they hear of the report only.
+    Plugins that keep state for each item have let go of it, so they hear of the report
+    only.
     """
     state = cast("Any", item.session)._setupstate
-    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(lambda: state.teardown_exact(None), when="teardown")
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
+        lambda: state.teardown_exact(None), when="teardown"
+    )
     return pytest.TestReport.from_item_and_call(item, call)
 
 
 # --- What other plugins wrap around the protocol of an item.
 
 PROTOCOL = "pytest_runtest_protocol"
-# The hook with their wrappers alone, and the item that follows each; absent where there are none.
+# The hook with their wrappers alone, and the item that follows each; absent where there
+# are none.
 OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.StashKey()
 
 
@@ -336,21 +405,30 @@ class Unwrapped:
 def one_by_one(session: pytest.Session) -> Iterator[None]:
     """Have other plugins wrap each item meanwhile, not what pytest asks for, in which others begin and end.
 
-    What pytest itself wraps around the protocol a `Stretch` swaps, or it watches the process.
+    What pytest itself wraps around the protocol a `Stretch` swaps, or it watches the
+    process.
     """
     config = session.config
     manager = config.pluginmanager
     hook: Any = getattr(manager.hook, PROTOCOL)
     hookimpls = hook.get_hookimpls()
     others = {
-        one.plugin for one in hookimpls if _is_wrapper(one) and not one.function.__module__.startswith("_pytest.")
+        one.plugin
+        for one in hookimpls
+        if _is_wrapper(one) and not one.function.__module__.startswith("_pytest.")
     }
     if not others:
         yield
         return
-    wrappers = manager.subset_hook_caller(PROTOCOL, {one.plugin for one in hookimpls} - others)
+    wrappers = manager.subset_hook_caller(
+        PROTOCOL, {one.plugin for one in hookimpls} - others
+    )
     config.stash[OTHERS] = wrappers, dict(itertools.pairwise(session.items))
-    setattr(config.hook, PROTOCOL, Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)))
+    setattr(
+        config.hook,
+        PROTOCOL,
+        Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)),
+    )
     try:
         yield
     finally:
@@ -365,7 +443,8 @@ def _is_wrapper(implementation: Any) -> bool:
 class ProtocolWrappers:
     """What other plugins wrap around one item: entered before its setup, left once it has been reported.
 
-    It stands still in a greenlet of its own meanwhile, where it keeps its context variables.
+    It stands still in a greenlet of its own meanwhile, where it keeps its context
+    variables.
     """
 
     def __init__(self, item: pytest.Item) -> None:
@@ -380,12 +459,18 @@ class ProtocolWrappers:
             return
         # Which item really is next nobody knows yet.
         arguments = {"item": self._item, "nextitem": following.get(self._item)}
-        green = self._green = greenlet(lambda: hook.call_extra([_stand_still], arguments))
+        green = self._green = greenlet(
+            lambda: hook.call_extra([_stand_still], arguments)
+        )
         before = contextvars.copy_context()
         green.gr_context = before.copy()
         green.switch()
         inside: Any = green.gr_context
-        self._variables = [(one, inside[one]) for one in inside if one not in before or before[one] is not inside[one]]
+        self._variables = [
+            (one, inside[one])
+            for one in inside
+            if one not in before or before[one] is not inside[one]
+        ]
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -412,13 +497,17 @@ def _stand_still() -> bool:
 def never_rerun(item: pytest.Item) -> None:
     """Take away the mark by which plugins rerun what fails: a second attempt would be another conversation."""
     for node in item.listchain():
-        node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "flaky"]
+        node.own_markers[:] = [
+            mark for mark in node.own_markers if mark.name != "flaky"
+        ]
 
 
 # --- `--stepwise` where items do not end in their order: none may be left behind.
 
 
-def leave_none_behind(session: pytest.Session, is_reported: Callable[[pytest.Item], bool]) -> None:
+def leave_none_behind(
+    session: pytest.Session, is_reported: Callable[[pytest.Item], bool]
+) -> None:
     """Have the next `--stepwise` begin with the first item that was still in progress when an item failed.
 
     pytest takes every item before the failed one for passed.
@@ -426,7 +515,11 @@ def leave_none_behind(session: pytest.Session, is_reported: Callable[[pytest.Ite
     plugin: Any = session.config.pluginmanager.get_plugin("stepwiseplugin")
     if plugin is None:
         return
-    holder, name = (plugin.cached_info, "last_failed") if hasattr(plugin, "cached_info") else (plugin, "lastfailed")
+    holder, name = (
+        (plugin.cached_info, "last_failed")
+        if hasattr(plugin, "cached_info")
+        else (plugin, "lastfailed")
+    )
     failed = getattr(holder, name)
     for item in session.items if failed is not None else ():
         # Before 9.2 pytest keeps node ids as texts.

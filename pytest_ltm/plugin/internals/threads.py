@@ -1,6 +1,7 @@
 """What agents say in threads of their own: prints, logs, warnings; kept there, and said again in their item's place.
 
-`_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked up in the module first.
+`_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked
+up in the module first.
 """
 
 from __future__ import annotations
@@ -53,7 +54,11 @@ def _set_routed(where: Any, name: str, value: Any) -> None:
 @contextmanager
 def route_agent_output() -> Iterator[None]:
     """Within the block keep what is said in agents' threads until their conversations go on."""
-    handle, is_enabled, warn = logging.Logger.handle, logging.Logger.isEnabledFor, warnings.warn
+    handle, is_enabled, warn = (
+        logging.Logger.handle,
+        logging.Logger.isEnabledFor,
+        warnings.warn,
+    )
 
     def handled(logger: logging.Logger, record: logging.LogRecord) -> None:
         speaking = SAYING.get()
@@ -64,9 +69,19 @@ def route_agent_output() -> Iterator[None]:
 
     def enabled(logger: logging.Logger, level: int) -> bool:
         speaking = SAYING.get()
-        return is_enabled(logger, level) if speaking is None else _is_wanted(logger, level, speaking.level)
+        return (
+            is_enabled(logger, level)
+            if speaking is None
+            else _is_wanted(logger, level, speaking.level)
+        )
 
-    def warned(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any) -> None:
+    def warned(
+        message: Any,
+        category: Any = None,
+        stacklevel: int = 1,
+        source: Any = None,
+        **more: Any,
+    ) -> None:
         speaking = SAYING.get()
         if speaking is None:
             warn(message, category, stacklevel + 1, source, **more)
@@ -74,9 +89,17 @@ def route_agent_output() -> Iterator[None]:
         frame: Any = sys._getframe(1)
         for _ in range(stacklevel - 1):
             frame = frame.f_back or frame
-        kind = type(message) if isinstance(message, Warning) else category or UserWarning
-        where = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "<unknown>")
-        speaking.add(partial(warnings.warn_explicit, message, kind, *where, source=source))
+        kind = (
+            type(message) if isinstance(message, Warning) else category or UserWarning
+        )
+        where = (
+            frame.f_code.co_filename,
+            frame.f_lineno,
+            frame.f_globals.get("__name__", "<unknown>"),
+        )
+        speaking.add(
+            partial(warnings.warn_explicit, message, kind, *where, source=source)
+        )
 
     module: Any = capture
     streams = {name: getattr(sys, name) for name in _STREAMS}

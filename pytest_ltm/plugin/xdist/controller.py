@@ -62,8 +62,16 @@ class JournalSnapshot:
         """Where in the conversation that was, for a sentence about who died."""
         record = self.record
         if record.last is None:
-            return f"where {record.speaking} began" if record.speaking else "before anything was said"
-        who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
+            return (
+                f"where {record.speaking} began"
+                if record.speaking
+                else "before anything was said"
+            )
+        who = (
+            f" of {record.speaking}"
+            if record.speaking
+            else ", which belongs to no example"
+        )
         return f"{'after' if self.is_answered else 'at'} message #{record.last}{who}"
 
     @property
@@ -92,12 +100,17 @@ class JournalSnapshot:
 
 
 def journal_snapshot(
-    journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
+    journal: Path,
+    agent: Tariff,
+    judge: Tariff,
+    user: Callable[[str], Tariff] = lambda _: Tariff(),
 ) -> JournalSnapshot:
     """Return the last moment of a journal, or the one up to which it can be read."""
     snapshot = JournalSnapshot(Bill(agent), judge, user)
     with suppress(LtmError):
-        for _, event in snapshot.record.follow_journal(journal) if journal.is_file() else ():
+        for _, event in (
+            snapshot.record.follow_journal(journal) if journal.is_file() else ()
+        ):
             snapshot.bill.count_event(event)
     return snapshot
 
@@ -105,19 +118,29 @@ def journal_snapshot(
 # --- The reports of an item that no worker could report.
 
 
-def reports_of(brief: Brief, row: _result.ScenarioResult) -> Iterator[pytest.TestReport]:
+def reports_of(
+    brief: Brief, row: _result.ScenarioResult
+) -> Iterator[pytest.TestReport]:
     """Yield a setup that failed or was skipped with the row's reason, and an empty teardown."""
 
     def report(when: Any, outcome: Any, longrepr: Any) -> pytest.TestReport:
         return pytest.TestReport(
-            brief.nodeid, brief.location, {}, outcome, longrepr, when, user_properties=user_properties(row)
+            brief.nodeid,
+            brief.location,
+            {},
+            outcome,
+            longrepr,
+            when,
+            user_properties=user_properties(row),
         )
 
     if row.outcome == "error":
         yield report("setup", "failed", row.reason)
     else:
         path, line, _ = brief.location
-        skipped = report("setup", "skipped", (path, line + 1, f"Skipped: {not_reached(row.reason)}"))
+        skipped = report(
+            "setup", "skipped", (path, line + 1, f"Skipped: {not_reached(row.reason)}")
+        )
         yield mark_unreached(skipped)
     yield report("teardown", "passed", None)
 
@@ -141,7 +164,10 @@ class Recovery:
 
     def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
         self._run, self._ledger, self._tries = run, ledger, Tries()
-        self._tariffs = run.costs.judge.tariff, lambda model: run.costs.user(model).tariff
+        self._tariffs = (
+            run.costs.judge.tariff,
+            lambda model: run.costs.user(model).tariff,
+        )
         self._far: dict[str, JournalSnapshot] = {}
         """What is told of conversations on other machines, by the name of their folder."""
         self._deaths: dict[str, int] = {}
@@ -168,21 +194,38 @@ class Recovery:
         finished = sum(map(self._ledger.is_finished, unit.items))
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
+        begun = [
+            run / name
+            for name in names
+            if name in self._far or (run / name / JOURNAL).exists()
+        ]
         unfinished = [folder for folder in begun if not _is_complete(folder)]
-        # What was being played: of several folders, as isolated variants have, the last that has no results yet.
+        # What was being played: of several folders, as isolated variants have, the last
+        # that has no results yet.
         folder = (unfinished or begun or [run / next(iter(names))])[-1]
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
         death = f"worker {worker} died {last.where_stopped}"
-        reason = "" if here else "its journal is on the other machine, where the worker was"
-        if here and self._run.settings.rescored is None:  # else no agent is asked: it is told again from the record
+        reason = (
+            "" if here else "its journal is on the other machine, where the worker was"
+        )
+        if (
+            here and self._run.settings.rescored is None
+        ):  # else no agent is asked: it is told again from the record
             _, reason = read_resumable(folder)
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
-            self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
-            told = death if deaths == 1 else f"{pluralize(deaths, 'worker')} died, the last time {death}"
-            self.notices[unit.name] = f"{told}; the conversation continued where it stopped"
+            self._say(
+                f"{unit.name}: {death}; the conversation continues where it stopped"
+            )
+            told = (
+                death
+                if deaths == 1
+                else f"{pluralize(deaths, 'worker')} died, the last time {death}"
+            )
+            self.notices[unit.name] = (
+                f"{told}; the conversation continued where it stopped"
+            )
             return True
         reason = reason or f"{pluralize(tries, 'worker')} died at this point"
         why = f"{death}, and the conversation is given up: {reason}"
@@ -192,28 +235,46 @@ class Recovery:
             del self.notices[unit.name]
         return False
 
-    def give_up(self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = "") -> bool:
+    def give_up(
+        self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = ""
+    ) -> bool:
         """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
 
-        Where nobody was (filler, say), the first that had begun answers for it: what ends like this is an error. It
-        says `why`, the others refer to the death. Returns whether the conversation's results tell of it; those of one
-        that was complete stay as they are.
+        Where nobody was (filler, say), the first that had begun answers for it: what
+        ends like this is an error. It says `why`, the others refer to the death.
+        Returns whether the conversation's results tell of it; those of one that was
+        complete stay as they are.
         """
-        rows, briefs, run = self._ledger.rows(unit.name), self._ledger.briefs(unit), self._run.folder.path
+        rows, briefs, run = (
+            self._ledger.rows(unit.name),
+            self._ledger.briefs(unit),
+            self._run.folder.path,
+        )
         # Each journal is read once: the examples of one conversation may be hundreds.
-        scenes = {name: self._scene(run / name) for name in dict.fromkeys(brief.folder for brief in briefs)}
-        open_ones = [brief for brief in briefs if brief.nodeid not in rows] if death else []
+        scenes = {
+            name: self._scene(run / name)
+            for name in dict.fromkeys(brief.folder for brief in briefs)
+        }
+        open_ones = (
+            [brief for brief in briefs if brief.nodeid not in rows] if death else []
+        )
         spoke = (one for one in open_ones if one.key == speaking)
-        begun = (one for one in open_ones if scenes[one.folder].spent_by(one.key)["tokens"])
+        begun = (
+            one for one in open_ones if scenes[one.folder].spent_by(one.key)["tokens"]
+        )
         blamed = next((one.nodeid for one in chain(spoke, begun, open_ones)), "")
         others = f"{death}, and the conversation is given up" if blamed else why
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
-                row = from_record(_result.ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
+                row = from_record(
+                    _result.ScenarioResult, json.loads(rows[brief.nodeid]), "scenario"
+                )
             else:
                 is_it = brief.nodeid == blamed
-                row = self._unplayed(brief, scenes[brief.folder], why if is_it else others, blamed=is_it)
+                row = self._unplayed(
+                    brief, scenes[brief.folder], why if is_it else others, blamed=is_it
+                )
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
                 hook, location = self._run.config.hook, brief.location
@@ -221,42 +282,78 @@ class Recovery:
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-        written = [self._write(run / name, results, scenes[name], death or why) for name, results in folders.items()]
+        written = [
+            self._write(run / name, results, scenes[name], death or why)
+            for name, results in folders.items()
+        ]
         self._ledger.over(unit.name)
         return any(written)
 
     def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
             return self._far[folder.name]
-        return journal_snapshot(folder / JOURNAL, self._tariff(folder.name), *self._tariffs)
+        return journal_snapshot(
+            folder / JOURNAL, self._tariff(folder.name), *self._tariffs
+        )
 
     def _tariff(self, folder: str) -> Tariff:
         return self._run.costs.tariff_of(_name_of(folder).agent)
 
-    def _unplayed(self, brief: Brief, last: JournalSnapshot, why: str, *, blamed: bool) -> _result.ScenarioResult:
+    def _unplayed(
+        self, brief: Brief, last: JournalSnapshot, why: str, *, blamed: bool
+    ) -> _result.ScenarioResult:
         name = _name_of(brief.folder)
         return _result.ScenarioResult(
-            scenario=brief.scenario, example=brief.example, agent=name.agent, span_label=name.span, trial=name.trial,
-            span=self._run.settings.spans[name.span], nodeid=brief.nodeid, score=None, reason=why,
-            outcome="error" if blamed else "skipped", cause="agent" if blamed else "not reached",
-            threshold=brief.threshold, pass_k=brief.pass_k, skills=brief.skills, **last.spent_by(brief.key),
-        )  # fmt: skip
+            scenario=brief.scenario,
+            example=brief.example,
+            agent=name.agent,
+            span_label=name.span,
+            trial=name.trial,
+            span=self._run.settings.spans[name.span],
+            nodeid=brief.nodeid,
+            score=None,
+            reason=why,
+            outcome="error" if blamed else "skipped",
+            cause="agent" if blamed else "not reached",
+            threshold=brief.threshold,
+            pass_k=brief.pass_k,
+            skills=brief.skills,
+            **last.spent_by(brief.key),
+        )
 
-    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], last: JournalSnapshot, why: str) -> bool:
+    def _write(
+        self,
+        folder: Path,
+        rows: Sequence[_result.ScenarioResult],
+        last: JournalSnapshot,
+        why: str,
+    ) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
             return False
         folder.mkdir(parents=True, exist_ok=True)
         first = rows[0]
-        spec = next(choice.spec for choice in self._run.settings.agents if choice.label == first.agent)
+        spec = next(
+            choice.spec
+            for choice in self._run.settings.agents
+            if choice.label == first.agent
+        )
         header = last.record.header
         result = _result.ConversationResult(
-            agent=first.agent, agent_spec=spec, span_label=first.span_label, span=first.span, trial=first.trial,
+            agent=first.agent,
+            agent_spec=spec,
+            span_label=first.span_label,
+            span=first.span,
+            trial=first.trial,
             plan_fingerprint="" if header is None else header.plan_fingerprint,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
-            scenarios=tuple(rows), simulated_seconds=last.record.seconds, notices=(_result.ended_early(why),), gone=why,
-            ended="agent gone", **last.totals,
-        )  # fmt: skip
+            scenarios=tuple(rows),
+            simulated_seconds=last.record.seconds,
+            notices=(_result.ended_early(why),),
+            gone=why,
+            ended="agent gone",
+            **last.totals,
+        )
         _result.write_results(folder / RESULTS, result)
         return True
 
@@ -282,7 +379,8 @@ def _is_complete(folder: Path) -> bool:
 
 # How often a worker that dies before its first message is started again.
 START_TRIES = 5
-# Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is waiting.
+# Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is
+# waiting.
 GRACE = 3.0
 # The same after -x and --maxfail, where no person is.
 STOP_GRACE = 15.0
@@ -294,7 +392,9 @@ class Controller:
     def __init__(self, run: LtmRun) -> None:
         self._run = run
         if run.config.option.dist == "each":
-            raise pytest.UsageError("--dist=each would play every conversation on every worker. Remove --dist")
+            raise pytest.UsageError(
+                "--dist=each would play every conversation on every worker. Remove --dist"
+            )
         self.scheduling: ConversationScheduling | None = None
         self.expected: dict[str, int] = {}
         self._ledger = ReportLedger()
@@ -307,7 +407,9 @@ class Controller:
     @property
     def notices(self) -> list[str]:
         """A sentence for each conversation that lost a worker and whose results do not mention it."""
-        return [f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()]
+        return [
+            f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()
+        ]
 
     # --- beginning
 
@@ -318,9 +420,13 @@ class Controller:
         return set(map(conversation_of, collected or ()))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
+    def pytest_xdist_make_scheduler(
+        self, config: pytest.Config, log: Any
+    ) -> ConversationScheduling:
         """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
-        self.scheduling = ConversationScheduling(len(self._dsession.nodemanager.specs), self)
+        self.scheduling = ConversationScheduling(
+            len(self._dsession.nodemanager.specs), self
+        )
         return self.scheduling
 
     @pytest.hookimpl(optionalhook=True)
@@ -335,7 +441,9 @@ class Controller:
         node.workerinput["ltm_run"] = self._run.folder.name
         node.workerinput["ltm_live"] = self._run.progress.is_live
         _wire.listen_to_node(
-            node, self._dsession, lambda node, kind, **values: getattr(self, f"heard_{kind}")(node, **values)
+            node,
+            self._dsession,
+            lambda node, kind, **values: getattr(self, f"heard_{kind}")(node, **values),
         )
 
     @property
@@ -350,7 +458,9 @@ class Controller:
 
     def differ(self, worker: str, text: str) -> None:
         """Make the session say why nothing is played."""
-        report = pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
+        report = pytest.CollectReport(
+            nodeid=worker, outcome="failed", longrepr=text, result=[]
+        )
         self._run.config.hook.pytest_collectreport(report=report)
 
     def may_play(self, node: Any, unit: WorkUnit) -> bool:
@@ -360,15 +470,26 @@ class Controller:
     def send(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
         """Hand a conversation to a worker."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
-        _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
+        _wire.send_command(
+            node,
+            _wire.UNIT,
+            unit=unit.name,
+            indices=indices,
+            reported=self._ledger.told(unit),
+        )
 
     def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
         """Return whether a worker that plays these may play another one at once."""
         run = self._run
         if len(playing) >= run.most_at_once:
             return False
-        agent, *others = [conversation_of(one.items[0]).agent for one in (unit, *playing)]
-        return all(run.of_agent[one] for one in (agent, *others)) and others.count(agent) < run.of_agent[agent]
+        agent, *others = [
+            conversation_of(one.items[0]).agent for one in (unit, *playing)
+        ]
+        return (
+            all(run.of_agent[one] for one in (agent, *others))
+            and others.count(agent) < run.of_agent[agent]
+        )
 
     def lost(self, node: Any, unit: WorkUnit) -> bool:
         """A worker has died; return whether another one continues the conversation."""
@@ -380,7 +501,9 @@ class Controller:
     @property
     def _left(self) -> int:
         """Conversations that no worker plays yet."""
-        return self.scheduling.waiting_conversations if self.scheduling is not None else 0
+        return (
+            self.scheduling.waiting_conversations if self.scheduling is not None else 0
+        )
 
     # --- what workers say
 
@@ -389,14 +512,21 @@ class Controller:
         raise pytest.UsageError(*sentences)
 
     def heard_collected(
-        self, node: Any, here: bool, tokens: dict[str, int], scenarios: list[str], deselected: list[list[Any]]
+        self,
+        node: Any,
+        here: bool,
+        tokens: dict[str, int],
+        scenarios: list[str],
+        deselected: list[list[Any]],
     ) -> None:
         """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
         if not here:
             self._away.add(node)
         self.expected.update(tokens)
         self._run.scenario_names.update(scenarios)
-        self._run.deselected |= {(folder, scenario): count for folder, scenario, count in deselected}
+        self._run.deselected |= {
+            (folder, scenario): count for folder, scenario, count in deselected
+        }
 
     def heard_begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
         """A worker is about to play a conversation."""
@@ -408,7 +538,9 @@ class Controller:
 
     def heard_written(self, node: Any, folder: str, event: str) -> None:
         """A worker on another machine has written an event down."""
-        self._recovery.told(folder, events.decode_event(event, f"worker {node.gateway.id}"))
+        self._recovery.told(
+            folder, events.decode_event(event, f"worker {node.gateway.id}")
+        )
 
     def heard_results(self, node: Any, folder: str, text: str) -> None:
         """Keep what a worker on another machine sends: the report reads this machine's run folder."""
@@ -453,7 +585,9 @@ class Controller:
             if why:
                 self._stop(str(why))
 
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    def pytest_keyboard_interrupt(
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> None:
         """Be quick after Ctrl-C; what xdist raises after -x is a kind of KeyboardInterrupt, too."""
         self._interrupted = excinfo.type is KeyboardInterrupt
 
@@ -471,7 +605,9 @@ class Controller:
                 self._recovery.give_up(unit, f"no worker{here} was left to play it")
 
     def _stop(self, why: str) -> None:
-        if self._stopped or self._dsession is None:  # xdist is installed, and there are no workers
+        if (
+            self._stopped or self._dsession is None
+        ):  # xdist is installed, and there are no workers
             return
         self._stopped = True
         for node in list(self._dsession._active_nodes):

@@ -20,12 +20,17 @@ class WorkUnit:
     """About how many tokens it takes."""
 
 
-def work_units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]) -> list[WorkUnit]:
+def work_units(
+    nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]
+) -> list[WorkUnit]:
     """Return the units of a collection, the longest first, equally long ones in the order of the collection."""
     texts: dict[str, list[str]] = {}
     for nodeid in nodeids:
         texts.setdefault(unit_of(nodeid), []).append(nodeid)
-    made = [WorkUnit(name, tuple(items), expected.get(name, 0)) for name, items in texts.items()]
+    made = [
+        WorkUnit(name, tuple(items), expected.get(name, 0))
+        for name, items in texts.items()
+    ]
     return sorted(made, key=lambda unit: -unit.expected)
 
 
@@ -61,7 +66,8 @@ class Dispatcher(Protocol):
 class ConversationScheduling:
     """A scheduler for xdist (its `Scheduling` protocol): one conversation, one worker, the longest first.
 
-    Nothing is handed out ahead of time: which worker is free first decides who plays the next conversation.
+    Nothing is handed out ahead of time: which worker is free first decides who plays
+    the next conversation.
     """
 
     def __init__(self, workers: int, dispatcher: Dispatcher) -> None:
@@ -106,7 +112,11 @@ class ConversationScheduling:
     @property
     def unplayed(self) -> list[WorkUnit]:
         """What has not been played to its end."""
-        return [*self._stranded, *self._queue, *chain.from_iterable(self._playing.values())]
+        return [
+            *self._stranded,
+            *self._queue,
+            *chain.from_iterable(self._playing.values()),
+        ]
 
     # --- what xdist reports
 
@@ -123,16 +133,26 @@ class ConversationScheduling:
         """Everybody has collected, or a further worker has: hand out conversations."""
         if self.collection is None:
             self.collection = list(next(iter(self._indices.values())))
-            # The longest first: a long one that begins last would keep all other workers waiting.
-            result = work_units(self.collection, self._dispatcher.unit_of, self._dispatcher.expected)
-            playable = [unit for unit in result if any(self._dispatcher.may_play(node, unit) for node in self.nodes)]
+            # The longest first: a long one that begins last would keep all other
+            # workers waiting.
+            result = work_units(
+                self.collection, self._dispatcher.unit_of, self._dispatcher.expected
+            )
+            playable = [
+                unit
+                for unit in result
+                if any(self._dispatcher.may_play(node, unit) for node in self.nodes)
+            ]
             self._stranded = [unit for unit in result if unit not in playable]
             self._queue = playable
         reference = self.collection
         for node in self.nodes:
             mine = self._indices.get(node)
             if mine is not None and mine.keys() != set(reference):
-                self._dispatcher.differ(node.gateway.id, _collection_difference(node.gateway.id, reference, mine))
+                self._dispatcher.differ(
+                    node.gateway.id,
+                    _collection_difference(node.gateway.id, reference, mine),
+                )
                 self._queue = []
         self._serve()
 
@@ -142,7 +162,9 @@ class ConversationScheduling:
             self._playing[node].remove(unit)
             self._serve()
 
-    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+    def mark_test_complete(
+        self, node: Any, item_index: int, duration: float = 0
+    ) -> None:
         """Nothing follows from the end of one item: its conversation continues."""
 
     def remove_node(self, node: Any) -> None:
@@ -164,29 +186,55 @@ class ConversationScheduling:
 
     def _serve(self) -> None:
         """Hand out what workers have room for, to who plays least; let go who has nothing to play."""
-        ready = [node for node in self.nodes if node in self._indices and not node.shutting_down]
+        ready = [
+            node
+            for node in self.nodes
+            if node in self._indices and not node.shutting_down
+        ]
         full: set[Any] = set()
         while len(full) < len(ready):
-            node = min((node for node in ready if node not in full), key=lambda node: len(self._playing[node]))
+            node = min(
+                (node for node in ready if node not in full),
+                key=lambda node: len(self._playing[node]),
+            )
             playing, indices = self._playing[node], self._indices[node]
-            fits = (one for one in self._queue if not playing or self._dispatcher.beside(playing, one))
-            unit = next((one for one in fits if self._dispatcher.may_play(node, one)), None)
+            fits = (
+                one
+                for one in self._queue
+                if not playing or self._dispatcher.beside(playing, one)
+            )
+            unit = next(
+                (one for one in fits if self._dispatcher.may_play(node, one)), None
+            )
             if unit is None:
                 full.add(node)
                 continue
             self._queue.remove(unit)
             playing.append(unit)
-            self._dispatcher.send(node, unit, [indices[nodeid] for nodeid in unit.items])
+            self._dispatcher.send(
+                node, unit, [indices[nodeid] for nodeid in unit.items]
+            )
         for node in ready:
             if not self._playing[node]:
                 node.shutdown()
 
 
-def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
+def _collection_difference(
+    worker: str, reference: Sequence[str], mine: Mapping[str, int]
+) -> str:
     missing = [nodeid for nodeid in reference if nodeid not in mine]
     extra = [nodeid for nodeid in mine if nodeid not in set(reference)]
-    lines = [f"worker {worker} collected different scenarios from the first worker, so nothing is played."]
+    lines = [
+        f"worker {worker} collected different scenarios from the first worker, so nothing is played."
+    ]
     for what, ids in (("it lacks", missing), ("only it has", extra)):
         lines += [f"{what}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
-        lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (len(ids) > MAX_NAMED_ITEMS)
-    return "\n".join([*lines, "Collection must not depend on chance, on the time or on the order of a set"])
+        lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (
+            len(ids) > MAX_NAMED_ITEMS
+        )
+    return "\n".join(
+        [
+            *lines,
+            "Collection must not depend on chance, on the time or on the order of a set",
+        ]
+    )

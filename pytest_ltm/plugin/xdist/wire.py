@@ -1,9 +1,10 @@
 """What controller and workers send each other beyond xdist: one event `ltm` up, two commands down.
 
-What is relied on (pytest-xdist 3.5 to 3.8) is in `internals/names.yml`. Beyond names: DSession finds `worker_<event>`
-among its own attributes; execnet's Group.makegateway has a local variable `io` with a `popen`; all values are what
-execnet can carry (built-in types). An event that xdist does not know would end the worker, so ours are taken out before
-xdist sees them.
+What is relied on (pytest-xdist 3.5 to 3.8) is in `internals/names.yml`. Beyond names:
+DSession finds `worker_<event>` among its own attributes; execnet's Group.makegateway
+has a local variable `io` with a `popen`; all values are what execnet can carry
+(built-in types). An event that xdist does not know would end the worker, so ours are
+taken out before xdist sees them.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def _reap_failed_worker(error: BaseException) -> None:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         process = getattr(frame.f_locals.get("io"), "popen", None)
         if isinstance(process, subprocess.Popen):
-            # Closes its pipes, one of which may hold what it never read, and waits for it.
+            # Closes its pipes, one of which may hold what it never read, and waits for
+            # it.
             with suppress(OSError), process:
                 process.kill()
 
@@ -110,7 +112,8 @@ def until_down(dsession: Any, seconds: float) -> None:
             dsession._active_nodes.discard(values["node"])
 
 
-# --- Ledger: what the controller has been told of each item, so that nothing is told twice and nothing gets lost.
+# --- Ledger: what the controller has been told of each item, so that nothing is told
+# twice and nothing gets lost.
 
 
 class Brief(NamedTuple):
@@ -155,7 +158,10 @@ class ReportLedger:
     def told(self, unit: WorkUnit) -> dict[str, list[int]]:
         """Return by item what need not be told again of a unit: the number of reports, and whether it has ended."""
         known = [nodeid for nodeid in unit.items if nodeid in self._reports]
-        return {nodeid: [self._reports[nodeid], int(nodeid in self._finished)] for nodeid in known}
+        return {
+            nodeid: [self._reports[nodeid], int(nodeid in self._finished)]
+            for nodeid in known
+        }
 
     def begun(self, unit: str, briefs: Iterable[Brief]) -> None:
         """A worker is about to play a unit."""
@@ -173,12 +179,23 @@ class ReportLedger:
     def briefs(self, unit: WorkUnit) -> tuple[Brief, ...]:
         """Return the briefs of a unit's items, made up from the node ids where no worker has begun it."""
         made_up = []
-        for nodeid in () if unit.name in self._briefs else unit.items:  # `file::test_name[agent-span-trial-example...]`
+        for nodeid in (
+            () if unit.name in self._briefs else unit.items
+        ):  # `file::test_name[agent-span-trial-example...]`
             path, _, rest = nodeid.partition("::")
-            name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
-            example, _, variant = _node_id_labels(nodeid).removeprefix(f"{unit.name}-").partition("-")
-            scenario, folder = f"{name}.{node_label(variant)}" if variant else name, conversation_of(nodeid).folder
-            made_up.append(Brief(nodeid, folder, scenario, example, 1.0, None, (), (path, 0, rest)))
+            name = node_label(
+                rest.partition("[")[0].rpartition("::")[2].removeprefix("test_")
+            )
+            example, _, variant = (
+                _node_id_labels(nodeid).removeprefix(f"{unit.name}-").partition("-")
+            )
+            scenario, folder = (
+                f"{name}.{node_label(variant)}" if variant else name,
+                conversation_of(nodeid).folder,
+            )
+            made_up.append(
+                Brief(nodeid, folder, scenario, example, 1.0, None, (), (path, 0, rest))
+            )
         return self._briefs.get(unit.name) or tuple(made_up)
 
     def rows(self, unit: str) -> dict[str, str]:
@@ -198,7 +215,8 @@ def _node_id_labels(nodeid: str) -> str:
     return nodeid.partition("::")[2].partition("[")[2].removesuffix("]")
 
 
-# --- Filter: what a worker that resumes a conversation need not report, because another has.
+# --- Filter: what a worker that resumes a conversation need not report, because another
+# has.
 
 
 class Filter:

@@ -30,9 +30,14 @@ if TYPE_CHECKING:
 
 
 _TOLD = (
-    events.Header, events.Begin, events.MessageSent, events.ReplyReceived, events.FillerSent, events.TimeJumped,
+    events.Header,
+    events.Begin,
+    events.MessageSent,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.TimeJumped,
     events.ModelAsked,
-)  # fmt: skip
+)
 
 
 class Worker:
@@ -56,7 +61,9 @@ class Worker:
             make_private(run.folder.path, exist_ok=True)
             run.observing.append(self._telling)
         run.following.append(self._follow)
-        run.config.option.loadgroup = False  # xdist would rewrite the node ids of marked items
+        run.config.option.loadgroup = (
+            False  # xdist would rewrite the node ids of marked items
+        )
 
     def _telling(self, played: PlayedConversation) -> Callable[[events.Event], None]:
         """Tell each event of a conversation that is written down, the header first."""
@@ -68,7 +75,14 @@ class Worker:
 
         plan = {"count": played.plan.count, "reading": to_record(played.plan.reading)}
         own, agent = played.plan.fingerprint, played.agent_fingerprint
-        tell(events.Header(plan=plan, plan_fingerprint=own, agent_fingerprint=agent, now=played.start))
+        tell(
+            events.Header(
+                plan=plan,
+                plan_fingerprint=own,
+                agent_fingerprint=agent,
+                now=played.start,
+            )
+        )
         return tell
 
     @pytest.hookimpl(tryfirst=True)
@@ -76,7 +90,9 @@ class Worker:
         """Listen to the controller before it can say anything."""
         self._session = session
         self._interactor = interactor = worker_interactor(self._run.config)
-        _wire.obey_commands(interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop})
+        _wire.obey_commands(
+            interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop}
+        )
         self._send, interactor.sendevent = interactor.sendevent, self._sendevent
 
     # --- collecting
@@ -91,7 +107,9 @@ class Worker:
             return True
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
         """Let the controller say what is wrong with the collection before it hears what was collected."""
         try:
             yield
@@ -106,25 +124,41 @@ class Worker:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the controller, which knows node ids only, how long each conversation is expected to be."""
         self._items = {item.nodeid: item for item in session.items}
-        ltm_items = items_of_conversations(item.stash[LTM_ITEM] for item in session.items)
+        ltm_items = items_of_conversations(
+            item.stash[LTM_ITEM] for item in session.items
+        )
         spans = self._run.settings.spans
-        tokens = {name: expected_tokens(known, spans) for name, known in ltm_items.items()}
+        tokens = {
+            name: expected_tokens(known, spans) for name, known in ltm_items.items()
+        }
         self._tell(
-            "collected", here=self._here, tokens=tokens, scenarios=sorted(self._run.scenario_names),
-            deselected=[[*place, count] for place, count in self._run.deselected.items()],
-        )  # fmt: skip
+            "collected",
+            here=self._here,
+            tokens=tokens,
+            scenarios=sorted(self._run.scenario_names),
+            deselected=[
+                [*place, count] for place, count in self._run.deselected.items()
+            ],
+        )
 
     # --- playing what the controller says
 
-    def _play(self, unit: str, indices: list[int], reported: dict[str, list[int]]) -> None:
+    def _play(
+        self, unit: str, indices: list[int], reported: dict[str, list[int]]
+    ) -> None:
         assert self._session is not None
         self._filter.leave_out(reported)
         items = (self._session.items[index] for index in indices)
-        names = self._open[unit] = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
+        names = self._open[unit] = dict.fromkeys(
+            item.stash[LTM_ITEM].conversation for item in items
+        )
         self._again.extend([*(False for _ in indices), True])
         self._run.enqueue_conversations(names)
-        # xdist runs an item only when it knows the next: the last one is named twice, and the second time ignored.
-        self._interactor.handle_command(("runtests", {"indices": [*indices, indices[-1]]}))
+        # xdist runs an item only when it knows the next: the last one is named twice,
+        # and the second time ignored.
+        self._interactor.handle_command(
+            ("runtests", {"indices": [*indices, indices[-1]]})
+        )
 
     def _stop(self, why: str) -> None:
         if self._session is not None:
@@ -132,7 +166,9 @@ class Worker:
         self._run.look_up()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
         """Do not run an item again that is only named again; after the very last take everything down."""
         if not self._again[0]:
             return None
@@ -151,17 +187,34 @@ class Worker:
                 del self._open[unit]
                 self._tell("over", unit=unit)
         elif unit not in self._unsent:
-            # Told before it is played, so that it can be accounted for whatever happens to this process.
+            # Told before it is played, so that it can be accounted for whatever happens
+            # to this process.
             briefs = []
-            for known in chain.from_iterable(map(self._run.groups.__getitem__, self._open[unit])):
-                marks, folder, (path, line, title) = known.marks, known.conversation.folder, known.item.location
+            for known in chain.from_iterable(
+                map(self._run.groups.__getitem__, self._open[unit])
+            ):
+                marks, folder, (path, line, title) = (
+                    known.marks,
+                    known.conversation.folder,
+                    known.item.location,
+                )
                 briefs.append(
                     Brief(
-                        known.item.nodeid, folder, known.scenario, known.place.example, marks.threshold, marks.pass_k,
-                        marks.skill_letters, (path, line or 0, title),
+                        known.item.nodeid,
+                        folder,
+                        known.scenario,
+                        known.place.example,
+                        marks.threshold,
+                        marks.pass_k,
+                        marks.skill_letters,
+                        (path, line or 0, title),
                     )
-                )  # fmt: skip
-            self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
+                )
+            self._unsent[unit] = (
+                []
+                if self._here
+                else list(dict.fromkeys(brief.folder for brief in briefs))
+            )
             self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
     def _sendevent(self, name: str, **values: Any) -> None:
@@ -170,11 +223,19 @@ class Worker:
             body = self._items[nodeid].stash.get(LANE, None)
             if body is not None and body.result is not None:
                 unit = str(conversation_of(nodeid))
-                self._tell("row", unit=unit, nodeid=nodeid, row=json.dumps(to_record(body.result)))
+                self._tell(
+                    "row",
+                    unit=unit,
+                    nodeid=nodeid,
+                    row=json.dumps(to_record(body.result)),
+                )
         if self._filter.is_known(name, values):
             return
         self._send(name, **values)
-        if name == "runtest_protocol_complete" and values["item_index"] == self._interactor.item_index:
+        if (
+            name == "runtest_protocol_complete"
+            and values["item_index"] == self._interactor.item_index
+        ):
             self._again.popleft()
 
     def pytest_sessionfinish(self) -> None:
@@ -186,7 +247,9 @@ class Worker:
         for name in self._unsent.pop(unit):
             path = self._run.folder.path / name / RESULTS
             if path.is_file():
-                self._tell("results", folder=name, text=path.read_text(encoding="utf-8"))
+                self._tell(
+                    "results", folder=name, text=path.read_text(encoding="utf-8")
+                )
 
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)

@@ -1,7 +1,8 @@
 """Runs in the form of Every Eval Ever: an aggregate for each agent and span, and a line for each example and trial.
 
-Files have the paths that its datastore asks for: `data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model page's block of
-results is beside them.
+Files have the paths that its datastore asks for:
+`data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model page's block of results is beside
+them.
 """
 
 from __future__ import annotations
@@ -37,17 +38,29 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     targets: list[ExportTarget] = []
 
     def write_instances(path: Path, part: RunSlice) -> None:
-        # Only here: journals are read for them, which takes long, and another file may be in the way.
-        lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
+        # Only here: journals are read for them, which takes long, and another file may
+        # be in the way.
+        lines = (
+            json.dumps(for_library(one), ensure_ascii=False) + "\n"
+            for one in instance_rows(part)
+        )
         write_output(path, for_file("".join(lines)))
 
     for part in run_slices(results):
         aggregate, instances = (to / name for name in _file_names(part))
-        label = _plain(f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
+        label = _plain(
+            f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}"
+        )
         targets += [
-            ExportTarget(aggregate, partial(_write_text, json_text(for_library(aggregate_json(part))))),
+            ExportTarget(
+                aggregate,
+                partial(_write_text, json_text(for_library(aggregate_json(part)))),
+            ),
             ExportTarget(instances, partial(write_instances, part=part)),
-            ExportTarget(to / "model-results" / f"{label}.yml", partial(_write_text, model_results(part))),
+            ExportTarget(
+                to / "model-results" / f"{label}.yml",
+                partial(_write_text, model_results(part)),
+            ),
         ]
     return targets
 
@@ -74,55 +87,98 @@ def aggregate_json(part: RunSlice) -> dict[str, Any]:
     for name, cell in column.cells.items():
         if cell.mean is not None:
             more = {} if cell.upper is None else {"upper": cell.upper}
-            details = _texts({"scored": len(cell.scores), "examples": cell.examples, **more})
-            results.append(_result(f"{name}{place}", {"score": cell.mean, "details": details}, most=1))
+            details = _texts(
+                {"scored": len(cell.scores), "examples": cell.examples, **more}
+            )
+            results.append(
+                _result(
+                    f"{name}{place}", {"score": cell.mean, "details": details}, most=1
+                )
+            )
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": _evaluation_id(part),
         "retrieved_timestamp": _timestamp(part),
         "evaluation_timestamp": part.begin_time.isoformat(),
         "source_metadata": {
-            "source_type": "evaluation_run", "source_organization_name": "pytest-ltm user",
-            "evaluator_relationship": "third_party" if part.run.result.is_imported else "first_party",
+            "source_type": "evaluation_run",
+            "source_organization_name": "pytest-ltm user",
+            "evaluator_relationship": "third_party"
+            if part.run.result.is_imported
+            else "first_party",
         },
-        "model_info": {"name": column.agent, "id": _model_id(part), "additional_details": _texts(facts | _UNKNOWN)},
+        "model_info": {
+            "name": column.agent,
+            "id": _model_id(part),
+            "additional_details": _texts(facts | _UNKNOWN),
+        },
         "eval_library": {
-            "name": "pytest-ltm", "version": str(facts.get("pytest_ltm_version") or version("pytest-ltm")),
+            "name": "pytest-ltm",
+            "version": str(facts.get("pytest_ltm_version") or version("pytest-ltm")),
         },
         "evaluation_results": results,
         "detailed_evaluation_results": {
-            "format": "jsonl", "file_path": _file_names(part)[1],
+            "format": "jsonl",
+            "file_path": _file_names(part)[1],
             "total_rows": sum(row.scored for row in part.column.rows),
         },
-    }  # fmt: skip
+    }
 
 
 def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
-    config = {"lower_is_better": False, "score_type": "continuous", "min_score": 0, "max_score": most}
+    config = {
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": 0,
+        "max_score": most,
+    }
     data = {"dataset_name": "pytest-ltm", "source_type": "other"}
-    return {"evaluation_name": name, "source_data": data, "metric_config": config, "score_details": details}
+    return {
+        "evaluation_name": name,
+        "source_data": data,
+        "metric_config": config,
+        "score_details": details,
+    }
 
 
 def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
     for held in part.conversations:
-        record, expected = held.record() or ConversationRecord(), expected_answers(plan_definitions(held.plan()))
+        record, expected = (
+            held.record() or ConversationRecord(),
+            expected_answers(plan_definitions(held.plan())),
+        )
         for row in held.result.scenarios:
             if row.score is None:
                 continue
             yield {
-                "schema_version": SCHEMA_VERSION, "evaluation_id": _evaluation_id(part), "model_id": _model_id(part),
-                "evaluation_name": row.scenario, "sample_id": f"{row.span_label}-{row.trial}-{row.example}",
+                "schema_version": SCHEMA_VERSION,
+                "evaluation_id": _evaluation_id(part),
+                "model_id": _model_id(part),
+                "evaluation_name": row.scenario,
+                "sample_id": f"{row.span_label}-{row.trial}-{row.example}",
                 **_talk(row, record, expected.get(row.id, "")),
-                "evaluation": {"score": row.score, "is_correct": row.outcome == "passed"},
-                "metadata": _texts({
-                    "gap": row.gap, "trial": row.trial, "measured_span": row.measured_span, "upper": row.upper,
-                    "reason": row.reason, "rule": row.rule, **{one.name: one.value for one in row.metrics},
-                }),
-            }  # fmt: skip
+                "evaluation": {
+                    "score": row.score,
+                    "is_correct": row.outcome == "passed",
+                },
+                "metadata": _texts(
+                    {
+                        "gap": row.gap,
+                        "trial": row.trial,
+                        "measured_span": row.measured_span,
+                        "upper": row.upper,
+                        "reason": row.reason,
+                        "rule": row.rule,
+                        **{one.name: one.value for one in row.metrics},
+                    }
+                ),
+            }
 
 
-def _talk(row: ScenarioResult, record: ConversationRecord, expected: str) -> dict[str, Any]:
+def _talk(
+    row: ScenarioResult, record: ConversationRecord, expected: str
+) -> dict[str, Any]:
     """Return the input, the answers and the messages of an example."""
     own = record.transcript.exchanges_of(row.id)
     last = row.questions[-1] if row.questions else None
@@ -131,20 +187,32 @@ def _talk(row: ScenarioResult, record: ConversationRecord, expected: str) -> dic
     messages = [
         {"turn_idx": 2 * number + turn, "role": role, "content": text}
         for number, exchange in enumerate(own)
-        for turn, (role, text) in enumerate((("user", exchange.message), ("assistant", exchange.reply)))
+        for turn, (role, text) in enumerate(
+            (("user", exchange.message), ("assistant", exchange.reply))
+        )
     ]
     place = max(len(messages) - 1, 0)
     attribution = {
-        "turn_idx": place, "source": "messages" if messages else "output.raw", "extracted_value": answer,
-        "extraction_method": "exact", "is_terminal": True,
-    }  # fmt: skip
-    tokens = sum(exchange.message_tokens for exchange in own), sum(exchange.reply_tokens for exchange in own)
+        "turn_idx": place,
+        "source": "messages" if messages else "output.raw",
+        "extracted_value": answer,
+        "extraction_method": "exact",
+        "is_terminal": True,
+    }
+    tokens = (
+        sum(exchange.message_tokens for exchange in own),
+        sum(exchange.reply_tokens for exchange in own),
+    )
     return {
         "interaction_type": "multi_turn" if messages else "single_turn",
         "input": {"raw": question, "reference": [expected]},
         **({"messages": messages} if messages else {"output": {"raw": [answer]}}),
         "answer_attribution": [attribution],
-        "token_usage": {"input_tokens": tokens[0], "output_tokens": tokens[1], "total_tokens": sum(tokens)},
+        "token_usage": {
+            "input_tokens": tokens[0],
+            "output_tokens": tokens[1],
+            "total_tokens": sum(tokens),
+        },
     }
 
 
@@ -152,15 +220,26 @@ def model_results(part: RunSlice) -> str:
     """Return the results as the block that model pages read (`model-index`), as YAML."""
     column, quoted = part.column, json.dumps
     lines = ["model-index:", f"- name: {quoted(column.agent)}", "  results:"]
-    values = {"mean score": column.accuracy} | {name: cell.mean for name, cell in column.cells.items()}
+    values = {"mean score": column.accuracy} | {
+        name: cell.mean for name, cell in column.cells.items()
+    }
     lines += [
-        "  - task:", "      type: text-generation", f"      name: {quoted('long-term memory')}", "    dataset:",
-        f"      name: {quoted(f'{_suite(part)} at {column.span_label}')}", "      type: pytest-ltm", "    metrics:",
-    ]  # fmt: skip
+        "  - task:",
+        "      type: text-generation",
+        f"      name: {quoted('long-term memory')}",
+        "    dataset:",
+        f"      name: {quoted(f'{_suite(part)} at {column.span_label}')}",
+        "      type: pytest-ltm",
+        "    metrics:",
+    ]
     for name, value in values.items():
         if value is not None:
             kind = "accuracy" if name == "mean score" else "score"
-            lines += [f"    - type: {kind}", f"      name: {quoted(name)}", f"      value: {round(value, 4)}"]
+            lines += [
+                f"    - type: {kind}",
+                f"      name: {quoted(name)}",
+                f"      value: {round(value, 4)}",
+            ]
     return "\n".join(lines) + "\n"
 
 

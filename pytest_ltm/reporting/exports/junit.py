@@ -34,12 +34,22 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
                 cases = list(_case_elements(run))
                 outcomes = Counter[str](row.outcome for row in run.result.scenarios)
                 names = {"failures": "failed", "errors": "error", "skipped": "skipped"}
-                counts = {"tests": len(cases), **{name: outcomes[outcome] for name, outcome in names.items()}}
+                counts = {
+                    "tests": len(cases),
+                    **{name: outcomes[outcome] for name, outcome in names.items()},
+                }
                 seconds = sum(float(case.get("time", 0)) for case in cases)
-                suite = ET.SubElement(top, "testsuite", name=_xml_safe_text(run.result.run_id), time=f"{seconds:.3f}")
+                suite = ET.SubElement(
+                    top,
+                    "testsuite",
+                    name=_xml_safe_text(run.result.run_id),
+                    time=f"{seconds:.3f}",
+                )
                 suite.attrib |= {name: str(number) for name, number in counts.items()}
                 suite.extend(cases)
-        write_output(path, ET.tostring(top, encoding="utf-8", xml_declaration=True) + b"\n")
+        write_output(
+            path, ET.tostring(top, encoding="utf-8", xml_declaration=True) + b"\n"
+        )
 
     return [ExportTarget(to, write)]
 
@@ -50,22 +60,41 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
         record, timed = held.record(), seconds_of(held.path)
         for result in held.result.scenarios:
             own = record.transcript.exchanges_of(result.id) if record else ()
-            nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
-            # Parameters may hold `::` and slashes of their own, so they are set apart first.
+            nodeid = (
+                result.nodeid
+                or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
+            )
+            # Parameters may hold `::` and slashes of their own, so they are set apart
+            # first.
             address, bracket, parameters = nodeid.partition("[")
             file, *names = address.split("::")
             *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
-            where = {"classname": ".".join(classes), "name": name + bracket + parameters}
-            case = ET.Element("testcase", {key: _xml_safe_text(text) for key, text in where.items()})
+            where = {
+                "classname": ".".join(classes),
+                "name": name + bracket + parameters,
+            }
+            case = ET.Element(
+                "testcase", {key: _xml_safe_text(text) for key, text in where.items()}
+            )
             listed = ET.SubElement(case, "properties")
             for name, value in user_properties(result):
-                ET.SubElement(listed, "property", name=_xml_safe_text(name), value=_xml_safe_text(str(value)))
+                ET.SubElement(
+                    listed,
+                    "property",
+                    name=_xml_safe_text(name),
+                    value=_xml_safe_text(str(value)),
+                )
             if result.outcome != "passed":
                 tag = "failure" if result.outcome == "failed" else result.outcome
-                told = ET.SubElement(case, tag, message=_xml_safe_text(one_line(result.reason)))
+                told = ET.SubElement(
+                    case, tag, message=_xml_safe_text(one_line(result.reason))
+                )
                 if result.outcome != "skipped":
-                    told.text = _xml_safe_text(failure_text(result, record.transcript if record else (), again))
-            # Only the example's own exchanges: the filler between them belongs to all examples.
+                    told.text = _xml_safe_text(
+                        failure_text(result, record.transcript if record else (), again)
+                    )
+            # Only the example's own exchanges: the filler between them belongs to all
+            # examples.
             case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
             yield case
 

@@ -20,7 +20,13 @@ from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.scoring import classify_ending, question_result
 from pytest_ltm._engine.verdict_changes import ending_told
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName, ConversationResult, RunResult, ScenarioResult, at_span
+from pytest_ltm._journal.result import (
+    ConversationName,
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+    at_span,
+)
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._journal.timings import Began, iter_timings
 from pytest_ltm._model.plan import Plan, PlannedExample
@@ -76,9 +82,15 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
             if field.name != METRICS:
                 # Texts of a fixed choice are texts, and any cell may be empty.
                 is_choice = get_origin(field.type) is Literal
-                kinds = {str} if is_choice else {*(get_args(field.type) or (field.type,))} - {NoneType}
+                kinds = (
+                    {str}
+                    if is_choice
+                    else {*(get_args(field.type) or (field.type,))} - {NoneType}
+                )
                 [held[field.name]] = kinds
-        metrics = dict.fromkeys(name for row in self._rows for name in getattr(row, METRICS, ()))
+        metrics = dict.fromkeys(
+            name for row in self._rows for name in getattr(row, METRICS, ())
+        )
         return {**held, **{f"{METRIC}{name}": float for name in metrics}}
 
     def records(self) -> list[dict[str, Any]]:
@@ -87,31 +99,49 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
         fieldses = []
         for row in self._rows:
             cells = structs.asdict(row)
-            cells |= {f"{METRIC}{name}": value for name, value in cells.pop(METRICS, {}).items()}
+            cells |= {
+                f"{METRIC}{name}": value
+                for name, value in cells.pop(METRICS, {}).items()
+            }
             fieldses.append(
-                {name: clean(value) if isinstance(value := cells.get(name), str) else value for name in self.columns}
+                {
+                    name: clean(value)
+                    if isinstance(value := cells.get(name), str)
+                    else value
+                    for name in self.columns
+                }
             )
         return fieldses
 
     def frame(self) -> Any:
         """Return a pandas.DataFrame with a row for each of these.
 
-        Whole numbers that may be missing have the type `Int64`, times `datetime64[ns, UTC]`.
+        Whole numbers that may be missing have the type `Int64`, times `datetime64[ns,
+        UTC]`.
 
         Raises:
             LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
         """
         pandas = import_library("pandas", extra="data", user="frame()")
-        types = {name: _OF_PANDAS[kind] for name, kind in self.columns.items() if kind in _OF_PANDAS}
-        return pandas.DataFrame(self.records(), columns=list(self.columns)).astype(types)
+        types = {
+            name: _OF_PANDAS[kind]
+            for name, kind in self.columns.items()
+            if kind in _OF_PANDAS
+        }
+        return pandas.DataFrame(self.records(), columns=list(self.columns)).astype(
+            types
+        )
 
 
 METRICS, METRIC = "metrics", "metric_"
 
 
 _OF_PANDAS: Mapping[type, str] = {
-    int: "Int64", float: "float64", bool: "bool", datetime: "datetime64[ns, UTC]",
-}  # fmt: skip
+    int: "Int64",
+    float: "float64",
+    bool: "bool",
+    datetime: "datetime64[ns, UTC]",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -152,24 +182,43 @@ class Results:
         return self.lost + self._journals[1]
 
     @cached_property
-    def _results(self) -> tuple[ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]]:
-        rows = [row for run, held in self._conversations for row in of_results(held.result, run, held.path.name)]
-        return _result_table(ExampleRow, rows), _result_table(QuestionRow, rows), _result_table(VerdictRow, rows)
+    def _results(
+        self,
+    ) -> tuple[
+        ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]
+    ]:
+        rows = [
+            row
+            for run, held in self._conversations
+            for row in of_results(held.result, run, held.path.name)
+        ]
+        return (
+            _result_table(ExampleRow, rows),
+            _result_table(QuestionRow, rows),
+            _result_table(VerdictRow, rows),
+        )
 
     @cached_property
     def _journals(self) -> tuple[ResultTable[ExchangeRow], tuple[str, ...]]:
         rows: list[ExchangeRow] = []
         problems: list[str] = []
         for run, held in self._conversations:
-            place = {name: getattr(held.result, name) for name in ("agent", "span_label", "span", "trial")}
-            said, problem = of_journal(held.path, {"run": run, "conversation": held.path.name, **place})
+            place = {
+                name: getattr(held.result, name)
+                for name in ("agent", "span_label", "span", "trial")
+            }
+            said, problem = of_journal(
+                held.path, {"run": run, "conversation": held.path.name, **place}
+            )
             rows += said
             problems += [problem] if problem else []
         return ResultTable(ExchangeRow, rows), tuple(problems)
 
     @property
     def _conversations(self) -> list[tuple[str, ConversationFolder]]:
-        return [(run.result.run_id, held) for run in self.runs for held in run.conversations]
+        return [
+            (run.result.run_id, held) for run in self.runs for held in run.conversations
+        ]
 
 
 def _result_table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
@@ -179,28 +228,37 @@ def _result_table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[
 def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
     """Return what runs hold as tables of plain rows, and as pandas frames.
 
-    Conversations of a run that was killed, or that goes on, are in it as far as they came.
+    Conversations of a run that was killed, or that goes on, are in it as far as they
+    came.
 
     Args:
-        runs: run folders, folders of such (`.ltm/runs`), ids of runs, or `latest`, the default.
-        ltm_dir: where ids are looked up.
+        runs: run folders, folders of such (`.ltm/runs`), ids of runs, or `latest`, the
+        default. ltm_dir: where ids are looked up.
 
     Returns:
-        An object with the tables `examples`, `questions`, `exchanges` and `verdicts`. Amended verdicts stand in the
-        place of the automatic ones.
+        An object with the tables `examples`, `questions`, `exchanges` and `verdicts`.
+        Amended verdicts stand in the place of the automatic ones.
 
     Raises:
-        LtmError: there is no such run, or nothing of it can be read. Of a folder of runs, those that cannot be read
+        LtmError: there is no such run, or nothing of it can be read. Of a folder of
+        runs, those that cannot be read
             are listed in `missing`.
     """
     loaded_runs: dict[Path, LoadedRun] = {}
     lost: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
-        # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of their ids.
+        # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of
+        # their ids.
         above = folder / "runs" if (folder / "runs").is_dir() else folder
         inside = (
-            [] if _is_run(folder) else [path for path in sorted(above.iterdir()) if path.is_dir() and _is_run(path)]
+            []
+            if _is_run(folder)
+            else [
+                path
+                for path in sorted(above.iterdir())
+                if path.is_dir() and _is_run(path)
+            ]
         )
         for path in inside or [folder]:
             try:
@@ -229,22 +287,32 @@ def _is_run(folder: Path) -> bool:
 def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
     """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
     journals = sorted(path.glob(f"*/{JOURNAL}"))
-    open_ = [journal.parent for journal in journals if not (journal.parent / RESULTS).is_file()]
+    open_ = [
+        journal.parent
+        for journal in journals
+        if not (journal.parent / RESULTS).is_file()
+    ]
     conversation_folders: list[ConversationFolder] = []
     lost: list[str] = []
     for folder in open_:
         try:
-            conversation_folders.append(ConversationFolder(result=results_so_far(folder), path=folder))
+            conversation_folders.append(
+                ConversationFolder(result=results_so_far(folder), path=folder)
+            )
             lost.append(f"{folder}: {NOT_OVER}")
         except LtmError as error:
             lost.append(str(error))
     if conversation_folders and not any(path.glob(f"*/{RESULTS}")):
-        nothing = RunResult(run_id=path.resolve().name, conversations=(), folder=str(path))
+        nothing = RunResult(
+            run_id=path.resolve().name, conversations=(), folder=str(path)
+        )
         run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
     else:
         run = read_run(path)
     held = (*run.conversations, *conversation_folders)
-    result = structs.replace(run.result, conversations=tuple(one.result for one in held))
+    result = structs.replace(
+        run.result, conversations=tuple(one.result for one in held)
+    )
     return structs.replace(run, result=result, conversations=held), lost
 
 
@@ -262,8 +330,12 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
-    # The plan comes from its own file: the journal of a run that was killed early may lack its header.
-    record, path = ConversationRecord.read_record(folder / JOURNAL), folder / "plan.json"
+    # The plan comes from its own file: the journal of a run that was killed early may
+    # lack its header.
+    record, path = (
+        ConversationRecord.read_record(folder / JOURNAL),
+        folder / "plan.json",
+    )
     try:
         plan = Plan.from_json(json.loads(read_regular(path)), where=str(path))
     except OSError as error:
@@ -279,7 +351,9 @@ def results_so_far(folder: Path) -> ConversationResult:
         trial=name.trial,
         plan_fingerprint=header.plan_fingerprint if header else "",
         agent_fingerprint=header.agent_fingerprint if header else "",
-        scenarios=tuple(_example(example, name, plan.span, record) for example in plan.examples),
+        scenarios=tuple(
+            _example(example, name, plan.span, record) for example in plan.examples
+        ),
         tokens=record.position,
         exchanges=len(record.transcript),
         simulated_seconds=record.seconds,
@@ -290,16 +364,33 @@ def results_so_far(folder: Path) -> ConversationResult:
 
 
 def _example(
-    planned: PlannedExample, name: ConversationName, span: int | None, record: ConversationRecord
+    planned: PlannedExample,
+    name: ConversationName,
+    span: int | None,
+    record: ConversationRecord,
 ) -> ScenarioResult:
     verdict = record.example(planned.key).verdict
     given: dict[str, Any] = {"score": None, "reason": NOT_OVER}
     if verdict is not None:
-        given = {name: getattr(verdict, name) for name in ("score", "reason", "upper", "rule", "evidence")}
-        given["checks"] = tuple(Check(label, bool(ok), ok is None) for label, ok in verdict.checks)
-    asked = [one for one in record.messages.values() if (one.by, one.kind) == (planned.key, "ask")]
-    replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
-    questions = [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]
+        given = {
+            name: getattr(verdict, name)
+            for name in ("score", "reason", "upper", "rule", "evidence")
+        }
+        given["checks"] = tuple(
+            Check(label, bool(ok), ok is None) for label, ok in verdict.checks
+        )
+    asked = [
+        one
+        for one in record.messages.values()
+        if (one.by, one.kind) == (planned.key, "ask")
+    ]
+    replied = [
+        one for one in asked if {one.exchange, *one.about} <= record.replies.keys()
+    ]
+    questions = [
+        question_result(CreditedQuestion(one.exchange, one.about), record.transcript)
+        for one in replied
+    ]
     own = record.transcript.exchanges_of(planned.key)
     outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
@@ -322,7 +413,8 @@ def _example(
     )
 
 
-# --- Parts of runs that other tools show side by side: one agent at one memory span, with its figures.
+# --- Parts of runs that other tools show side by side: one agent at one memory span,
+# with its figures.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,19 +435,32 @@ class RunSlice:
         """The same for the same run, agent and span, whenever they are exported: 22 letters and digits."""
         names = (self.run.result.run_id, self.column.agent, self.column.span_label)
         # The tools find a run again by it, and export over it, on whichever machine.
-        return hashlib.sha256("\n".join(names).encode(errors="backslashreplace")).hexdigest()[:22]
+        return hashlib.sha256(
+            "\n".join(names).encode(errors="backslashreplace")
+        ).hexdigest()[:22]
 
     @property
     def begin_time(self) -> datetime:
         """When the run was begun; for one that nobody timed, when its folder was written."""
-        first = next((each.at for each in iter_timings(self.run.path / TIMINGS, Began) if each.at), None)
-        return first or datetime.fromtimestamp(int(self.run.path.stat().st_mtime), timezone.utc)
+        first = next(
+            (
+                each.at
+                for each in iter_timings(self.run.path / TIMINGS, Began)
+                if each.at
+            ),
+            None,
+        )
+        return first or datetime.fromtimestamp(
+            int(self.run.path.stat().st_mtime), timezone.utc
+        )
 
     @property
     def end_time(self) -> datetime:
         """When the run had ended, by the time that it took; where that is not known, when it began."""
         seconds = self.run.summary.get("wall_seconds")
-        return self.begin_time + timedelta(seconds=seconds if isinstance(seconds, int | float) else 0)
+        return self.begin_time + timedelta(
+            seconds=seconds if isinstance(seconds, int | float) else 0
+        )
 
     @property
     def complete(self) -> bool:
@@ -373,25 +478,41 @@ class RunSlice:
             "agent_spec": first.agent_spec,
             "span_label": self.column.span_label,
             "span": self.column.span,
-            "trials": len({held.result.name.planned_name.trial for held in self.conversations}),
+            "trials": len(
+                {held.result.name.planned_name.trial for held in self.conversations}
+            ),
             "suite": self.run.result.suite,
             **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
             # Agents, spans and suite stand beside it.
-            "plan": {name: value for name, value in plan.items() if name not in {"agents", "spans", "suite"}},
-            **{name: getattr(first, name) for name in ("plan_fingerprint", "agent_fingerprint")},
+            "plan": {
+                name: value
+                for name, value in plan.items()
+                if name not in {"agents", "spans", "suite"}
+            },
+            **{
+                name: getattr(first, name)
+                for name in ("plan_fingerprint", "agent_fingerprint")
+            },
         }
 
     def figures(self) -> dict[str, float]:
         """Return its figures by the names that `summary.json` has for them; what is unknown is absent.
 
-        The means of scenarios are `scenario/NAME`, those of metrics beside the score `metric/NAME`.
+        The means of scenarios are `scenario/NAME`, those of metrics beside the score
+        `metric/NAME`.
         """
         column = self.column
-        scenarios = {f"scenario/{name}": cell.mean for name, cell in column.cells.items() if cell.mean is not None}
+        scenarios = {
+            f"scenario/{name}": cell.mean
+            for name, cell in column.cells.items()
+            if cell.mean is not None
+        }
         means = metrics_json(self.run.result, column.agent, column.span_label)
         return {
-            **figure_numbers(column), **scenarios, **{f"metric/{name}": each["mean"] for name, each in means.items()}
-        }  # fmt: skip
+            **figure_numbers(column),
+            **scenarios,
+            **{f"metric/{name}": each["mean"] for name, each in means.items()},
+        }
 
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
@@ -401,7 +522,9 @@ def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
         grouped[row["run"], row["agent"], row["span_label"]].append(row)
 
     def examples(part: RunSlice) -> dict[str, list[Any]]:
-        place = for_library((part.run.result.run_id, part.column.agent, part.column.span_label))
+        place = for_library(
+            (part.run.result.run_id, part.column.agent, part.column.span_label)
+        )
         return {name: [row[name] for row in grouped[tuple(place)]] for name in names}
 
     return examples
@@ -412,5 +535,9 @@ def run_slices(results: Results) -> Iterator[RunSlice]:
     for run in results.runs:
         for column in result_columns(run.result):
             place = column.agent, column.span_label
-            mine = [held for held in run.conversations if (held.result.agent, held.result.span_label) == place]
+            mine = [
+                held
+                for held in run.conversations
+                if (held.result.agent, held.result.span_label) == place
+            ]
             yield RunSlice(run=run, column=column, conversations=tuple(mine))

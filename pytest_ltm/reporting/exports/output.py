@@ -31,14 +31,29 @@ class ExportTarget(Struct, frozen=True):
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
-    taken = [each for each in outputs if (each.is_there if each.entry else each.path.exists())]
+    taken = [
+        each
+        for each in outputs
+        if (each.is_there if each.entry else each.path.exists())
+    ]
     if taken and not force:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
-        raise LtmError(f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force")
+        raise LtmError(
+            f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force"
+        )
     folders = {each.path.parent for each in outputs if not each.entry}
-    if len(outputs) > 1 and len(folders) == 1 and not (folder := folders.pop()).exists():
+    if (
+        len(outputs) > 1
+        and len(folders) == 1
+        and not (folder := folders.pop()).exists()
+    ):
         with build_folder(folder) as beside:  # files that belong together
-            _write_each([structs.replace(each, path=beside / each.path.name) for each in outputs])
+            _write_each(
+                [
+                    structs.replace(each, path=beside / each.path.name)
+                    for each in outputs
+                ]
+            )
     else:
         _write_each(outputs)
 
@@ -49,11 +64,15 @@ def _write_each(outputs: Sequence[ExportTarget]) -> None:
             each.path.parent.mkdir(parents=True, exist_ok=True)
             each.write(each.path)
         except OSError as error:
-            raise LtmError(f"{each}: cannot be written ({error.strerror or error})") from error
+            raise LtmError(
+                f"{each}: cannot be written ({error.strerror or error})"
+            ) from error
         except Exception as error:
             if not each.entry:
                 raise
-            raise LtmError(f"{each}: cannot be written ({type(error).__name__}: {error})") from error
+            raise LtmError(
+                f"{each}: cannot be written ({type(error).__name__}: {error})"
+            ) from error
 
 
 def import_library(name: str, *, extra: str, user: str) -> Any:
@@ -62,4 +81,6 @@ def import_library(name: str, *, extra: str, user: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise LtmError(f"{user} needs {package}: pip install 'pytest-ltm[{extra}]' ({error})") from error
+        raise LtmError(
+            f"{user} needs {package}: pip install 'pytest-ltm[{extra}]' ({error})"
+        ) from error

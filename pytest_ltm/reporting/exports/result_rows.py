@@ -1,10 +1,11 @@
 """Rows: what a run holds as flat structs, one class for each table; every cell is a text, a number, a flag or a time.
 
-Structs, not dictionaries: a wrong name is an error, editors know the columns, and each is described where it is
-declared. Units are in the names or in the descriptions.
+Structs, not dictionaries: a wrong name is an error, editors know the columns, and each
+is described where it is declared. Units are in the names or in the descriptions.
 """
 
-# Annotations are evaluated here, because they say what the columns of frames and files hold.
+# Annotations are evaluated here, because they say what the columns of frames and files
+# hold.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -17,7 +18,13 @@ from msgspec import Struct, structs
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._journal.result import (
+    Cause,
+    ConversationResult,
+    Outcome,
+    QuestionResult,
+    ScenarioResult,
+)
 from pytest_ltm._journal.timings import ReplyTime, TellTime
 from pytest_ltm._journal.timings import load_all_timings as load_timings
 from pytest_ltm._model.transcript import Kind
@@ -224,23 +231,40 @@ class VerdictRow(PlacedRow, frozen=True, kw_only=True):
 
 
 TABLES: Mapping[str, type[PlacedRow]] = {
-    "examples": ExampleRow, "questions": QuestionRow, "exchanges": ExchangeRow, "verdicts": VerdictRow,
-}  # fmt: skip
+    "examples": ExampleRow,
+    "questions": QuestionRow,
+    "exchanges": ExchangeRow,
+    "verdicts": VerdictRow,
+}
 
 
 def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[PlacedRow]:
     """Yield the examples, questions and verdicts of one conversation."""
     # Where both have a field of one name, it means the same; what differs follows.
-    shared = {*ExampleRow.__struct_fields__} & {field.name for field in fields(ScenarioResult)}
+    shared = {*ExampleRow.__struct_fields__} & {
+        field.name for field in fields(ScenarioResult)
+    }
     for result in held.scenarios:
         place: dict[str, Any] = {
-            "run": run, "conversation": folder, "agent": result.agent, "span_label": result.span_label,
-            "span": result.span, "trial": result.trial, "scenario": result.scenario, "example": result.example,
-        }  # fmt: skip
-        taken: dict[str, Any] = {name: getattr(result, name) for name in shared - place.keys()}
+            "run": run,
+            "conversation": folder,
+            "agent": result.agent,
+            "span_label": result.span_label,
+            "span": result.span,
+            "trial": result.trial,
+            "scenario": result.scenario,
+            "example": result.example,
+        }
+        taken: dict[str, Any] = {
+            name: getattr(result, name) for name in shared - place.keys()
+        }
         taken |= {
             "agent_spec": held.agent_spec,
-            "role": "control" if held.is_control else "yardstick" if held.is_yardstick else "agent",
+            "role": "control"
+            if held.is_control
+            else "yardstick"
+            if held.is_yardstick
+            else "agent",
             "skills": ",".join(result.skills),
             "amended": result.automatic is not None,
             "questions": len(result.questions),
@@ -254,9 +278,12 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
 
 def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
     nearest = min(asked.needles, key=lambda needle: needle.gap, default=None)
-    # Rank 0: the agent says what it retrieved, and the needle is not in it; None: it does not say.
+    # Rank 0: the agent says what it retrieved, and the needle is not in it; None: it
+    # does not say.
     ranks = [needle.rank for needle in asked.needles if needle.rank is not None]
-    near: dict[str, Any] = {name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")}
+    near: dict[str, Any] = {
+        name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")
+    }
     return QuestionRow(
         **place,
         **{name: getattr(asked, name) for name in ("number", "text", "answer", "gap")},
@@ -270,8 +297,13 @@ def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRo
     )
 
 
-def _verdict_rows(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[VerdictRow]:
-    decided = {name: getattr(result.automatic or result, name) for name in ("score", "upper", "outcome", "reason")}
+def _verdict_rows(
+    result: ScenarioResult, place: Mapping[str, Any]
+) -> Iterator[VerdictRow]:
+    decided = {
+        name: getattr(result.automatic or result, name)
+        for name in ("score", "upper", "outcome", "reason")
+    }
     row = VerdictRow(
         **place,
         **decided,
@@ -280,14 +312,26 @@ def _verdict_rows(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[
         counts=result.automatic is None,
         checks=len(result.checks),
         checks_passed=sum(check.ok for check in result.checks),
-        failed_checks="; ".join(check.label for check in result.checks if not check.ok and not check.open),
+        failed_checks="; ".join(
+            check.label for check in result.checks if not check.ok and not check.open
+        ),
         open_checks="; ".join(check.label for check in result.checks if check.open),
     )
     if result.automatic is not None:
-        # A person goes by no rule and no checks, so the amended row must not carry those of the first.
-        nothing = {"rule": "", "evidence": "", "checks": 0, "checks_passed": 0, "failed_checks": "", "open_checks": ""}
+        # A person goes by no rule and no checks, so the amended row must not carry
+        # those of the first.
+        nothing = {
+            "rule": "",
+            "evidence": "",
+            "checks": 0,
+            "checks_passed": 0,
+            "failed_checks": "",
+            "open_checks": "",
+        }
         given = {name: getattr(result, name) for name in ("score", "outcome", "reason")}
-        yield structs.replace(row, **nothing, **given, by="person", counts=True, upper=None)
+        yield structs.replace(
+            row, **nothing, **given, by="person", counts=True, upper=None
+        )
     yield row
 
 
@@ -296,22 +340,31 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
 
     A conversation without a journal has none.
     """
-    record, paid, problem = ConversationRecord(), dict[int, events.ReplyReceived | events.FillerSent](), ""
+    record, paid, problem = (
+        ConversationRecord(),
+        dict[int, events.ReplyReceived | events.FillerSent](),
+        "",
+    )
     path = folder / JOURNAL
     try:
         for _, event in record.follow_journal(path) if path.is_file() else ():
             if isinstance(event, (events.ReplyReceived, events.FillerSent)):
                 paid[event.exchange] = event
     except LtmError as error:
-        # What stands before a damaged line is sound: it is kept, and the caller says what is missing.
+        # What stands before a damaged line is sound: it is kept, and the caller says
+        # what is missing.
         problem = str(error)
     timed = seconds_of(folder)
-    exchanges = {one.number: one for one in (*record.transcript, *record.unanswered.values())}
+    exchanges = {
+        one.number: one for one in (*record.transcript, *record.unanswered.values())
+    }
     rows = []
     for number, exchange in sorted(exchanges.items()):
         scenario, _, example = exchange.by.rpartition("/")
         reply = paid.get(number)
-        used: dict[str, Any] = {name: getattr(reply and reply.usage, name, None) for name in _USED}
+        used: dict[str, Any] = {
+            name: getattr(reply and reply.usage, name, None) for name in _USED
+        }
         row = ExchangeRow(
             **place,
             **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
@@ -334,9 +387,21 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
 def seconds_of(folder: Path) -> dict[int, float]:
     """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
     result = load_timings(folder / TIMINGS)[0]
-    return {timing.exchange: timing.seconds for timing in result if isinstance(timing, (ReplyTime, TellTime))}
+    return {
+        timing.exchange: timing.seconds
+        for timing in result
+        if isinstance(timing, (ReplyTime, TellTime))
+    }
 
 
 # What columns and fields have the same names for.
-_OF_EXCHANGE = ("number", "kind", "told", "message", "start", "message_tokens", "reply_tokens")
+_OF_EXCHANGE = (
+    "number",
+    "kind",
+    "told",
+    "message",
+    "start",
+    "message_tokens",
+    "reply_tokens",
+)
 _USED = ("input_tokens", "output_tokens", "cached_tokens", "calls")

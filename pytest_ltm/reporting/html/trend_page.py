@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._results.text import format_percent
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm.reporting.html.charts import ChartFrame, ChartPoint, Tick, path_through
-from pytest_ltm.reporting.html.page import content_policy, read_assets, template_environment
+from pytest_ltm.reporting.html.page import (
+    content_policy,
+    read_assets,
+    template_environment,
+)
 
 if TYPE_CHECKING:
     from pytest_ltm.reporting.trend import TrendSeries
@@ -42,24 +46,32 @@ class TrendChart(NamedTuple):
     size: ChartFrame = FRAME
 
 
-def build_trend(trend_serieses: Sequence[TrendSeries], notes: Sequence[str], out: Path) -> None:
+def build_trend(
+    trend_serieses: Sequence[TrendSeries], notes: Sequence[str], out: Path
+) -> None:
     """Write one self-contained HTML file about these series; LtmError if it cannot be written."""
     style = read_assets(STYLES)
-    page = template_environment().get_template("trend.html.j2").render(
-        charts=[_trend_chart(series) for series in trend_serieses],
-        notes=notes,
-        style=style,
-        policy=content_policy(style),
-        several=any(len(series.lines) > 1 for series in trend_serieses),
-        percent=format_percent,
-    )  # fmt: skip
+    page = (
+        template_environment()
+        .get_template("trend.html.j2")
+        .render(
+            charts=[_trend_chart(series) for series in trend_serieses],
+            notes=notes,
+            style=style,
+            policy=content_policy(style),
+            several=any(len(series.lines) > 1 for series in trend_serieses),
+            percent=format_percent,
+        )
+    )
     write_output(out, page.encode())
 
 
 def _trend_chart(series: TrendSeries) -> TrendChart:
     points = [point for _, point in series.points]
     shown = points[-MAX_DRAWN_RESULTS:]
-    place = {id(point): _point_x(number, len(shown)) for number, point in enumerate(shown)}
+    place = {
+        id(point): _point_x(number, len(shown)) for number, point in enumerate(shown)
+    }
     lines = []
     for line in series.lines:
         marks = []
@@ -67,11 +79,21 @@ def _trend_chart(series: TrendSeries) -> TrendChart:
             share, interval = point.share or 0.0, point.standing.interval
             low, high = (interval.low, interval.high) if interval else (share, share)
             commit = f", commit {point.place}" if point.commit else ""
-            sure = f", 95% interval {format_percent(low)} to {format_percent(high)}" if interval else ""
-            title = f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
+            sure = (
+                f", 95% interval {format_percent(low)} to {format_percent(high)}"
+                if interval
+                else ""
+            )
+            title = (
+                f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
+            )
             heights = FRAME.y(share), FRAME.y(low), FRAME.y(high)
-            marks.append(ChartPoint(place[id(point)], *heights, title, point.kind == "run"))
-        lines.append(TrendPath(line.number, path_through(marks), marks, series.difference(line)))
+            marks.append(
+                ChartPoint(place[id(point)], *heights, title, point.kind == "run")
+            )
+        lines.append(
+            TrendPath(line.number, path_through(marks), marks, series.difference(line))
+        )
     dates: list[Tick] = []
     # Of several results of a day only the first has its date below it.
     before = ""

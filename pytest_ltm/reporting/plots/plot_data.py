@@ -14,14 +14,32 @@ from pytest_ltm._results.columns import GUESSED, UNSCORED
 from pytest_ltm._results.figures import mean_reply_seconds, tokens_a_reply
 from pytest_ltm._results.gate.changes import Changes
 from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.statistics.frontier import BUDGETS, PUBLISHED, CostPoint, lafs, pareto_frontier
+from pytest_ltm._results.statistics.frontier import (
+    BUDGETS,
+    PUBLISHED,
+    CostPoint,
+    lafs,
+    pareto_frontier,
+)
 from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agent_sentences import agents_under_test
 from pytest_ltm.reporting.html.details import timeline_json as lanes_of
-from pytest_ltm.reporting.html.report_data import ConversationEntry, Material, ResultSeries, report_material
-from pytest_ltm.reporting.html.score_tables import BANDS, asked_at, band_label, depth_spots, power_label, span_power
+from pytest_ltm.reporting.html.report_data import (
+    ConversationEntry,
+    Material,
+    ResultSeries,
+    report_material,
+)
+from pytest_ltm.reporting.html.score_tables import (
+    BANDS,
+    asked_at,
+    band_label,
+    depth_spots,
+    power_label,
+    span_power,
+)
 
 
 class PlottedScore(Struct, frozen=True, kw_only=True):
@@ -166,23 +184,32 @@ class Frontier(Struct, frozen=True, kw_only=True):
 Content: TypeAlias = "Curve | Heat | Timeline | Forest | Frontier"
 
 
-def chosen_material(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
+def chosen_material(
+    runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()
+) -> Material:
     """Return what the runs hold of these agents and memory spans; of all of them where none is named.
 
     LtmError if there is no such agent or span.
     """
     whole = report_material(runs)
-    # By the labels that users gave, without the run that is added where several runs share one.
-    there = {"agent": {each.column.agent for each in whole.series}, "memory span": set(whole.spans)}
+    # By the labels that users gave, without the run that is added where several runs
+    # share one.
+    there = {
+        "agent": {each.column.agent for each in whole.series},
+        "memory span": set(whole.spans),
+    }
     for what, names in (("agent", agents), ("memory span", spans)):
         for name in names:
             if name not in there[what]:
                 known = sorted(there[what])
-                raise LtmError(f"there is no {what} {name!r}: {', '.join(known)}.{did_you_mean(name, known)}")
+                raise LtmError(
+                    f"there is no {what} {name!r}: {', '.join(known)}.{did_you_mean(name, known)}"
+                )
     series = tuple(
         each
         for each in whole.series
-        if each.column.agent in (agents or there["agent"]) and each.column.span_label in (spans or whole.spans)
+        if each.column.agent in (agents or there["agent"])
+        and each.column.span_label in (spans or whole.spans)
     )
     if not series:
         raise LtmError("no run has these agents at these memory spans")
@@ -204,18 +231,36 @@ def accuracy_curves(material: Material) -> Curve:
         AccuracyCurve(
             agent=agent,
             reference=agent not in own,
-            spots=tuple(sorted(map(_plotted_score, of), key=lambda spot: spot.span or 0)),
+            spots=tuple(
+                sorted(map(_plotted_score, of), key=lambda spot: spot.span or 0)
+            ),
         )
         for agent, of in group_by(scored, lambda each: each.agent).items()
     ]
-    cheats = {each.series for each in material.conversations if each.folder.result.is_cheat}
+    cheats = {
+        each.series for each in material.conversations if each.folder.result.is_cheat
+    }
     others = [each for each in scored if each.agent not in own]
-    # What a cheat earns takes no memory, so it belongs to the floor and not to the ceiling.
-    without = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key in cheats]
-    without += [(each.column.span, each.column.floor / each.column.maximum_total) for each in scored]
+    # What a cheat earns takes no memory, so it belongs to the floor and not to the
+    # ceiling.
+    without = [
+        (each.column.span, each.column.accuracy_lower_bound or 0.0)
+        for each in others
+        if each.key in cheats
+    ]
+    without += [
+        (each.column.span, each.column.floor / each.column.maximum_total)
+        for each in scored
+    ]
     floor = _highest_per_span(without)
-    ceiling = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key not in cheats]
-    by_span = sorted((each.column for each in scored), key=lambda column: column.span or 0)
+    ceiling = [
+        (each.column.span, each.column.accuracy_lower_bound or 0.0)
+        for each in others
+        if each.key not in cheats
+    ]
+    by_span = sorted(
+        (each.column for each in scored), key=lambda column: column.span or 0
+    )
     unknown = sum(column.unscored_examples for column in by_span if column.is_open)
     unproven = sum(column.open for column in by_span)
     counted = "counted as 0, bars also allow for 1"
@@ -241,7 +286,10 @@ def accuracy_curves(material: Material) -> Curve:
 
 def _plotted_score(series: ResultSeries) -> PlottedScore:
     column = series.column
-    score, most = column.total_lower_bound / column.maximum_total, column.total_upper_bound / column.maximum_total
+    score, most = (
+        column.total_lower_bound / column.maximum_total,
+        column.total_upper_bound / column.maximum_total,
+    )
     sure = column.interval
     return PlottedScore(
         span=column.span,
@@ -252,9 +300,14 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
     )
 
 
-def _highest_per_span(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
+def _highest_per_span(
+    scores: Iterable[tuple[int | None, float]],
+) -> dict[int | None, float]:
     by_span = group_by(scores, lambda each: each[0])
-    return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
+    return {
+        span: max(score for _, score in by_span[span])
+        for span in sorted(by_span, key=lambda span: span or 0)
+    }
 
 
 # --- Accuracy against what a reply costs.
@@ -263,7 +316,8 @@ def _highest_per_span(scores: Iterable[tuple[int | None, float]]) -> dict[int | 
 def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
     """Return the accuracy of each agent against the mean seconds, and tokens read, of a reply.
 
-    `tier`: beside the published frontier of that tier of LongMemEval-V2. LtmError where no replies were timed.
+    `tier`: beside the published frontier of that tier of LongMemEval-V2. LtmError where
+    no replies were timed.
     """
     scored = [each for each in material.series if each.column.out_of]
     alone = len({each.column.span_label for each in scored}) == 1
@@ -275,21 +329,33 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
     ):
         priced = [(each, value) for each in scored if (value := cost(each.column))]
         spots = tuple(
-            FrontierSpot(agent=each.agent if alone else each.label, cost=value, **structs.asdict(_plotted_score(each)))
+            FrontierSpot(
+                agent=each.agent if alone else each.label,
+                cost=value,
+                **structs.asdict(_plotted_score(each)),
+            )
             for each, value in priced
         )
         if spots:
             steps = tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
-            panels.append(FrontierPanel(across=across, spots=spots, steps=steps, published=published))
+            panels.append(
+                FrontierPanel(
+                    across=across, spots=spots, steps=steps, published=published
+                )
+            )
             published = ()  # it is in seconds: beside tokens it would mean nothing
     if not panels or "seconds" not in panels[0].across:
-        raise LtmError("no replies with a score were timed, so there is no frontier to draw")
+        raise LtmError(
+            "no replies with a score were timed, so there is no frontier to draw"
+        )
     own, (least, most) = [(spot.cost, spot.score) for spot in panels[0].spots], BUDGETS
     notes = [f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."]
     if tier:
         before = lafs(panels[0].published)
         gain = 100 * (lafs([*own, *panels[0].published]) - before)
-        notes.append(f"Gain over the published frontier ({tier}, {before:.1%}): {gain:+.1f} points.")
+        notes.append(
+            f"Gain over the published frontier ({tier}, {before:.1%}): {gain:+.1f} points."
+        )
     return Frontier(panels=tuple(panels), notes=tuple(notes))
 
 
@@ -299,19 +365,36 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
 def scenario_heatmap(material: Material) -> Heat:
     """Return the mean score of each scenario at each memory span, a panel for each agent."""
     rows = sorted({name for each in material.series for name in each.column.cells})
-    by = {(each.agent, each.column.span_label): each.column.cells for each in material.series}
+    by = {
+        (each.agent, each.column.span_label): each.column.cells
+        for each in material.series
+    }
 
     def square(agent: str, span: str, scenario: str) -> Square | None:
         cell = by.get((agent, span), {}).get(scenario)
         if cell is None:
             return None
-        return Square(text=cell.without if cell.mean is None else cell.text, score=cell.mean)
+        return Square(
+            text=cell.without if cell.mean is None else cell.text, score=cell.mean
+        )
 
     panels = tuple(
-        Panel(name=agent, rows=tuple(tuple(square(agent, span, name) for span in material.spans) for name in rows))
+        Panel(
+            name=agent,
+            rows=tuple(
+                tuple(square(agent, span, name) for span in material.spans)
+                for name in rows
+            ),
+        )
         for agent in material.agents
     )
-    shown = {square.text[-1:] for panel in panels for row in panel.rows for square in row if square}
+    shown = {
+        square.text[-1:]
+        for panel in panels
+        for row in panel.rows
+        for square in row
+        if square
+    }
     notes = {
         UNSCORED: f"{UNSCORED} some examples have no score and are left out.",
         GUESSED: f"{GUESSED} not above what guessing earns.",
@@ -330,29 +413,52 @@ def scenario_heatmap(material: Material) -> Heat:
 def example_heatmap(material: Material, skill: str = "") -> Heat:
     """Return the score of each example at the one memory span, a panel for each scenario, a row for each agent.
 
-    `skill`: only scenarios that need it. LtmError where there are several spans, or nothing needs the skill.
+    `skill`: only scenarios that need it. LtmError where there are several spans, or
+    nothing needs the skill.
     """
     if len(material.spans) > 1:
-        raise LtmError(f"examples are drawn at one memory span: choose one of {', '.join(material.spans)} with --span")
+        raise LtmError(
+            f"examples are drawn at one memory span: choose one of {', '.join(material.spans)} with --span"
+        )
     by_example: dict[str, dict[str, list[ScenarioResult]]] = {}
     for series in material.series:
-        for result in (row.result for row in series.rows if not skill or skill in row.result.skills):
-            by_example.setdefault(result.scenario, {}).setdefault(series.agent, []).append(result)
+        for result in (
+            row.result for row in series.rows if not skill or skill in row.result.skills
+        ):
+            by_example.setdefault(result.scenario, {}).setdefault(
+                series.agent, []
+            ).append(result)
     if not by_example:
         raise LtmError(f"no scenario of this run needs the skill {skill!r}")
-    agents = [agent for agent in material.agents if any(agent in by for by in by_example.values())]
+    agents = [
+        agent
+        for agent in material.agents
+        if any(agent in by for by in by_example.values())
+    ]
     columns = max(len(results) for by in by_example.values() for results in by.values())
 
     def squares(results: Sequence[ScenarioResult]) -> tuple[Square | None, ...]:
-        ordered = sorted(results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}"))
-        texts = [NOTHING if each.score is None else score_text(each.score) for each in ordered]
-        drawn = [Square(text=text, score=each.score) for text, each in zip(texts, ordered, strict=True)]
+        ordered = sorted(
+            results,
+            key=lambda result: natural_sort_key(f"{result.trial} {result.example}"),
+        )
+        texts = [
+            NOTHING if each.score is None else score_text(each.score)
+            for each in ordered
+        ]
+        drawn = [
+            Square(text=text, score=each.score)
+            for text, each in zip(texts, ordered, strict=True)
+        ]
         # All panels have the same columns, but scenarios may have fewer examples.
         return (*drawn, *[None] * (columns - len(drawn)))
 
     return Heat(
         panels=tuple(
-            Panel(name=scenario, rows=tuple(squares(by.get(agent, ())) for agent in agents))
+            Panel(
+                name=scenario,
+                rows=tuple(squares(by.get(agent, ())) for agent in agents),
+            )
             for scenario, by in sorted(by_example.items())
         ),
         rows=tuple(agents),
@@ -363,14 +469,16 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
     )
 
 
-# What the rows of a depth map are: the share of the conversation before the needle, or the tokens after it.
+# What the rows of a depth map are: the share of the conversation before the needle, or
+# the tokens after it.
 By: TypeAlias = Literal["share", "gap"]
 
 
 def depth_heatmap(material: Material, by: By) -> Heat:
     """Return the mean score of examples by where the nearest needle of their last question was told.
 
-    LtmError where no example with a score has such a needle, or no journal says where it was told.
+    LtmError where no example with a score has such a needle, or no journal says where
+    it was told.
     """
     if by == "gap":
         spots = list(_by_gap(material))
@@ -379,30 +487,61 @@ def depth_heatmap(material: Material, by: By) -> Heat:
         for held in material.conversations:
             record = held.folder.record()
             asked |= asked_at(held.rows, record) if record else {}
-        spots = [(spot.agent, spot.length, spot.band, spot.score) for spot in depth_spots(material, asked)]
+        spots = [
+            (spot.agent, spot.length, spot.band, spot.score)
+            for spot in depth_spots(material, asked)
+        ]
     if not spots:
         unknown = by == "share" and any(_by_gap(material))
         cure = "no journal says where needles were told: --by=gap needs none"
-        raise LtmError(cure if unknown else "no example with a score has a question that depends on a needle")
+        raise LtmError(
+            cure
+            if unknown
+            else "no example with a score has a question that depends on a needle"
+        )
     columns = sorted({column for _, column, _, _ in spots})
     if by == "gap":
         rows = sorted({row for _, _, row, _ in spots})
-        names, heads = list(map(power_label, rows)), [material.spans[column] for column in columns]
-        across, down, rounded = "memory span", "tokens from the needle to the question", "Distances"
+        names, heads = (
+            list(map(power_label, rows)),
+            [material.spans[column] for column in columns],
+        )
+        across, down, rounded = (
+            "memory span",
+            "tokens from the needle to the question",
+            "Distances",
+        )
     else:
         rows = list(range(BANDS))
-        names, heads = [band_label(row) for row in rows], list(map(power_label, columns))
-        across, down, rounded = "tokens before the question", "the needle was told after this share of them", "Lengths"
+        names, heads = (
+            [band_label(row) for row in rows],
+            list(map(power_label, columns)),
+        )
+        across, down, rounded = (
+            "tokens before the question",
+            "the needle was told after this share of them",
+            "Lengths",
+        )
     scores = group_by(spots, lambda spot: spot[:3])
 
     def square(agent: str, column: int, row: int) -> Square | None:
         here = [score for *_, score in scores.get((agent, column, row), ())]
         score = mean_or_none(here)
-        return None if score is None else Square(text=score_text(score), score=score, more=f"{len(here):,}")
+        return (
+            None
+            if score is None
+            else Square(text=score_text(score), score=score, more=f"{len(here):,}")
+        )
 
     return Heat(
         panels=tuple(
-            Panel(name=agent, rows=tuple(tuple(square(agent, column, row) for column in columns) for row in rows))
+            Panel(
+                name=agent,
+                rows=tuple(
+                    tuple(square(agent, column, row) for column in columns)
+                    for row in rows
+                ),
+            )
             for agent in material.agents
             if any(spot[0] == agent for spot in spots)
         ),
@@ -410,7 +549,9 @@ def depth_heatmap(material: Material, by: By) -> Heat:
         columns=tuple(heads),
         across=across,
         down=down,
-        notes=(f"Mean score, and below it the number of examples. {rounded} are rounded to powers of two.",),
+        notes=(
+            f"Mean score, and below it the number of examples. {rounded} are rounded to powers of two.",
+        ),
     )
 
 
@@ -444,12 +585,17 @@ def conversation_timeline(material: Material) -> Timeline:
         record = held.folder.record()
         if record is not None and record.position:
             return _make_timeline(held, record)
-    raise LtmError("no conversation has a journal that can be read, so there is no time line to draw")
+    raise LtmError(
+        "no conversation has a journal that can be read, so there is no time line to draw"
+    )
 
 
 def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
     drawn = lanes_of(held.rows, record)
-    begins = {number: (lane, start + tokens) for number, lane, _, start, tokens, *_ in drawn["marks"]}
+    begins = {
+        number: (lane, start + tokens)
+        for number, lane, _, start, tokens, *_ in drawn["marks"]
+    }
     asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
     # A journal that was cut has results of exchanges that it no longer holds.
     links = [
@@ -457,12 +603,16 @@ def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timel
         for telling, asking, *_ in drawn["links"]
         if {telling, asking} <= asked.keys()
     ]
-    unscored = sum(score is None for score in (lane["score"] for lane in drawn["lanes"]))
+    unscored = sum(
+        score is None for score in (lane["score"] for lane in drawn["lanes"])
+    )
     return Timeline(
         label=held.label,
         lanes=tuple((one_line(lane["name"]), lane["score"]) for lane in drawn["lanes"]),
         extent=tuple(
-            None if lane["from"] is None else (lane["from"], drawn["tokens"] if lane["to"] is None else lane["to"])
+            None
+            if lane["from"] is None
+            else (lane["from"], drawn["tokens"] if lane["to"] is None else lane["to"])
             for lane in drawn["lanes"]
         ),
         marks=tuple(
@@ -472,7 +622,9 @@ def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timel
         links=tuple(links),
         jumps=tuple(at for at, *_ in drawn["jumps"]),
         tokens=drawn["tokens"],
-        notes=(f"{pluralize(unscored, 'example')} without a score.",) if unscored else (),
+        notes=(f"{pluralize(unscored, 'example')} without a score.",)
+        if unscored
+        else (),
     )
 
 
@@ -486,26 +638,43 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
 
     LtmError where no example has a score in both.
     """
-    asked = [change for change in changes.changes if change.level and (not spans or change.span_label in spans)]
+    asked = [
+        change
+        for change in changes.changes
+        if change.level and (not spans or change.span_label in spans)
+    ]
     if not asked:
-        raise LtmError("no example has a score on both sides, so there is no difference to draw")
+        raise LtmError(
+            "no example has a score on both sides, so there is no difference to draw"
+        )
     panels = []
     for change in asked:
         # What lost most is at the top, below the mean.
-        names = sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name))
-        sides = {OVERALL: change.overall, **{name: change.scenarios[name] for name in names}}
+        names = sorted(
+            change.scenarios, key=lambda name: (change.levels[name].difference, name)
+        )
+        sides = {
+            OVERALL: change.overall,
+            **{name: change.scenarios[name] for name in names},
+        }
         rows = [
             PlottedDifference(
                 name=name,
                 value=side.difference or 0.0,
-                interval=(side.interval.low, side.interval.high) if side.interval else None,
+                interval=(side.interval.low, side.interval.high)
+                if side.interval
+                else None,
                 pairs=f"+{side.better:,} −{side.worse:,} ={side.pairs - side.better - side.worse:,}",
             )
             for name, side in sides.items()
         ]
         panels.append((change.label, tuple(rows)))
     unsure = any(one.interval is None for _, of in panels for one in of)
-    runs = "" if changes.before == changes.after else f" ({changes.before}; here {changes.after})"
+    runs = (
+        ""
+        if changes.before == changes.after
+        else f" ({changes.before}; here {changes.after})"
+    )
     return Forest(
         across=f"difference in score from {changes.before_agent}{runs}",
         panels=tuple(panels),
@@ -513,6 +682,9 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
             "Paired by example; at the right how many are better (+), worse (−) and equal (=).",
             *["Bars: 95\u00a0% intervals, in other conversations as well."]
             * any(one.interval for _, of in panels for one in of),
-            *["No bar: no example differs, or there are too few trials for an interval."] * unsure,
+            *[
+                "No bar: no example differs, or there are too few trials for an interval."
+            ]
+            * unsure,
         ),
     )

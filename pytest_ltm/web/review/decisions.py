@@ -1,7 +1,7 @@
 """What reviewers said of answers, and the amendments that follow.
 
-Each reviewer has a file `reviews/NAME.jsonl` in the run folder, to which lines are only added: nobody's tab or process
-can lose what another has written.
+Each reviewer has a file `reviews/NAME.jsonl` in the run folder, to which lines are only
+added: nobody's tab or process can lose what another has written.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ def reviewer_name(name: str) -> str:
 def read_decisions(run_folder: Path) -> dict[str, list[ReviewDecision]]:
     """Return what each reviewer said, in the order of writing, skipping unreadable lines."""
     files = sorted((run_folder / FOLDER).glob("*.jsonl"))
-    return {file.stem: list(codec.iter_readable(file, _LINES.decode)) for file in files if _NAME.fullmatch(file.stem)}
+    return {
+        file.stem: list(codec.iter_readable(file, _LINES.decode))
+        for file in files
+        if _NAME.fullmatch(file.stem)
+    }
 
 
 class Opinions:
@@ -77,7 +81,10 @@ class Opinions:
             for one in decisions:
                 if not one.settles:
                     self._blind.setdefault(one.nodeid, {})[name] = one
-                elif one.nodeid not in self._settled or one.now >= self._settled[one.nodeid][1].now:
+                elif (
+                    one.nodeid not in self._settled
+                    or one.now >= self._settled[one.nodeid][1].now
+                ):
                     self._settled[one.nodeid] = name, one
 
     def opinions_on(self, nodeid: str) -> Mapping[str, ReviewDecision]:
@@ -86,16 +93,28 @@ class Opinions:
 
     def opinions_by(self, reviewer: str) -> Mapping[str, ReviewDecision]:
         """Return by node id what one reviewer said."""
-        return {nodeid: opinions[reviewer] for nodeid, opinions in self._blind.items() if reviewer in opinions}
+        return {
+            nodeid: opinions[reviewer]
+            for nodeid, opinions in self._blind.items()
+            if reviewer in opinions
+        }
 
     def credits(self, nodeid: str) -> list[float]:
         """Return the credits that reviewers gave an answer, without those who skipped it."""
-        return [one.credit for one in self.opinions_on(nodeid).values() if one.credit is not None]
+        return [
+            one.credit
+            for one in self.opinions_on(nodeid).values()
+            if one.credit is not None
+        ]
 
     def is_disputed(self, nodeid: str) -> bool:
         """Return whether reviewers gave an answer different credits, and nobody has settled it."""
         given = self.credits(nodeid)
-        return nodeid not in self._settled and bool(given) and max(given) - min(given) > SAME
+        return (
+            nodeid not in self._settled
+            and bool(given)
+            and max(given) - min(given) > SAME
+        )
 
     def disputed_answers(self) -> list[str]:
         """Return the node ids of all answers in dispute."""
@@ -116,21 +135,36 @@ class Opinions:
         if settled := self._settled.get(nodeid):
             fields = {settled[0]: settled[1]}
         else:
-            fields = {name: one for name, one in self.opinions_on(nodeid).items() if one.credit is not None}
-        reasons = "; ".join(dict.fromkeys(one.reason for one in fields.values() if one.reason.strip()))
+            fields = {
+                name: one
+                for name, one in self.opinions_on(nodeid).items()
+                if one.credit is not None
+            }
+        reasons = "; ".join(
+            dict.fromkeys(one.reason for one in fields.values() if one.reason.strip())
+        )
         text = f"reviewed by {', '.join(fields)}"
-        return Amendment(score=credit, reason=f"{reasons} ({text})" if reasons else text, by=tuple(fields))
+        return Amendment(
+            score=credit,
+            reason=f"{reasons} ({text})" if reasons else text,
+            by=tuple(fields),
+        )
 
 
-def record_decision(run_folder: Path, row: ScenarioResult, reviewer: str, decision: ReviewDecision) -> None:
+def record_decision(
+    run_folder: Path, row: ScenarioResult, reviewer: str, decision: ReviewDecision
+) -> None:
     """Write down what a reviewer says, and the amendment where reviewers give another score than the rules did.
 
-    An amendment of reviewers who no longer agree is taken back; one that was made by `ltm amend` is not, but reviewers
-    replace it. `row`: the example with its automatic verdict. ConfigurationError if a skip has no reason, LtmError if
-    it cannot be written.
+    An amendment of reviewers who no longer agree is taken back; one that was made by
+    `ltm amend` is not, but reviewers replace it. `row`: the example with its automatic
+    verdict. ConfigurationError if a skip has no reason, LtmError if it cannot be
+    written.
     """
     if decision.credit is None and not decision.reason.strip():
-        raise ConfigurationError("what is skipped needs a reason: readers of the figures will ask for it")
+        raise ConfigurationError(
+            "what is skipped needs a reason: readers of the figures will ask for it"
+        )
     folder = run_folder / FOLDER
     make_private(folder, exist_ok=True)
     kept = msgspec.structs.replace(decision, reason=decision.reason[:2_000])
@@ -142,12 +176,20 @@ def record_decision(run_folder: Path, row: ScenarioResult, reviewer: str, decisi
     opinions = Opinions(read_decisions(run_folder))
     amendment = opinions.amendment(row.nodeid)
     before = amendments.read_amendments(run_folder).get(row.nodeid)
-    if amendment and (row.score is None or abs(amendment.score - row.score) > SAME or (before and not before.by)):
+    if amendment and (
+        row.score is None
+        or abs(amendment.score - row.score) > SAME
+        or (before and not before.by)
+    ):
         amendments.write_amendment(run_folder, row.nodeid, amendment)
     elif before and before.by:
         amendments.write_amendment(run_folder, row.nodeid, None)
 
 
-def new_decision(nodeid: str, credit: float | None, reason: str = "", *, settles: bool = False) -> ReviewDecision:
+def new_decision(
+    nodeid: str, credit: float | None, reason: str = "", *, settles: bool = False
+) -> ReviewDecision:
     """Return a decision that is made now."""
-    return ReviewDecision(nodeid=nodeid, credit=credit, reason=reason, now=wall_time(), settles=settles)
+    return ReviewDecision(
+        nodeid=nodeid, credit=credit, reason=reason, now=wall_time(), settles=settles
+    )

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._results.statistics.counts import Interval, Kappa, cohen_kappa, wilson_interval
+from pytest_ltm._results.statistics.counts import (
+    Interval,
+    Kappa,
+    cohen_kappa,
+    wilson_interval,
+)
 from pytest_ltm._storage.secrets import dump_json_redacted
 from pytest_ltm.web.review.decisions import SAME, Opinions
 
@@ -40,10 +45,17 @@ def reviewer_agreements(opinions: Opinions) -> list[ReviewerAgreement]:
         table = [[0] * len(GRADES) for _ in GRADES]
         theirs = opinions.opinions_by(other)
         for nodeid, said in opinions.opinions_by(one).items():
-            mine, yours = said.credit, theirs[nodeid].credit if nodeid in theirs else None
+            mine, yours = (
+                said.credit,
+                theirs[nodeid].credit if nodeid in theirs else None,
+            )
             if mine is not None and yours is not None:
-                table[GRADES.index(credit_grade(mine))][GRADES.index(credit_grade(yours))] += 1
-        result.append(ReviewerAgreement(reviewers=(one, other), kappa=cohen_kappa(table)))
+                table[GRADES.index(credit_grade(mine))][
+                    GRADES.index(credit_grade(yours))
+                ] += 1
+        result.append(
+            ReviewerAgreement(reviewers=(one, other), kappa=cohen_kappa(table))
+        )
     return result
 
 
@@ -83,7 +95,9 @@ class ErrorRateEstimate(Struct, frozen=True, kw_only=True):
         return wilson_interval(self.wrong, self.reviewed)
 
 
-def estimate_error_rates(sample: Iterable[Case], opinions: Opinions) -> ErrorRateEstimate:
+def estimate_error_rates(
+    sample: Iterable[Case], opinions: Opinions
+) -> ErrorRateEstimate:
     """Return what the reviewers' credits say of the verdicts of a random sample."""
     counts = dict.fromkeys(ErrorRateEstimate.__struct_fields__, 0)
     for case in sample:
@@ -115,27 +129,45 @@ def _estimate_field(case: Case, opinions: Opinions) -> str:
 def verdict_rows(cases: Cases, opinions: Opinions) -> str:
     """Return a JSON line for each answer on whose credit reviewers agree, for `verdict-check`.
 
-    A question of a data set has what its rules need to be run again. Any other row says what was decided when it was
-    played ("automatic").
+    A question of a data set has what its rules need to be run again. Any other row says
+    what was decided when it was played ("automatic").
     """
     lines = []
     for case, credit in _labelled_cases(cases, opinions):
         row, asked = case.row, {}
         # What the rules of a data set go by; other definitions have no such parameters.
         parameters = case.definition.get("parameters") or {}
-        if {"category", "sample", "choices"} <= parameters.keys() and not parameters["choices"]:
+        if {"category", "sample", "choices"} <= parameters.keys() and not parameters[
+            "choices"
+        ]:
             asked = {"set": "locomo", "type": str(parameters["category"])}
         elif {"ability", "wanted_turns", "type"} <= parameters.keys():
             abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
             asked = {"set": "longmemeval", "type": f"{abstains}{parameters['type']}"}
         labelled: dict[str, Any] = {"id": f"{cases.run_id} {row.nodeid}"}
         if asked and len(row.questions) == 1 and not SAME < credit < 1 - SAME:
-            labelled |= {**asked, "question": parameters.get("question"), "answer": case.expected}
+            labelled |= {
+                **asked,
+                "question": parameters.get("question"),
+                "answer": case.expected,
+            }
             labelled |= {"hypothesis": row.questions[0].answer, "label": credit > SAME}
         else:
-            labelled |= {"scenario": row.scenario, "rule": row.rule, "questions": [each.text for each in row.questions]}
-            labelled |= {"answers": [each.answer for each in row.questions], "expected": case.expected}
-            labelled |= {"evidence": row.evidence, "automatic": row.score, "reason": row.reason, "credit": credit}
+            labelled |= {
+                "scenario": row.scenario,
+                "rule": row.rule,
+                "questions": [each.text for each in row.questions],
+            }
+            labelled |= {
+                "answers": [each.answer for each in row.questions],
+                "expected": case.expected,
+            }
+            labelled |= {
+                "evidence": row.evidence,
+                "automatic": row.score,
+                "reason": row.reason,
+                "credit": credit,
+            }
         lines.append(dump_json_redacted(labelled, json.dumps) + "\n")
     return "".join(lines)
 
@@ -143,14 +175,20 @@ def verdict_rows(cases: Cases, opinions: Opinions) -> str:
 def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
     """Return a file for `judge-check`, and how many labelled answers it cannot hold.
 
-    It holds right and wrong answers to single questions whose expected answer is one text.
+    It holds right and wrong answers to single questions whose expected answer is one
+    text.
     """
     asked: dict[tuple[str, str], dict[str, list[str]]] = {}
     left_out = 0
     for case, credit in _labelled_cases(cases, opinions):
         questions, reference = case.row.questions, case.definition.get("expected")
         is_text = isinstance(reference, str) and bool(reference.strip())
-        if len(questions) != 1 or not is_text or SAME < credit < 1 - SAME or not questions[0].answer.strip():
+        if (
+            len(questions) != 1
+            or not is_text
+            or SAME < credit < 1 - SAME
+            or not questions[0].answer.strip()
+        ):
             left_out += 1
             continue
         group = asked.setdefault((questions[0].text, str(reference)), {})
@@ -158,11 +196,20 @@ def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
         answers += [questions[0].answer] * (questions[0].answer not in answers)
     import yaml
 
-    told = [{"question": question, "reference": reference, **kinds} for (question, reference), kinds in asked.items()]
+    told = [
+        {"question": question, "reference": reference, **kinds}
+        for (question, reference), kinds in asked.items()
+    ]
     # A line for each text, however long: reviewers read and edit the file.
-    how: dict[str, Any] = {"sort_keys": False, "allow_unicode": False, "width": 1_000_000}
+    how: dict[str, Any] = {
+        "sort_keys": False,
+        "allow_unicode": False,
+        "width": 1_000_000,
+    }
     file: dict[str, Any] = {"version": 1, "questions": told}
-    return dump_json_redacted(file, lambda data: str(yaml.safe_dump(data, **how))), left_out
+    return dump_json_redacted(
+        file, lambda data: str(yaml.safe_dump(data, **how))
+    ), left_out
 
 
 def _labelled_cases(cases: Cases, opinions: Opinions) -> Iterator[tuple[Case, float]]:

@@ -19,12 +19,23 @@ from starlette.routing import Route
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._results.run_loading import find_side, read_run
-from pytest_ltm._results.text import format_percent, pluralize, score_text, shorten_text, verdict_text
+from pytest_ltm._results.text import (
+    format_percent,
+    pluralize,
+    score_text,
+    shorten_text,
+    verdict_text,
+)
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.summary import refresh_summary
 from pytest_ltm.web import page_parts
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.decisions import Opinions, new_decision, record_decision, reviewer_name
+from pytest_ltm.web.review.decisions import (
+    Opinions,
+    new_decision,
+    record_decision,
+    reviewer_name,
+)
 from pytest_ltm.web.review.findings import (
     credit_grade,
     estimate_error_rates,
@@ -58,25 +69,48 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
     @classmethod
     def parse_request(cls, request: Request, given: Mapping[str, Any]) -> ReviewAddress:
         """Return where a request is; ConfigurationError for what cannot be."""
-        which, sample, kind = given.get("which", "queue"), str(given.get("sample", SAMPLE)), str(given.get("kind", ""))
+        which, sample, kind = (
+            given.get("which", "queue"),
+            str(given.get("sample", SAMPLE)),
+            str(given.get("kind", "")),
+        )
         if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
             raise ConfigurationError(f"there is no list {which!r} of {kind!r}")
-        # Of a longer number the first digits are enough: Python refuses to read thousands of them.
+        # Of a longer number the first digits are enough: Python refuses to read
+        # thousands of them.
         if not (sample.isdecimal() and 0 < int(sample[:7]) <= 100_000):
             raise ConfigurationError(f"{sample!r} is not the size of a sample")
-        reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
+        reviewer, compare = (
+            str(given.get(name, "")).strip() for name in ("reviewer", "compare")
+        )
         if compare.startswith(".") or set(compare) & set("/\\"):
-            raise ConfigurationError(f"{compare!r} is neither a baseline's name nor a run here")
+            raise ConfigurationError(
+                f"{compare!r} is neither a baseline's name nor a run here"
+            )
         run, reviewer = request.path_params["run"], reviewer and reviewer_name(reviewer)
-        return cls(run=run, reviewer=reviewer, which=which, kind=kind, sample=int(sample), compare=compare)
+        return cls(
+            run=run,
+            reviewer=reviewer,
+            which=which,
+            kind=kind,
+            sample=int(sample),
+            compare=compare,
+        )
 
     def query(self, **changes: object) -> str:
         """Return the address's query, with changes."""
-        entries = {name: getattr(self, name) for name in self.__struct_fields__ if name != "run"} | changes
-        return urlencode({name: value for name, value in entries.items() if value not in ("", None)})
+        entries = {
+            name: getattr(self, name)
+            for name in self.__struct_fields__
+            if name != "run"
+        } | changes
+        return urlencode(
+            {name: value for name, value in entries.items() if value not in ("", None)}
+        )
 
 
-# --- What is read for a page. Reading 10,000 verdicts takes most of a second, so the last runs are kept.
+# --- What is read for a page. Reading 10,000 verdicts takes most of a second, so the
+# last runs are kept.
 
 _KEPT: dict[tuple[object, ...], Cases] = {}
 _READING = threading.Lock()
@@ -85,13 +119,24 @@ _READING = threading.Lock()
 def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
     """Return a run's folder and examples; read again if a result has changed. LtmError if they cannot be read."""
     path, state = page_parts.run_folder(request, place.run), request.app.state
-    files = [each for name in ("results.json", "plan.json") for each in sorted(path.glob(f"*/{name}"))]
-    stats = [(str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files]
+    files = [
+        each
+        for name in ("results.json", "plan.json")
+        for each in sorted(path.glob(f"*/{name}"))
+    ]
+    stats = [
+        (str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files
+    ]
     key = (str(path), place.compare, *stats)
-    # One at a time: of two tabs that open at once the second finds what the first has read.
+    # One at a time: of two tabs that open at once the second finds what the first has
+    # read.
     with _READING:
         if key not in _KEPT:
-            side = find_side(place.compare, state.baselines, state.ltm_dir)[0] if place.compare else None
+            side = (
+                find_side(place.compare, state.baselines, state.ltm_dir)[0]
+                if place.compare
+                else None
+            )
             cases = read_cases(path, side)
             while len(_KEPT) >= 4:
                 _KEPT.pop(next(iter(_KEPT)))
@@ -99,20 +144,38 @@ def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cas
         return path, _KEPT[key]
 
 
-def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
+def listed_cases(
+    cases: Cases, opinions: Opinions, place: ReviewAddress
+) -> Sequence[Case]:
     """Return the list that a place means, whatever has been decided of it."""
     if place.which == "sample":
-        return [case for case in cases.drawn_cases[: place.sample] if case.row.scored]  # no verdict, no error
+        return [
+            case for case in cases.drawn_cases[: place.sample] if case.row.scored
+        ]  # no verdict, no error
     if place.which == "disputes":
-        return [cases.by_nodeid[nodeid] for nodeid in opinions.disputed_answers() if nodeid in cases.by_nodeid]
-    return [case for case in cases.queue if not place.kind or any(why.kind == place.kind for why in case.why)]
+        return [
+            cases.by_nodeid[nodeid]
+            for nodeid in opinions.disputed_answers()
+            if nodeid in cases.by_nodeid
+        ]
+    return [
+        case
+        for case in cases.queue
+        if not place.kind or any(why.kind == place.kind for why in case.why)
+    ]
 
 
-def undecided_cases(cases: Iterable[Case], opinions: Opinions, place: ReviewAddress) -> list[Case]:
+def undecided_cases(
+    cases: Iterable[Case], opinions: Opinions, place: ReviewAddress
+) -> list[Case]:
     """Return those of a list that wait for this reviewer: in a dispute, all."""
     if place.which == "disputes":
         return list(cases)
-    return [case for case in cases if place.reviewer not in opinions.opinions_on(case.row.nodeid)]
+    return [
+        case
+        for case in cases
+        if place.reviewer not in opinions.opinions_on(case.row.nodeid)
+    ]
 
 
 # --- Pages.
@@ -133,7 +196,13 @@ def overview_page(request: Request) -> Response:
     for name in opinions.reviewers:
         said = opinions.opinions_by(name).values()
         skipped = sum(one.credit is None for one in said)
-        reviewers.append((name, pluralize(len(said) - skipped, "answer") + f", {skipped} skipped" * bool(skipped)))
+        reviewers.append(
+            (
+                name,
+                pluralize(len(said) - skipped, "answer")
+                + f", {skipped} skipped" * bool(skipped),
+            )
+        )
     return page_parts.render_template(
         request,
         "review.html.j2",
@@ -141,13 +210,26 @@ def overview_page(request: Request) -> Response:
         place=place,
         cases=cases,
         kinds=[
-            {"kind": kind, "meaning": MEANING[kind], "count": len(held), "left": left(held)}
+            {
+                "kind": kind,
+                "meaning": MEANING[kind],
+                "count": len(held),
+                "left": left(held),
+            }
             for kind in KINDS
-            if (held := listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind)))
+            if (
+                held := listed_cases(
+                    cases, opinions, ReviewAddress(run=place.run, kind=kind)
+                )
+            )
         ],
         left=left(cases.queue),
         left_in_sample=left(sample),
-        disputes=len(listed_cases(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
+        disputes=len(
+            listed_cases(
+                cases, opinions, ReviewAddress(run=place.run, which="disputes")
+            )
+        ),
         reviewers=reviewers,
         pairs=[_pair_row(pair) for pair in reviewer_agreements(opinions)],
         drawn=drawn,
@@ -161,8 +243,14 @@ def _pair_row(pair: Any) -> dict[str, str]:
     if kappa.value is None or kappa.interval is None:
         text = f"none: {kappa.reason}"
     else:
-        text = f"{kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"
-    return {"who": " and ".join(pair.reviewers), "kappa": text, "answers": f"{kappa.cases:,}"}
+        text = (
+            f"{kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"
+        )
+    return {
+        "who": " and ".join(pair.reviewers),
+        "kappa": text,
+        "answers": f"{kappa.cases:,}",
+    }
 
 
 def look_page(request: Request) -> Response:
@@ -194,24 +282,39 @@ def look_page(request: Request) -> Response:
 
 
 def _case_shown(
-    case: Case, place: ReviewAddress, opinions: Opinions, mine: list[decisions.ReviewDecision]
+    case: Case,
+    place: ReviewAddress,
+    opinions: Opinions,
+    mine: list[decisions.ReviewDecision],
 ) -> dict[str, Any]:
     """Return what a reviewer sees of an example; what others decided, only in a dispute."""
     row, nodeid = case.row, case.row.nodeid
-    others = opinions.opinions_on(nodeid) if place.which == "disputes" and opinions.is_disputed(nodeid) else {}
+    others = (
+        opinions.opinions_on(nodeid)
+        if place.which == "disputes" and opinions.is_disputed(nodeid)
+        else {}
+    )
     said: list[tuple[str, str]] = []
     # Where it asks no question, its own exchanges are all there is to judge by.
     with suppress(LtmError):
         if not row.questions:
             record = ConversationRecord.read_record(case.folder / "journal.jsonl")
-            said = [(each.message, each.reply) for each in record.transcript if each.by == row.id]
+            said = [
+                (each.message, each.reply)
+                for each in record.transcript
+                if each.by == row.id
+            ]
     return {
         "nodeid": nodeid,
         "title": row.id,
         "where": f"{row.agent}, {row.span_label}, trial {row.trial}",
         "why": [] if place.which == "sample" else case.why,
         "questions": [
-            {"text": question.text, "answer": mark_evidence(question.answer, row.evidence), "needles": question.needles}
+            {
+                "text": question.text,
+                "answer": mark_evidence(question.answer, row.evidence),
+                "needles": question.needles,
+            }
             for question in row.questions
         ],
         "said": said,
@@ -222,7 +325,9 @@ def _case_shown(
         "rule": row.rule,
         "checks": row.checks,
         "mine": _decision_word(opinions.opinions_on(nodeid).get(place.reviewer)),
-        "others": [(name, _decision_word(one), one.reason) for name, one in others.items()],
+        "others": [
+            (name, _decision_word(one), one.reason) for name, one in others.items()
+        ],
         "seen": _times_decided(mine, nodeid),
     }
 
@@ -232,10 +337,16 @@ def _decision_word(review_decision: decisions.ReviewDecision | None) -> str:
     if review_decision is None:
         return ""
     credit = review_decision.credit
-    return "skipped" if credit is None else f"{credit_grade(credit)} ({score_text(credit)})"
+    return (
+        "skipped"
+        if credit is None
+        else f"{credit_grade(credit)} ({score_text(credit)})"
+    )
 
 
-def _times_decided(review_decisions: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
+def _times_decided(
+    review_decisions: Iterable[decisions.ReviewDecision], nodeid: str
+) -> int:
     """Return how often an answer was decided: a page that knows of fewer is out of date."""
     return sum(one.nodeid == nodeid for one in review_decisions)
 
@@ -247,13 +358,19 @@ def mark_evidence(text: str, evidence: str) -> list[tuple[bool, str]]:
         return [(False, text[:_LONGEST] + " …" * (len(text) > _LONGEST))]
     end = at + len(evidence)
     before, after = text[:at][: _LONGEST // 2], text[end:][: _LONGEST // 2]
-    parts = [(False, before + " … " * (len(before) < at)), (True, evidence[:_LONGEST]), (False, after)]
+    parts = [
+        (False, before + " … " * (len(before) < at)),
+        (True, evidence[:_LONGEST]),
+        (False, after),
+    ]
     return [part for part in parts if part[1]]
 
 
 async def decide_page(request: Request) -> Response:
     """Write a decision down and go on to the next answer."""
-    return await run_in_threadpool(_save_decision, request, await page_parts.posted_form(request))
+    return await run_in_threadpool(
+        _save_decision, request, await page_parts.posted_form(request)
+    )
 
 
 def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
@@ -261,7 +378,9 @@ def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
     path, cases = _run_under_review(request, place)
     case = cases.by_nodeid.get(given.get("nodeid", ""))
     if case is None or not place.reviewer:
-        raise ConfigurationError("this answer is not part of the run, or nobody says who reviews it")
+        raise ConfigurationError(
+            "this answer is not part of the run, or nobody says who reviews it"
+        )
     before = decisions.read_decisions(path)
     nodeid = case.row.nodeid
     notice = ""
@@ -269,13 +388,19 @@ def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
         notice = "twice"
     else:
         settles = place.which == "disputes" and Opinions(before).is_disputed(nodeid)
-        review_decision = new_decision(nodeid, credit_of(given), given.get("reason", ""), settles=settles)
+        review_decision = new_decision(
+            nodeid, credit_of(given), given.get("reason", ""), settles=settles
+        )
         kept = amendments.read_amendments(path)
         record_decision(path, case.row, place.reviewer, review_decision)
         if amendments.read_amendments(path) != kept:
             task = BackgroundTask(_refresh_run, path)
-            return RedirectResponse(f"/review/{place.run}/look?{place.query()}", 303, background=task)
-    return RedirectResponse(f"/review/{place.run}/look?{place.query(notice=notice)}", 303)
+            return RedirectResponse(
+                f"/review/{place.run}/look?{place.query()}", 303, background=task
+            )
+    return RedirectResponse(
+        f"/review/{place.run}/look?{place.query(notice=notice)}", 303
+    )
 
 
 def credit_of(given: Mapping[str, str]) -> float | None:
@@ -290,7 +415,9 @@ def credit_of(given: Mapping[str, str]) -> float | None:
         credit = float(given.get("credit") or "0.5")
     # Not `credit < 0 or credit > 1`: "nan" is a number, too.
     if not 0 <= credit <= 1:
-        raise ConfigurationError(f"a credit lies between 0 and 1, not {given.get('credit')!r}")
+        raise ConfigurationError(
+            f"a credit lies between 0 and 1, not {given.get('credit')!r}"
+        )
     return credit
 
 
@@ -303,13 +430,18 @@ def _refresh_run(path: Path) -> None:
         refresh_summary(read_run(path))
 
 
-def send_rows(request: Request, *, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+def send_rows(
+    request: Request, *, name: str, made: Callable[[Cases, Opinions], str]
+) -> Response:
     """Send reviewed answers for `verdict-check` or `judge-check`."""
     place = ReviewAddress.parse_request(request, request.query_params)
-    # Labels are what people say of answers: nothing that the run is compared with belongs in them.
+    # Labels are what people say of answers: nothing that the run is compared with
+    # belongs in them.
     path, cases = _run_under_review(request, structs.replace(place, compare=""))
     text = made(cases, Opinions(decisions.read_decisions(path)))
-    headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}
+    headers = {
+        "Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'
+    }
     return Response(text, media_type="text/plain", headers=headers)
 
 
@@ -321,5 +453,8 @@ ROUTES = [
     Route("/review/{run}", overview_page),
     Route("/review/{run}/look", look_page),
     Route("/review/{run}/decide", decide_page, methods=["POST"]),
-    *(Route(f"/review/{{run}}/{name}", partial(send_rows, name=name, made=made)) for name, made in _ROWS.items()),
+    *(
+        Route(f"/review/{{run}}/{name}", partial(send_rows, name=name, made=made))
+        for name, made in _ROWS.items()
+    ),
 ]

@@ -25,7 +25,9 @@ from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.reporting.html.details import plan_definitions
 from pytest_ltm.web.review.decisions import SAME
 
-Kind = Literal["unsure", "judge and rules", "split votes", "moved", "near the limit", "words"]
+Kind = Literal[
+    "unsure", "judge and rules", "split votes", "moved", "near the limit", "words"
+]
 # Why a verdict deserves a look, what is most often wrong first.
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MEANING: Mapping[Kind, str] = {
@@ -92,14 +94,21 @@ class Cases(Struct, frozen=True, kw_only=True, dict=True):
             if case.why:
                 kind = min(KINDS.index(why.kind) for why in case.why)
                 turns[kind, case.row.scenario] += 1
-                placed.append((kind, turns[kind, case.row.scenario], -len(case.why), case))
+                placed.append(
+                    (kind, turns[kind, case.row.scenario], -len(case.why), case)
+                )
         return tuple(case for *_, case in sorted(placed, key=lambda each: each[:3]))
 
     @cached_property
     def drawn_cases(self) -> tuple[Case, ...]:
         """All of them in a random order, which is the same whenever it is asked for: the first n are a sample of n."""
         return tuple(
-            sorted(self.cases, key=lambda case: hashlib.sha256(f"{self.run_id} {case.row.nodeid}".encode()).digest())
+            sorted(
+                self.cases,
+                key=lambda case: hashlib.sha256(
+                    f"{self.run_id} {case.row.nodeid}".encode()
+                ).digest(),
+            )
         )
 
 
@@ -110,24 +119,46 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
     """
     result, notices = results_in(path)
     if not result:
-        raise LtmError(f"{path}: no results to review" + "".join(f": {notice}" for notice in notices[:1]))
+        raise LtmError(
+            f"{path}: no results to review"
+            + "".join(f": {notice}" for notice in notices[:1])
+        )
     # The scores that agents had, those of the only agent where it has another name.
     earlier: dict[tuple[str, ...], float] = {}
     known = before.agents if before else ()
     for agent in {held.result.agent for held in result}:
         if before and (agent in known or len(known) == 1):
             rows = one_agent(before, agent if agent in known else "").result.scenarios
-            earlier |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
+            earlier |= {
+                (agent, *_case_key(row)[1:]): row.score
+                for row in rows
+                if row.score is not None
+            }
     cases: list[Case] = []
     for held in result:
-        definitions = {name: one for name, one in plan_definitions(held.plan()).items() if isinstance(one, dict)}
+        definitions = {
+            name: one
+            for name, one in plan_definitions(held.plan()).items()
+            if isinstance(one, dict)
+        }
         votes = _split_votes(held.path / "journal.jsonl", held.result)
         for row in held.result.scenarios:
             if row.scored or row.cause in ("unscored", "ungraded"):
-                case = Case(row=row, folder=held.path, definition=definitions.get(row.id, {}))
-                why = tuple(_review_reasons(case, votes.get(row.id, ""), earlier.get(_case_key(row))))
+                case = Case(
+                    row=row, folder=held.path, definition=definitions.get(row.id, {})
+                )
+                why = tuple(
+                    _review_reasons(
+                        case, votes.get(row.id, ""), earlier.get(_case_key(row))
+                    )
+                )
                 cases.append(structs.replace(case, why=why))
-    return Cases(run_id=path.resolve().name, path=path, cases=tuple(cases), notices=tuple(notices))
+    return Cases(
+        run_id=path.resolve().name,
+        path=path,
+        cases=tuple(cases),
+        notices=tuple(notices),
+    )
 
 
 def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Why]:
@@ -137,7 +168,11 @@ def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Wh
     yield from _by_words(case)
     if votes:
         yield Why("split votes", votes)
-    if row.score is not None and before is not None and abs(row.score - before) >= MOVED:
+    if (
+        row.score is not None
+        and before is not None
+        and abs(row.score - before) >= MOVED
+    ):
         yield Why("moved", f"{score_text(before)} before, {score_text(row.score)} now")
     if row.score is None or not SAME < row.score < 1 - SAME:
         return
@@ -145,25 +180,38 @@ def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Wh
     if abs(row.score - row.threshold) <= step + 1e-9:
         what = "one check" if len(row.checks) > 1 else f"{NEAR:.0%} of full marks"
         way = "passes" if row.score >= row.threshold else "fails"
-        yield Why("near the limit", f"it {way} with {score_text(row.score)} by no more than {what}")
+        yield Why(
+            "near the limit",
+            f"it {way} with {score_text(row.score)} by no more than {what}",
+        )
 
 
 def _by_words(case: Case) -> Iterator[Why]:
     """Yield a reason where a plain comparison of the answer's words with the expected text says otherwise."""
     row, reference = case.row, case.definition.get("expected")
-    if row.score is None or len(row.questions) != 1 or not isinstance(reference, str) or not reference.strip():
+    if (
+        row.score is None
+        or len(row.questions) != 1
+        or not isinstance(reference, str)
+        or not reference.strip()
+    ):
         return
     [question] = row.questions
     # The words of a longer answer are those of any text, so they prove nothing.
     if SAME < row.score < 1 - SAME or len(question.answer) > 20_000:
         return
-    inquiry = PROMPTS["answer"].inquiry(question=question.text, reference=reference, answer=question.answer)
+    inquiry = PROMPTS["answer"].inquiry(
+        question=question.text, reference=reference, answer=question.answer
+    )
     says_yes = parse_grade(_BY_WORDS.assess(inquiry), inquiry.grades) == "yes"
     if says_yes == (row.score > SAME):
         return
     there = f"its words are{'' if says_yes else ' not'} those of {reference[:80]!r}"
     if row.judge_calls:
-        yield Why("judge and rules", f"the judge {'fails' if says_yes else 'passes'} it, and {there}")
+        yield Why(
+            "judge and rules",
+            f"the judge {'fails' if says_yes else 'passes'} it, and {there}",
+        )
     else:
         yield Why("words", f"the rules give {score_text(row.score)}, and {there}")
 
@@ -176,18 +224,28 @@ def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
     votes: dict[tuple[str, str], Counter[str]] = {}
     asked_often = any(row.judge_calls > 1 for row in held.scenarios)
     for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
-        # Most lines are of other events: decoding those as well would take most of the time.
+        # Most lines are of other events: decoding those as well would take most of the
+        # time.
         if not line.startswith(b'{"event":"judge"'):
             continue
         with suppress(LtmError):
             event = events.decode_event(strip_checksum(line), "")
-            prompt = PROMPTS.get(event.name) if isinstance(event, events.JudgeAsked) else None
-            if isinstance(event, events.JudgeAsked) and event.reply is not None and prompt is not None:
+            prompt = (
+                PROMPTS.get(event.name)
+                if isinstance(event, events.JudgeAsked)
+                else None
+            )
+            if (
+                isinstance(event, events.JudgeAsked)
+                and event.reply is not None
+                and prompt is not None
+            ):
                 grade = parse_grade(event.reply, prompt.grades)
                 said = "no grade" if isinstance(grade, Unscored) else grade
                 votes.setdefault((event.example, event.prompt), Counter())[said] += 1
     return {
-        example: "the judge's votes: " + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())
+        example: "the judge's votes: "
+        + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())
         for (example, _), tally in votes.items()
         if len(tally) > 1
     }
