@@ -32,7 +32,7 @@ from benchmarks import (
     workers,
 )
 from benchmarks.faults import matrix
-from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
 
 
 class Benchmark(NamedTuple):

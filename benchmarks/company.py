@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from pytest_ltm._lab.study import play_rows
-from pytest_ltm._model.suite import SUFFIX, scenarios_folder
+from pytest_ltm._core.model.suite import SUFFIX, scenarios_folder
+from pytest_ltm.lab.study import play_rows
 
 SUITES = ("extended", "hygiene", "reasoning", "learning", "needle")
 """All scenarios stand in these."""

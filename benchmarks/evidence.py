@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
-from pytest_ltm._lab.study import play_rows
-from pytest_ltm._model.plan import QUESTIONS
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.plan import QUESTIONS
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.lab.study import play_rows
 
 _WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"
 """Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""

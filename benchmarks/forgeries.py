@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.verification import find_discrepancies
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.reports.verification import find_discrepancies
 
 _YES_JUDGE = """
 def judge(question):

@@ -25,15 +25,15 @@ from benchmarks.worlds import (
     pairs,
     remembered,
 )
-from pytest_ltm._results.statistics.comparison import (
+from pytest_ltm.figures.statistics.comparison import (
     Comparison,
     chance_here,
     compare_runs,
     compare_scenarios,
 )
-from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow
-from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
+from pytest_ltm.figures.statistics.counts import Interval, cohen_kappa, wilson_interval
+from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow
+from pytest_ltm.figures.statistics.spans_reached import effective_span, pass_rate
 
 ALPHA = 0.05
 LOST = 0.2

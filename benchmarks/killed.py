@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.runs import check_ended, children
-from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
+from pytest_ltm._core.storage.errors import LtmError
 
 AGENTS = Path(__file__).with_name("killed_agents.py")
 
@@ -171,7 +171,7 @@ def _pytest(folder: Path, words: Sequence[str], kill: str) -> int:
     environment.pop("PYTEST_ADDOPTS", None)
     with (folder / "output.txt").open("wb") as output:
         return subprocess.run(
-            _command(["-p", "pytest_ltm.plugin", "--ltm-no-probe", *words]),
+            _command(["-p", "pytest_ltm._core.session", "--ltm-no-probe", *words]),
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -276,7 +276,9 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
     began, kills, used = stopwatch_seconds(), 0, 0.0
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            _command(["-p", "pytest_ltm.plugin", "-p", "xdist.plugin", *DRILLED]),
+            _command(
+                ["-p", "pytest_ltm._core.session", "-p", "xdist.plugin", *DRILLED]
+            ),
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -443,7 +445,7 @@ def _flown(folder: Path, moments: Sequence[int]) -> tuple[Run, int]:
     for moment in [*moments, None]:
         with (folder / "output.txt").open("wb") as output:
             process = subprocess.Popen(
-                _command(["-p", "pytest_ltm.plugin", *words]),
+                _command(["-p", "pytest_ltm._core.session", *words]),
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,

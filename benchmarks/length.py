@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.runs import converse, measured_run, pytest_run, tiktoken_pass
-from pytest_ltm._journal import events
-from pytest_ltm._journal.result import read_results
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.disk import Appender
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import read_results
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.disk import Appender
 
 SHORT = 2_000
 """The span of the run that shows what any run costs: starting pytest, loading plugins and ranks."""

@@ -13,9 +13,9 @@ from time import process_time
 from typing import NamedTuple
 
 from pytest_ltm import evaluators
-from pytest_ltm._language import normalize, speech
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets.logs.redaction import Redactor
+from pytest_ltm.language import normalize, speech
 
 PIECES = (
     "<",

@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._lab.study import play_rows
-from pytest_ltm._results.statistics.counts import t_quantile
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.figures.statistics.counts import t_quantile
+from pytest_ltm.lab.study import play_rows
 
 WRITTEN = Path(__file__).with_name("hypotheses.yml")
 LEVEL = 0.95

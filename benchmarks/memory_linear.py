@@ -9,8 +9,8 @@ from statistics import fmean, median
 from time import process_time
 from typing import Any
 
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.reader.memory_policies import ENCODING

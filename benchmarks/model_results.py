@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 from msgspec import Struct, convert
 
-from pytest_ltm._results.text import NOTHING, exact_dollars
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.figures.text import NOTHING, exact_dollars
 
 RECORDED = Path(__file__).with_name("recorded")
 PAGE = Path(__file__).parents[1] / "docs" / "model-results.md"

@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 
 from coverage import CoverageData
 
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.storage.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 TARGETS = (
-    "_engine/schedule.py",
-    "_engine/lane.py",
-    "_engine/score.py",
+    "_core/engine/schedule.py",
+    "_core/engine/lane.py",
+    "_core/engine/score.py",
     "_gate/*.py",
     "_statistics/*.py",
     "evaluators/*.py",

@@ -21,9 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_ltm._journal import events
-from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
+from pytest_ltm._core.storage.errors import LtmError
 
 SERVER = Path(__file__).parents[1] / "conftest_examples" / "local_model" / "server.py"
 KEPT = Path("build") / "real-model"

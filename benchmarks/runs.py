@@ -13,10 +13,10 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
-from pytest_ltm._journal import events
-from pytest_ltm._model.tokens import load_encoding
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.model.tokens import load_encoding
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.errors import LtmError
 
 
 class Ready:

@@ -16,9 +16,9 @@ from math import sqrt
 from statistics import fmean, variance
 
 from benchmarks.worlds import CRASHES, Drop, World, pairs
-from pytest_ltm._results.statistics.comparison import COLLAPSES, compare_runs
-from pytest_ltm._results.statistics.pairs import Pair
-from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm.figures.statistics.comparison import COLLAPSES, compare_runs
+from pytest_ltm.figures.statistics.pairs import Pair
+from pytest_ltm.figures.statistics.totals import group_by
 
 ALPHA, TRIALS, DRAWS = 0.05, (3, 5, 10), 300
 TESTS = (

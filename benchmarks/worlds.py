@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import erf, sqrt
 
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow
+from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow
 
 EXAMPLES = 3
 _STEPS = 4_000

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy_exports
+from pytest_ltm._core.storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm._model.agent import Agent, Mishap, Reply, Usage
-    from pytest_ltm._model.filler import Filler, FillerExchange
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.judge import Inquiry, Judge, LtmJudge, Opinion
-    from pytest_ltm._model.scenario import (
+    from pytest_ltm._core.model.agent import Agent, Mishap, Reply, Usage
+    from pytest_ltm._core.model.filler import Filler, FillerExchange
+    from pytest_ltm._core.model.handle import Ltm
+    from pytest_ltm._core.model.judge import Inquiry, Judge, LtmJudge, Opinion
+    from pytest_ltm._core.model.scenario import (
         Ask,
         Definition,
         Say,
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
         Watch,
         spread,
     )
-    from pytest_ltm._model.score import Check, Evaluator, Score, Unscored, Verdict
-    from pytest_ltm._model.simulated_user import LtmUser
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm._storage.clock import duration
-    from pytest_ltm._storage.errors import (
+    from pytest_ltm._core.model.score import Check, Evaluator, Score, Unscored, Verdict
+    from pytest_ltm._core.model.simulated_user import LtmUser
+    from pytest_ltm._core.model.transcript import Exchange
+    from pytest_ltm._core.session.fixtures import LtmScheduler
+    from pytest_ltm._core.storage.clock import duration
+    from pytest_ltm._core.storage.errors import (
         AgentError,
         AgentFault,
         ConfigurationError,
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
         TransientFault,
         UserError,
     )
-    from pytest_ltm.plugin.fixtures import LtmScheduler
-    from pytest_ltm.reporting.exports.loaded import Results, load
+    from pytest_ltm.reports.exports.loaded import Results, load
 
 __all__ = [
     "Agent",
@@ -93,20 +93,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_storage.errors": (
+    "_core.storage.errors": (
         "AgentError AgentFault ConfigurationError DatasetError DefinitionError FillerError JudgeError LtmError "
         "LtmInternalError ScenarioError TokenizerError TransientFault UserError"
     ),
-    "_storage.clock": "duration",
-    "_model.filler": "Filler FillerExchange",
-    "_model.handle": "Ltm",
-    "_model.judge": "Inquiry Judge LtmJudge Opinion",
-    "_model.simulated_user": "LtmUser",
-    "_model.scenario": "Ask Definition Say Step Wait Watch spread",
-    "_model.score": "Check Evaluator Score Unscored Verdict",
-    "_model.transcript": "Exchange",
-    "_model.agent": "Agent Mishap Reply Usage",
-    "plugin.fixtures": "LtmScheduler",
-    "reporting.exports.loaded": "Results load",
+    "_core.storage.clock": "duration",
+    "_core.model.filler": "Filler FillerExchange",
+    "_core.model.handle": "Ltm",
+    "_core.model.judge": "Inquiry Judge LtmJudge Opinion",
+    "_core.model.simulated_user": "LtmUser",
+    "_core.model.scenario": "Ask Definition Say Step Wait Watch spread",
+    "_core.model.score": "Check Evaluator Score Unscored Verdict",
+    "_core.model.transcript": "Exchange",
+    "_core.model.agent": "Agent Mishap Reply Usage",
+    "_core.session.fixtures": "LtmScheduler",
+    "reports.exports.loaded": "Results load",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 # The exit status of a program whose reader, such as `head`, went away: 128 + SIGPIPE.
 _CLOSED = 141

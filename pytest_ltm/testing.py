@@ -9,20 +9,20 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._engine.factory import ConversationFactory
-from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.filler import Filler, FillerExchange, PastExchange
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.judge import FakeJudge
-from pytest_ltm._model.plan import Plan, PlannedExample, user_seed
-from pytest_ltm._model.scenario import Definition
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._model.transcript import Transcript
-from pytest_ltm._storage.clock import SimulatedClock
-from pytest_ltm._storage.errors import UserError
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.filler import Filler, FillerExchange, PastExchange
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.judge import FakeJudge
+from pytest_ltm._core.model.plan import Plan, PlannedExample, user_seed
+from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.model.transcript import Transcript
+from pytest_ltm._core.storage.clock import SimulatedClock
+from pytest_ltm._core.storage.errors import UserError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
@@ -132,16 +132,20 @@ def run_conversation(
     """Play scenarios, given as functions of the handle by name, with one agent; nothing touches the disk.
 
     Args:
-        scenarios: The bodies by name; each is called with its own `Ltm`. agent: An
-        agent, a class, a no-argument factory or a function of the message. span: The
-        memory span in tokens; None for isolated examples. seed: The seed of everything
-        random. definitions: The data of scenarios, by name. examples: The planned
-        examples; by default one of each scenario. filler: What passes tokens; by
-        default a CountingFiller. journal: Where the conversation is recorded; one that
-        holds a recording is replayed first. opening: The first message; "" for none.
+        scenarios: The bodies by name; each is called with its own `Ltm`.
+        agent: An agent, a class, a no-argument factory or a function of the message.
+        span: The memory span in tokens; None for isolated examples.
+        seed: The seed of everything random.
+        definitions: The data of scenarios, by name.
+        examples: The planned examples; by default one of each scenario.
+        filler: What passes tokens; by default a CountingFiller.
+        journal: Where the conversation is recorded; one that holds a recording is
+            replayed first.
+        opening: The first message; "" for none.
         history: Exchanges that are told in the place of filler; time begins at the
-        first one's date. retries: How often a message is sent again after a
-        TransientFault. reply_timeout: Seconds that a reply may take; None for no limit.
+            first one's date.
+        retries: How often a message is sent again after a TransientFault.
+        reply_timeout: Seconds that a reply may take; None for no limit.
         **plan: Other fields of the plan.
 
     Returns:

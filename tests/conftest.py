@@ -93,14 +93,14 @@ TOUCHED_BY: Rules = {
     },
     "benchmarks/*": ("tests/plugin/test_benchmark*",),
     "scenarios/*": VERDICTS,
-    "pytest_ltm/_lab/loc*": GENERATORS,
-    "pytest_ltm/_lab/long*": GENERATORS,
-    "pytest_ltm/_lab/*": (
+    "pytest_ltm/lab/loc*": GENERATORS,
+    "pytest_ltm/lab/long*": GENERATORS,
+    "pytest_ltm/lab/*": (
         "tests/plugin/test_cheats_run.py*",
         "tests/plugin/test_calibrate_run.py*",
         "tests/unit/test_paraphrase.py*",
     ),
-    "pytest_ltm/_language/*": VERDICTS,
+    "pytest_ltm/language/*": VERDICTS,
     "pytest_ltm/evaluators/*": VERDICTS,
     "pytest_ltm/locales/*": VERDICTS,
     "pytest_ltm/datasets/*": (
@@ -112,26 +112,42 @@ TOUCHED_BY: Rules = {
     "pytest_ltm/agents/reader/*": VERDICTS,
     **dict.fromkeys(
         (
-            f"pytest_ltm/{room}/*"
-            for room in ("_calls", "_engine", "_journal", "_model", "_storage")
+            f"pytest_ltm/_core/{room}/*"
+            for room in (
+                "calls",
+                "engine",
+                "journal",
+                "model",
+                "session",
+                "storage",
+                "internals",
+            )
         ),
         RUNS,
     ),
-    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents", "plugin")), RUNS),
-    "pytest_ltm/_cli/*": (
+    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents",)), RUNS),
+    "pytest_ltm/commands/*": (
         *PAGES,
         "tests/unit/test_init.py*",
         "tests/unit/test_mcp_server.py*",
     ),
-    "pytest_ltm/_results/*": RESULTS,
-    "pytest_ltm/reporting/*": RESULTS,
+    "pytest_ltm/figures/*": RESULTS,
+    "pytest_ltm/gate/*": RESULTS,
+    "pytest_ltm/reports/*": RESULTS,
     "pytest_ltm/judges/*": ("tests/plugin/test_judge_run.py*",),
     "pytest_ltm/users/*": ("tests/plugin/test_user_run.py*",),
     "pytest_ltm/web/*": ("tests/browser/*", "tests/plugin/test_human*"),
     "pytest_ltm/fillers/*": ("tests/plugin/test_calibrate_run.py*",),
     **{
         f"pytest_ltm/{module}": ()
-        for module in ("__init__.py", "__main__.py", "testing.py", "py.typed")
+        for module in (
+            "__init__.py",
+            "__main__.py",
+            "testing.py",
+            "py.typed",
+            "hookspec.py",
+            "_core/__init__.py",
+        )
     },
     "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
     "docs/_*": (),

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.errors import LtmError
 
 OUTPUT = "written"
 COMMANDS: dict[str, Sequence[str]] = {

@@ -23,11 +23,11 @@ from typing import IO
 import pytest
 from _pytest.config import default_plugins
 
-import pytest_ltm.plugin
 from benchmarks.faults import processes, runs
-from pytest_ltm._cli import PROGRAM
-from pytest_ltm._cli import main as main_of_ltm
-from pytest_ltm._model.tokens import load_encoding
+from pytest_ltm._core import session
+from pytest_ltm._core.model.tokens import load_encoding
+from pytest_ltm.commands import PROGRAM
+from pytest_ltm.commands import main as main_of_ltm
 
 SECONDS = 60
 """After which a run is killed."""
@@ -71,7 +71,7 @@ def main() -> None:
     modules = [
         module.name
         for module in pkgutil.walk_packages(
-            pytest_ltm.plugin.__path__, "pytest_ltm.plugin."
+            session.__path__, "pytest_ltm._core.session."
         )
     ]
     for name in [
@@ -104,7 +104,7 @@ def _play(folder: str, given: list[str]) -> None:
         else:
             status = int(
                 pytest.main(
-                    ["-p", "pytest_ltm.plugin", "-p", "no:cacheprovider", *given]
+                    ["-p", "pytest_ltm._core.session", "-p", "no:cacheprovider", *given]
                 )
             )
         sys.stdout.flush()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from benchmarks import killed
 from benchmarks.faults import processes
 from benchmarks.faults.traces import PLANTED
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.storage.errors import LtmError
 
 LIMIT = 120.0
 """Seconds after which a run is taken for one that hangs."""
@@ -90,7 +90,7 @@ def pytest_command(given: Sequence[str]) -> list[str]:
         "-m",
         "pytest",
         "-p",
-        "pytest_ltm.plugin",
+        "pytest_ltm._core.session",
         "-p",
         "no:cacheprovider",
         *given,

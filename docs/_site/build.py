@@ -21,9 +21,9 @@ from typing import Any
 import public
 from sphinx.cmd.build import build_main
 
-from pytest_ltm._cli import COMMANDS, PROGRAM, make_parser
+from pytest_ltm._core.session import options
+from pytest_ltm.commands import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
-from pytest_ltm.plugin import options
 
 PROJECT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ MODULES = {
     "pytest_ltm.testing": "Fakes, and conversations in memory",
 }
 """With a few words for the list of them."""
-HOOKS = "pytest_ltm.plugin.hookspec"
+HOOKS = "pytest_ltm.hookspec"
 
 
 @cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy_exports
+from pytest_ltm._core.storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm._model.agent import (
+    from pytest_ltm._core.model.agent import (
         CAPABILITIES,
         AcceptsHistory,
         AcceptsImages,
@@ -61,7 +61,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     "pytest_ltm",
     {
-        "_model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent AnswersAlone Checkpointable Configured "
+        "_core.model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent AnswersAlone Checkpointable Configured "
         "CountsTokens DeletesRecords KeepsUsers LimitsMessages Reply ReportsUsage Resettable Settles ShowsContext "
         "ShowsRetrieval ShowsWrites Stateless "
         "TimeAware Usage",

@@ -14,13 +14,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._calls.event_loop import has_thread, shares_loop
-from pytest_ltm._calls.foreign import ForeignCaller, is_amount, is_count, shown
-from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, Usage
-from pytest_ltm._model.transcript import RAW, Reading
-from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.calls.event_loop import has_thread, shares_loop
+from pytest_ltm._core.calls.foreign import ForeignCaller, is_amount, is_count, shown
+from pytest_ltm._core.model.agent import (
+    Agent,
+    Configured,
+    KeepsUsers,
+    Resettable,
+    Usage,
+)
+from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import (
     accepts_arguments,
     capabilities_of,

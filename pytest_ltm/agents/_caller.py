@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from pytest_ltm._calls.foreign import (
+from pytest_ltm._core.calls.foreign import (
     ForeignCaller,
     check_reply,
     check_texts,
@@ -19,11 +19,11 @@ from pytest_ltm._calls.foreign import (
     is_count,
     shown,
 )
-from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
-from pytest_ltm._calls.logged_errors import LoggedErrors
-from pytest_ltm._calls.retry import Failed, Retries
-from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
-from pytest_ltm._model.agent import (
+from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
+from pytest_ltm._core.calls.logged_errors import LoggedErrors
+from pytest_ltm._core.calls.retry import Failed, Retries
+from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied
+from pytest_ltm._core.model.agent import (
     Agent,
     Announced,
     Apart,
@@ -34,10 +34,10 @@ from pytest_ltm._model.agent import (
     Usage,
     check_operations,
 )
-from pytest_ltm._model.tokens import APPROX, token_counter
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.disk import read_image
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.model.tokens import APPROX, token_counter
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.disk import read_image
+from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
     DatasetError,

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
-from pytest_ltm._model.agent import (
+from pytest_ltm._core.model.agent import (
     CAPABILITIES,
     SAVES_REFERENCE,
     Apart,
@@ -17,7 +17,7 @@ from pytest_ltm._model.agent import (
     SeparatesUsers,
     Stateless,
 )
-from pytest_ltm._storage.errors import AgentError, describe_error
+from pytest_ltm._core.storage.errors import AgentError, describe_error
 
 # The controls that a spec of this package made; no class makes a control of anything
 # else.

@@ -12,12 +12,19 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from pytest_ltm import _calls
-from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.disk import image_type
-from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.schema import Field, escape_json_text
+from pytest_ltm._core import calls
+from pytest_ltm._core.model.agent import (
+    CUT_OFF,
+    Mishap,
+    Reply,
+    TakesTurns,
+    Usage,
+    usage_of,
+)
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.disk import image_type
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.storage.schema import Field, escape_json_text
 from pytest_ltm.agents._adapt import (
     AgentSource,
     agent_source,
@@ -200,9 +207,9 @@ class ChatAgent(TakesTurns):
     LimitsMessages, ReportsUsage.
     """
 
-    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
+    def __init__(self, model: calls.ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
-        self._completions = _calls.open_model(model)
+        self._completions = calls.open_model(model)
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
@@ -271,7 +278,7 @@ class ChatAgent(TakesTurns):
         self._history.add(
             message,
             self._history.size_of(message),
-            _calls.escape_surrogates(self._shown.reading(reply)),
+            calls.escape_surrogates(self._shown.reading(reply)),
         )
         self._fit(0)
         self._before = self._now
@@ -329,7 +336,7 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
+        return stamp_message(calls.escape_surrogates(message), self._now, self._before)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
@@ -341,7 +348,7 @@ class ChatAgent(TakesTurns):
         for _ in range(SHRINKS):
             try:
                 return self._completions.complete(self._history.prompt(message))
-            except _calls.ContextOverflow as overflow:
+            except calls.ContextOverflow as overflow:
                 # Show less, by what the endpoint says of its limit; AgentFault if there
                 # is nothing left to cut.
                 if not len(self._history):
@@ -447,7 +454,7 @@ def make_timed(
     argument: str, parameters: Field, find: Callable[[str], AgentSource]
 ) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
-    if argument.partition(":")[0] in _calls.KINDS:
+    if argument.partition(":")[0] in calls.KINDS:
         return _source(TimedChatAgent, argument, parameters, before="ts:")
     if not argument:
         raise AgentError(
@@ -463,18 +470,17 @@ def make_timed(
 def _source(
     agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = ""
 ) -> AgentSource:
-    chosen, own = _calls.read_model(
+    chosen, own = calls.read_model(
         spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless()
     )
     try:
         shown = _shown(
             own,
-            sees=agent is ChatAgent
-            and _calls.provider_of(chosen.provider).takes_images,
+            sees=agent is ChatAgent and calls.provider_of(chosen.provider).takes_images,
         )
     except AgentError as error:
         raise AgentError(
-            f"agent '{before}{_calls.Spec.parse(spec, role='agent').head}': {error}"
+            f"agent '{before}{calls.Spec.parse(spec, role='agent').head}': {error}"
         ) from error
     agent = SeeingChatAgent if shown.images else agent
     return agent_source(
@@ -492,8 +498,8 @@ def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     if images and not sees:
         seeing = " and ".join(
             f"{kind}:MODEL"
-            for kind in _calls.KINDS
-            if _calls.provider_of(kind).takes_images
+            for kind in calls.KINDS
+            if calls.provider_of(kind).takes_images
         )
         raise AgentError(
             f"only {seeing} takes images. Leave images out: captions are told"

@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._model.agent import Promised, Reply, Usage, operation_rows
-from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.schema import Field, to_record
+from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 

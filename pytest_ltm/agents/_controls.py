@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.model.agent import ExpectedReply, Prompted, Reply, Usage
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import AgentSource, agent_source
 from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
 from pytest_ltm.agents.reader.memory_policies import (

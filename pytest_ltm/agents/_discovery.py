@@ -18,9 +18,9 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm._model.agent import CAPABILITIES, Reply
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._core.model.agent import CAPABILITIES, Reply
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents._capabilities import (
     accepts_arguments,
     protocol_members,

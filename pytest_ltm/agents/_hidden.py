@@ -15,7 +15,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.storage.errors import AgentError
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _PATH_BENEATH = 1, 1

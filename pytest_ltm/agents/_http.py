@@ -14,22 +14,22 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
 
-from pytest_ltm._calls.trace_context import add_trace
-from pytest_ltm._model.agent import (
+from pytest_ltm._core.calls.trace_context import add_trace
+from pytest_ltm._core.model.agent import (
     SAVES_REFERENCE,
     Promised,
     Reply,
     Usage,
     operation_rows,
 )
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
     TransientFault,
     describe_error,
 )
-from pytest_ltm._storage.schema import Field
-from pytest_ltm._storage.secrets import remember_secret
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm._core.storage.secrets import remember_secret
 from pytest_ltm.agents import _adapt
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from pytest_ltm._journal.result import ConversationName
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm._storage.schema import Field, to_record
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._model.agent import TakesTurns
+from pytest_ltm._core.model.agent import TakesTurns
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
 from pytest_ltm.agents._wrapping import FreshPromptAgent, InTurn
 from pytest_ltm.agents.memory.stores import Steps, stepwise

@@ -25,9 +25,9 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import make_private, write_whole
-from pytest_ltm._storage.schema import json_text
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.disk import make_private, write_whole
+from pytest_ltm._core.storage.schema import json_text
 
 PEOPLE, BOX = "people", "person"
 LONGEST_NICKNAME = 40

@@ -17,11 +17,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._calls import FORMS, PARAMETERS, Spec
-from pytest_ltm._model.agent import Promised, operation_rows
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
-from pytest_ltm._storage.schema import Field, to_record
+from pytest_ltm._core.calls import FORMS, PARAMETERS, Spec
+from pytest_ltm._core.model.agent import Promised, operation_rows
+from pytest_ltm._core.storage.dotted import DottedPath
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
+from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import (
     AgentSource,
     AgentUnavailable,

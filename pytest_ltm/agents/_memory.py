@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 from msgspec import structs
 
-from pytest_ltm._calls import PARAMETERS, ModelSpec, Spec
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.calls import PARAMETERS, ModelSpec, Spec
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents._unbuilt import Remembering

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._storage.clock import paused_since, process_pauses
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.sanitize import LineSanitizer
+from pytest_ltm._core.storage.clock import paused_since, process_pauses
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.sanitize import LineSanitizer
 from pytest_ltm.agents._adapt import shorten_foreign_text
 
 if TYPE_CHECKING:

@@ -11,21 +11,21 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._calls import ModelSpec
-from pytest_ltm._engine.port import Enclosed
-from pytest_ltm._journal import events
-from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import (
+from pytest_ltm._core.calls import ModelSpec
+from pytest_ltm._core.engine.port import Enclosed
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import TokenUse
+from pytest_ltm._core.model.agent import (
     CAPABILITIES,
     Capabilities,
     Promised,
     Reply,
     SeparatesUsers,
 )
-from pytest_ltm._model.tokens import TokenCounter, token_counter
-from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._storage.clock import Clock
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.model.tokens import TokenCounter, token_counter
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.storage.clock import Clock
+from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import (
@@ -186,7 +186,7 @@ def spec_within(source: AgentSource) -> str:
 
 def model_of(spec: str) -> ModelSpec | None:
     """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
-    from pytest_ltm._calls import KINDS, read_model
+    from pytest_ltm._core.calls import KINDS, read_model
 
     spec = spec.removeprefix("ts:")
     kind, _, argument = spec.partition(":")

@@ -21,18 +21,27 @@ from urllib.parse import parse_qsl
 
 from msgspec import structs
 
-from pytest_ltm._calls import KINDS, suggest_provider
-from pytest_ltm._calls.specs import Spec
-from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.calls import KINDS, suggest_provider
+from pytest_ltm._core.calls.specs import Spec
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.errors import (
     AgentError,
     ConfigurationError,
     DefinitionError,
     describe_error,
     did_you_mean,
 )
-from pytest_ltm._storage.schema import Field, load_packaged_yaml, load_yaml, show_value
-from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember_secret
+from pytest_ltm._core.storage.schema import (
+    Field,
+    load_packaged_yaml,
+    load_yaml,
+    show_value,
+)
+from pytest_ltm._core.storage.secrets import (
+    is_secret_name,
+    redact_secrets,
+    remember_secret,
+)
 from pytest_ltm.agents._adapt import (
     CONVERSATION_ID_PARAMETER,
     AgentSource,
@@ -248,7 +257,7 @@ def _make_policy(policy: str, argument: str) -> AgentSource:
 
 def _make_cheat(name: str, argument: str) -> AgentSource:
     """Return the source of a cheat of the lab, which no run needs unless one is named."""
-    cheat: AgentSource = importlib.import_module("pytest_ltm._lab.cheat_agents").CHEATS[
+    cheat: AgentSource = importlib.import_module("pytest_ltm.lab.cheat_agents").CHEATS[
         name
     ](argument)
     return cheat

@@ -13,18 +13,18 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._engine.recording_folder import JOURNAL
-from pytest_ltm._engine.rescore import Playback, as_recorded
-from pytest_ltm._journal import events
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName
-from pytest_ltm._journal.run_file import LATEST, conversations_in, find_run
-from pytest_ltm._model.agent import Announced, ExpectedReply, Prompted, Reply
-from pytest_ltm._model.filler import is_cut
-from pytest_ltm._model.simulated_user import UserQuestion
-from pytest_ltm._model.transcript import Count
-from pytest_ltm._storage.disk import open_regular, read_regular
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.engine.recording_folder import JOURNAL
+from pytest_ltm._core.engine.rescore import Playback, as_recorded
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.journal.run_file import LATEST, conversations_in, find_run
+from pytest_ltm._core.model.agent import Announced, ExpectedReply, Prompted, Reply
+from pytest_ltm._core.model.filler import is_cut
+from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.model.transcript import Count
+from pytest_ltm._core.storage.disk import open_regular, read_regular
+from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
     ConfigurationError,

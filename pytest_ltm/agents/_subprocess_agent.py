@@ -17,13 +17,13 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm._calls.hub import OutOfTime, runs_in_hub_thread
-from pytest_ltm._calls.retry import RemoteCause, Trouble
-from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._model.agent import Apart, Capabilities, Promised, Reply, Usage
-from pytest_ltm._storage.clock import can_interrupt
-from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm._core.calls.hub import OutOfTime, runs_in_hub_thread
+from pytest_ltm._core.calls.retry import RemoteCause, Trouble
+from pytest_ltm._core.calls.time_limits import call_within
+from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
+from pytest_ltm._core.storage.clock import can_interrupt
+from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._adapt import (
     AgentSource,
     AgentUnavailable,

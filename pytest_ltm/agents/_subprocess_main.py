@@ -23,14 +23,14 @@ from typing import Any, ClassVar
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from pytest_ltm._calls import foreign
-from pytest_ltm._calls.event_loop import LoopShare
-from pytest_ltm._calls.logged_errors import LoggedErrors
-from pytest_ltm._calls.retry import broken_off, classify_failure
-from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
-from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage, check_operations
-from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
+from pytest_ltm._core.calls import foreign
+from pytest_ltm._core.calls.event_loop import LoopShare
+from pytest_ltm._core.calls.logged_errors import LoggedErrors
+from pytest_ltm._core.calls.retry import broken_off, classify_failure
+from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
+from pytest_ltm._core.model.agent import CAPABILITIES, Reply, Usage, check_operations
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import (
     AgentSource,
     allow_missing_keys,

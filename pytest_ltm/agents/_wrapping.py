@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._model.agent import (
+from pytest_ltm._core.model.agent import (
     CAPABILITIES,
     Announced,
     ExpectedReply,
@@ -22,8 +22,8 @@ from pytest_ltm._model.agent import (
     Reply,
     TakesTurns,
 )
-from pytest_ltm._storage.clock import describe_duration
-from pytest_ltm._storage.errors import AgentError, ConfigurationError
+from pytest_ltm._core.storage.clock import describe_duration
+from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_kwargs
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of

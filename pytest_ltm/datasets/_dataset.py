@@ -8,13 +8,17 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    DatasetError,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:
-    from pytest_ltm._model.filler import PastExchange
-    from pytest_ltm._model.plan import Questions
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.suite import Suite
+    from pytest_ltm._core.model.filler import PastExchange
+    from pytest_ltm._core.model.plan import Questions
+    from pytest_ltm._core.model.scenario import Definition
+    from pytest_ltm._core.model.suite import Suite
 
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.datasets._dataset import (
     Dataset,
     DatasetOption,
@@ -253,13 +253,15 @@ def history_dataset(
     """Return the data set of a name whose files are read as histories; it has the options of logs.
 
     Args:
-        name: The value of `--ltm-suite`. metric: The published metric, in a few words.
+        name: The value of `--ltm-suite`.
+        metric: The published metric, in a few words.
         read: Yields the histories of files or folders. It counts what it cuts, leaves
-        out or guesses, by a sentence. source: Which data set it is, for reports; the
-        name by default. opening: The message that begins a conversation, in the place
-        of ours. scorer: The dotted path of a function of the definition and the answer,
-        which returns a Score, an Unscored or
-            a number from 0 to 1; by default what each question names decides.
+            out or guesses, by a sentence.
+        source: Which data set it is, for reports; the name by default.
+        opening: The message that begins a conversation, in the place of ours.
+        scorer: The dotted path of a function of the definition and the answer, which
+            returns a Score, an Unscored or a number from 0 to 1; by default what each
+            question names decides.
     """
 
     def opener(

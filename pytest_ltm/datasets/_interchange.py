@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from pytest_ltm._storage.disk import Appender
+from pytest_ltm._core.storage.disk import Appender
 from pytest_ltm.datasets._dataset import INDEX_FOLDER
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"

@@ -11,10 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ltm._journal.result import node_label
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.plan import natural_sort_key
-from pytest_ltm._model.scenario import (
+from pytest_ltm._core.journal.result import node_label
+from pytest_ltm._core.model.plan import natural_sort_key
+from pytest_ltm._core.model.scenario import (
     Ask,
     Definition,
     Say,
@@ -23,16 +22,17 @@ from pytest_ltm._model.scenario import (
     read_definition,
     read_json,
 )
-from pytest_ltm._model.suite import (
+from pytest_ltm._core.model.suite import (
     Suite,
     SuiteEntry,
     built_in,
     load_suite,
     separate_entries,
 )
-from pytest_ltm._storage import schema as _yaml
-from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage import schema as _yaml
+from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.language.patterns import lazy_pattern
 
 # The file that holds the menu of the published Restaurant: dishes by section,
 # `{"Section": ["dish", …]}`.

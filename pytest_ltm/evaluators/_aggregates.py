@@ -11,8 +11,10 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions
-from pytest_ltm._language.commitment import (
+from pytest_ltm._core.model.score import Check, Score, Scoring
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
+from pytest_ltm.language.clauses import normalize_text, phrase_positions
+from pytest_ltm.language.commitment import (
     Mention,
     asserted_mentions,
     committed_values,
@@ -20,13 +22,11 @@ from pytest_ltm._language.commitment import (
     is_alternative,
     last_word,
 )
-from pytest_ltm._language.normal_form import strip_struck
-from pytest_ltm._language.numbers import write_digits
-from pytest_ltm._language.quantities import CLOCKS, read_quantities
-from pytest_ltm._language.recital import recites_messages
-from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
+from pytest_ltm.language.normal_form import strip_struck
+from pytest_ltm.language.numbers import write_digits
+from pytest_ltm.language.quantities import CLOCKS, read_quantities
+from pytest_ltm.language.recital import recites_messages
+from pytest_ltm.language.words import plain_words
 
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
 RE = LEXICON.expressions("aggregates")
@@ -328,11 +328,10 @@ _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
 class AnswersWithSources(Ruled, Struct, frozen=True):
     """The mean over questions of half for the right answer and half for the passages named as its sources, apart.
 
-    Sources earn their F1 against the passages needed, on a scale where naming all
-    passages earns nothing. A passage that a later one corrects counts neither way. A
-    name is right if the answer settles on it, a number if it is the result; titles are
-    read in any order, with or without their article or kind. There are no published
-    results to agree with: every scoring has this rule.
+    Sources earn their F1 against the passages needed, on a scale where naming all passages earns nothing. A passage
+    that a later one corrects counts neither way. A name is right if the answer settles on it, a number if it is the
+    result; titles are read in any order, with or without their article or kind. There are no published results to agree
+    with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "answers-with-sources"

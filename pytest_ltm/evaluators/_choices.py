@@ -8,20 +8,24 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import clause_around, normalize_text, phrase_positions
-from pytest_ltm._language.commitment import Mention, is_misspelt
-from pytest_ltm._language.json import NoJSON, json_values, published_json
-from pytest_ltm._language.numbers import COUNTS, ORDINALS
-from pytest_ltm._language.proof import Proof, prove
-from pytest_ltm._language.words import (
+from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
+from pytest_ltm.language.clauses import (
+    clause_around,
+    normalize_text,
+    phrase_positions,
+)
+from pytest_ltm.language.commitment import Mention, is_misspelt
+from pytest_ltm.language.json import NoJSON, json_values, published_json
+from pytest_ltm.language.numbers import COUNTS, ORDINALS
+from pytest_ltm.language.proof import Proof, prove
+from pytest_ltm.language.words import (
     casefold_plain,
     evidence_snippet,
     excerpt_around,
     plain_words,
     space_delimited,
 )
-from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 COLOURS = LEXICON.words("choices colours")
 RE = LEXICON.expressions(

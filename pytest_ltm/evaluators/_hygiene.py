@@ -10,8 +10,14 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
-from pytest_ltm._language.commitment import (
+from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
+from pytest_ltm.language.clauses import (
+    clause_around,
+    normalize_text,
+    sentence_around,
+)
+from pytest_ltm.language.commitment import (
     ASIDES,
     Mention,
     asserted_mentions,
@@ -20,19 +26,17 @@ from pytest_ltm._language.commitment import (
     is_misspelt,
     last_word,
 )
-from pytest_ltm._language.dates import MONTH_PATTERN, month_number
-from pytest_ltm._language.numbers import DAYS, write_digits
-from pytest_ltm._language.proof import prove, tells_nothing_new
-from pytest_ltm._language.recital import (
+from pytest_ltm.language.dates import MONTH_PATTERN, month_number
+from pytest_ltm.language.numbers import DAYS, write_digits
+from pytest_ltm.language.proof import prove, tells_nothing_new
+from pytest_ltm.language.recital import (
     copies_user,
     offers_guess,
     recites_messages,
     short_items,
     tells_nothing,
 )
-from pytest_ltm._language.words import evidence_snippet, plain_words
-from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
+from pytest_ltm.language.words import evidence_snippet, plain_words
 
 NOW, BEFORE, WHEN = "now", "before", "when"
 RE = LEXICON.expressions(

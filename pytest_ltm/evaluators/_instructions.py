@@ -10,22 +10,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import split_sentences, text_nearby
-from pytest_ltm._language.commitment import is_misspelt
-from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.recital import REPEATS, copies_message, recites_messages
-from pytest_ltm._language.words import (
-    casefold_plain,
-    content_stems,
-    has_phrase,
-    plain_words,
-    space_delimited,
-    strip_punctuation,
-    word_stem,
-)
-from pytest_ltm._model.judge import Judge
-from pytest_ltm._model.score import Check, Score, Scoring, Unscored
-from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._core.model.judge import Judge
+from pytest_ltm._core.model.score import Check, Score, Scoring, Unscored
+from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm.evaluators._rules import (
     LEXICON,
     RuleCheck,
@@ -33,6 +20,23 @@ from pytest_ltm.evaluators._rules import (
     answer_at,
     judge_verdict,
     values_at,
+)
+from pytest_ltm.language.clauses import split_sentences, text_nearby
+from pytest_ltm.language.commitment import is_misspelt
+from pytest_ltm.language.overlap import rouge_l
+from pytest_ltm.language.recital import (
+    REPEATS,
+    copies_message,
+    recites_messages,
+)
+from pytest_ltm.language.words import (
+    casefold_plain,
+    content_stems,
+    has_phrase,
+    plain_words,
+    space_delimited,
+    strip_punctuation,
+    word_stem,
 )
 
 # The share of the quote's own words that a reply must have before a judge is asked
@@ -250,13 +254,11 @@ _HERE = "\0"
 class ObeysOrders(Ruled, Struct, frozen=True):
     """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
 
-    So nothing is earned by obeying everything that was ever ordered, nor by obeying
-    nothing. Every order has a word of its own: a text may begin with it ("opens") or
-    end with it ("closes"), have it somewhere ("mentions"), as a #tag ("tag"), in square
-    brackets ("brackets"), in capital letters ("capitals") or between asterisks
-    ("stars"). What stands before or after the text, in lines of its own, is passed
-    over, and so are sentences about the orders themselves: to repeat an order is
-    neither to obey it nor to break its end. There are no published results to agree
+    So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of
+    its own: a text may begin with it ("opens") or end with it ("closes"), have it somewhere ("mentions"), as a #tag
+    ("tag"), in square brackets ("brackets"), in capital letters ("capitals") or between asterisks ("stars"). What
+    stands before or after the text, in lines of its own, is passed over, and so are sentences about the orders
+    themselves: to repeat an order is neither to obey it nor to break its end. There are no published results to agree
     with: every scoring has this rule.
     """
 

@@ -9,35 +9,35 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import (
+from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
+from pytest_ltm.language.clauses import (
     normalize_text,
     sentence_around,
     split_sentences,
 )
-from pytest_ltm._language.commitment import (
+from pytest_ltm.language.commitment import (
     asserted_mentions,
     find_mentions,
     is_misspelt,
     last_word,
 )
-from pytest_ltm._language.json import NoJSON, json_values, published_json
-from pytest_ltm._language.numbers import NUMBERS
-from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.recital import (
+from pytest_ltm.language.json import NoJSON, json_values, published_json
+from pytest_ltm.language.numbers import NUMBERS
+from pytest_ltm.language.overlap import rouge_l
+from pytest_ltm.language.recital import (
     REPEATS,
     only_offers_example,
     recites_messages,
     repeats_told,
 )
-from pytest_ltm._language.words import (
+from pytest_ltm.language.words import (
     BULLET,
     casefold_plain,
     evidence_snippet,
     plain_words,
     word_stem,
 )
-from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]

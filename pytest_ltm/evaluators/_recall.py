@@ -10,14 +10,24 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._language.clauses import (
+from pytest_ltm._core.model.judge import Judge
+from pytest_ltm._core.model.score import Score, Scoring, Unscored
+from pytest_ltm.evaluators._rules import (
+    LEXICON,
+    RuleCheck,
+    Ruled,
+    answer_at,
+    judge_verdict,
+    values_at,
+)
+from pytest_ltm.language.clauses import (
     iter_sentences,
     normalize_text,
     phrase_positions,
     sentence_start,
     split_sentences,
 )
-from pytest_ltm._language.commitment import (
+from pytest_ltm.language.commitment import (
     DENIES,
     OTHERS,
     UNKNOWN,
@@ -26,9 +36,9 @@ from pytest_ltm._language.commitment import (
     last_word,
     trim_flood,
 )
-from pytest_ltm._language.numbers import words_with_digits
-from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import (
+from pytest_ltm.language.numbers import words_with_digits
+from pytest_ltm.language.proof import prove
+from pytest_ltm.language.recital import (
     ends_in_a_list,
     enumerates_everything,
     only_offers_example,
@@ -36,7 +46,7 @@ from pytest_ltm._language.recital import (
     refuses_answer,
     short_items,
 )
-from pytest_ltm._language.words import (
+from pytest_ltm.language.words import (
     STOP_WORDS,
     content_stems,
     evidence_snippet,
@@ -44,16 +54,6 @@ from pytest_ltm._language.words import (
     plain_words,
     space_delimited,
     word_stem,
-)
-from pytest_ltm._model.judge import Judge
-from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import (
-    LEXICON,
-    RuleCheck,
-    Ruled,
-    answer_at,
-    judge_verdict,
-    values_at,
 )
 
 

@@ -8,14 +8,21 @@ from typing import ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.lexicon import Lexicon
-from pytest_ltm._language.proof import Proof
-from pytest_ltm._language.recital import ToldReply
-from pytest_ltm._language.words import evidence_snippet
-from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._model.score import SCORINGS, Check, Replies, Score, Scoring, Unscored
-from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
+from pytest_ltm._core.model.score import (
+    SCORINGS,
+    Check,
+    Replies,
+    Score,
+    Scoring,
+    Unscored,
+)
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.lexicon import Lexicon
+from pytest_ltm.language.proof import Proof
+from pytest_ltm.language.recital import ToldReply
+from pytest_ltm.language.words import evidence_snippet
 
 LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")

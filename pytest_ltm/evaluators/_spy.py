@@ -9,8 +9,14 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
-from pytest_ltm._language.commitment import (
+from pytest_ltm._core.model.score import Check, Score, Scoring
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
+from pytest_ltm.language.clauses import (
+    clause_around,
+    normalize_text,
+    sentence_around,
+)
+from pytest_ltm.language.commitment import (
     Mention,
     is_alternative,
     is_misspelt,
@@ -18,12 +24,10 @@ from pytest_ltm._language.commitment import (
     last_word,
     trim_flood,
 )
-from pytest_ltm._language.dates import MONTHS
-from pytest_ltm._language.numbers import DAYS
-from pytest_ltm._language.recital import enumerates_everything
-from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled
+from pytest_ltm.language.dates import MONTHS
+from pytest_ltm.language.numbers import DAYS
+from pytest_ltm.language.recital import enumerates_everything
+from pytest_ltm.language.words import plain_words
 
 
 class DecodesMessages(Ruled, Struct, frozen=True):

@@ -10,15 +10,15 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import iter_sentences, normalize_text
-from pytest_ltm._language.commitment import Mention, is_alternative
-from pytest_ltm._language.numbers import write_digits
-from pytest_ltm._language.proof import prove, tells_nothing_new
-from pytest_ltm._language.quantities import CLOCKS, read_quantities
-from pytest_ltm._language.recital import recites_messages
-from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Score, Scoring
+from pytest_ltm._core.model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
+from pytest_ltm.language.clauses import iter_sentences, normalize_text
+from pytest_ltm.language.commitment import Mention, is_alternative
+from pytest_ltm.language.numbers import write_digits
+from pytest_ltm.language.proof import prove, tells_nothing_new
+from pytest_ltm.language.quantities import CLOCKS, read_quantities
+from pytest_ltm.language.recital import recites_messages
+from pytest_ltm.language.words import plain_words
 
 RE = LEXICON.expressions("worlds")
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"

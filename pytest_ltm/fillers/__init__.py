@@ -1,6 +1,6 @@
 """Fillers: what keeps the agent busy between the scenarios."""
 
-from pytest_ltm._model.filler import Filler, FillerExchange
+from pytest_ltm._core.model.filler import Filler, FillerExchange
 from pytest_ltm.fillers._quiz import (
     CLOSING,
     INSTRUCTION,

@@ -12,11 +12,11 @@ from random import Random
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple, TypeAlias
 
-from pytest_ltm._language.dates import DAYS, MONTHS
-from pytest_ltm._language.numbers import ONES, ORDINALS, TENS
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
+from pytest_ltm.language.dates import DAYS, MONTHS
+from pytest_ltm.language.numbers import ONES, ORDINALS, TENS
 
 _DATA = load_packaged_yaml(__file__, "knowledge.yml")
 _WORDS, _NATO, _MORSE, _GREEK, _ELEMENTS = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm.locales import CODES, load_language
 
 # The first line of every message of `trivia`.

@@ -11,11 +11,10 @@ from operator import add, mod, mul
 from random import Random
 from typing import cast
 
-from pytest_ltm._language.small_talk import read_templates
-from pytest_ltm._model.filler import Filler, FillerExchange
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import FillerError, describe_error, did_you_mean
+from pytest_ltm._core.model.filler import Filler, FillerExchange
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.dotted import DottedPath
+from pytest_ltm._core.storage.errors import FillerError, describe_error, did_you_mean
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact
 from pytest_ltm.fillers._trivia import (
     Deck,
@@ -28,6 +27,7 @@ from pytest_ltm.fillers._trivia import (
     pool_of_file,
     shuffled_range,
 )
+from pytest_ltm.language.small_talk import read_templates
 from pytest_ltm.locales import ENGLISH, Language
 
 # Of sentences, shares and lengths; another number for every change, because it is part

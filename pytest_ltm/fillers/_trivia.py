@@ -13,10 +13,10 @@ from random import Random
 from statistics import median_low
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.errors import FillerError
+from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.fillers._knowledge import arithmetic_facts
 from pytest_ltm.fillers._quiz import (
     CLOSING,

@@ -10,12 +10,12 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from pytest_ltm._calls import Completions, ModelSpec, Used, open_model, read_model
-from pytest_ltm._calls.completions import Message
-from pytest_ltm._model.agent import Reply, Usage, usage_of
-from pytest_ltm._model.judge import CUT, JudgeRequest
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import AgentFault, ConfigurationError, text_of
+from pytest_ltm._core.calls import Completions, ModelSpec, Used, open_model, read_model
+from pytest_ltm._core.calls.completions import Message
+from pytest_ltm._core.model.agent import Reply, Usage, usage_of
+from pytest_ltm._core.model.judge import CUT, JudgeRequest
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError, text_of
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents._unbuilt import ENCODING
 

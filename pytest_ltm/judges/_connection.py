@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import to_builtins
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.cost import Account, Tariff
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import JudgeTime, Timings
-from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.judge import Inquiry, LtmJudge, parse_grade
-from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.disk import make_private
-from pytest_ltm._storage.errors import JudgeError
-from pytest_ltm._storage.schema import json_text
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import Account, Tariff
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import JudgeTime, Timings
+from pytest_ltm._core.model.agent import Reply, Usage
+from pytest_ltm._core.model.judge import Inquiry, LtmJudge, parse_grade
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.disk import make_private
+from pytest_ltm._core.storage.errors import JudgeError
+from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._journal.prechecks import LEAST_CHECKS
-from pytest_ltm._language.recital import refuses_answer
-from pytest_ltm._model.judge import PROMPTS, Inquiry
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._core.journal.prechecks import LEAST_CHECKS
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.language.recital import refuses_answer
 
 ONE_IN = 10
 # The words of the longest right answer that is used: of a longer one a judge might want

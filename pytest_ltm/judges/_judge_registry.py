@@ -12,19 +12,19 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._calls import FORMS, names_model, suggest_provider
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._model.agent import Configured
-from pytest_ltm._model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
-from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.calls import FORMS, names_model, suggest_provider
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.model.agent import Configured
+from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     JudgeError,
     LtmError,
     describe_error,
     did_you_mean,
 )
-from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._capabilities import accepts_arguments
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import ModelCaller

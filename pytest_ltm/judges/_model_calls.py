@@ -9,17 +9,17 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._calls.foreign import ForeignCaller, check_reply
-from pytest_ltm._calls.hub import own_thread, taking_turns
-from pytest_ltm._calls.retry import Failed, Retries
-from pytest_ltm._calls.time_limits import unlimited
-from pytest_ltm._journal import events
-from pytest_ltm._journal.cost import Account, PricedReply, Side, Tariff
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.judge import JudgeRequest
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import BudgetSpent, Unmeasured
+from pytest_ltm._core.calls.foreign import ForeignCaller, check_reply
+from pytest_ltm._core.calls.hub import own_thread, taking_turns
+from pytest_ltm._core.calls.retry import Failed, Retries
+from pytest_ltm._core.calls.time_limits import unlimited
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import Account, PricedReply, Side, Tariff
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.model.agent import Reply, Usage
+from pytest_ltm._core.model.judge import JudgeRequest
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
 from pytest_ltm.judges._chat import JudgeModelClient
 

@@ -11,22 +11,22 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._calls import FORMS, names_model, suggest_provider
-from pytest_ltm._journal import events
-from pytest_ltm._journal.cost import SCRIPTED, Tariff
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings, UserTime
-from pytest_ltm._model.agent import Reply
-from pytest_ltm._model.simulated_user import UserQuestion
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.calls import FORMS, names_model, suggest_provider
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import SCRIPTED, Tariff
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings, UserTime
+from pytest_ltm._core.model.agent import Reply
+from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     ScenarioError,
     UserError,
     did_you_mean,
 )
-from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._judge_registry import adapt_judge
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record

@@ -14,24 +14,24 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pytest_ltm._journal.result import span_place
-from pytest_ltm._journal.run_file import newest_first, read_run_file
-from pytest_ltm._results.change_report import change_lines
-from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate.changes import (
+from pytest_ltm._core.journal.result import span_place
+from pytest_ltm._core.journal.run_file import newest_first, read_run_file
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.agents._mailbox import list_people
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import format_dollars, format_percent, one_line
+from pytest_ltm.gate.change_report import change_lines
+from pytest_ltm.gate.changes import (
     CompareHints,
     GateSide,
     compare_sides,
     one_agent,
 )
-from pytest_ltm._results.run_loading import read_run, side_of_run
-from pytest_ltm._results.statistics.totals import group_by
-from pytest_ltm._results.text import format_dollars, format_percent, one_line
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.agents._mailbox import list_people
-from pytest_ltm.reporting.agent_sentences import run_sentences
-from pytest_ltm.reporting.history import HistoricalScore, Past, read_past
-from pytest_ltm.reporting.html.page import build_report
+from pytest_ltm.gate.run_loading import read_run, side_of_run
+from pytest_ltm.reports.agent_sentences import run_sentences
+from pytest_ltm.reports.history import HistoricalScore, Past, read_past
+from pytest_ltm.reports.html.page import build_report
 from pytest_ltm.web import human_test, live_page, page_parts
 from pytest_ltm.web.guard import Guard, Strangers
 from pytest_ltm.web.review import pages

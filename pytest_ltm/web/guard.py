@@ -93,10 +93,13 @@ class Guard:
     """Lets through what comes from the page itself, and from those who have the secret.
 
     Args:
-        app: The pages. secret: What the link has that `ltm serve` prints. hosts: What
-        may stand in the address before the first slash, as in `127.0.0.1:8642`. cookie:
-        The name of the cookie that holds the secret afterwards. home: Where the link
-        leads. strangers: The connections that have not shown a secret.
+        app: The pages.
+        secret: What the link has that `ltm serve` prints.
+        hosts: What may stand in the address before the first slash, as in
+            `127.0.0.1:8642`.
+        cookie: The name of the cookie that holds the secret afterwards.
+        home: Where the link leads.
+        strangers: The connections that have not shown a secret.
     """
 
     def __init__(

@@ -17,11 +17,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pytest_ltm._calls.foreign import LONGEST_REPLY
-from pytest_ltm._journal.run_file import SUMMARY, newest_first
-from pytest_ltm._results.text import span_of_time
-from pytest_ltm._storage.locks import lock_holder
+from pytest_ltm._core.calls.foreign import LONGEST_REPLY
+from pytest_ltm._core.journal.run_file import SUMMARY, newest_first
+from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person, list_people, person_of
+from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:

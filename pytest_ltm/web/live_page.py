@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.codec import Chain, strip_checksum
-from pytest_ltm._journal.cost import (
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import Chain, strip_checksum
+from pytest_ltm._core.journal.cost import (
     LEDGER,
     Bill,
     Prices,
@@ -25,20 +25,20 @@ from pytest_ltm._journal.cost import (
     Tariff,
     read_prices,
 )
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName
-from pytest_ltm._journal.run_file import (
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.journal.run_file import (
     SUMMARY,
     conversations_in,
     newest_first,
     read_run_file,
 )
-from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.disk import open_regular
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.locks import Shared, lock_holder
-from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm.reporting.history import read_past
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.disk import open_regular
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.locks import Shared, lock_holder
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.reports.history import read_past
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:

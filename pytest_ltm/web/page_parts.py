@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm._core.journal.run_file import find_run
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm.web.guard import MOST_BYTES, form_token
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _template_environment() -> Environment:
 def static_files() -> Mapping[str, bytes]:
     """Return scripts and styles by name; the report's page has the same base."""
     own = files("pytest_ltm.web") / "static"
-    report = files("pytest_ltm.reporting.html") / "assets"
+    report = files("pytest_ltm.reports.html") / "assets"
     return {
         "page.css": (report / "page.css").read_bytes(),
         **{each.name: each.read_bytes() for each in own.iterdir()},

@@ -11,15 +11,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_ltm._journal.result import ConversationResult
+from pytest_ltm._core.journal.result import ConversationResult
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "samples")]
 
 from _chromium import Chromium
 from run_folders import held, journal, played, write_run
 
-from pytest_ltm._journal import events
-from pytest_ltm.reporting.html import build_report
+from pytest_ltm._core.journal import events
+from pytest_ltm.reports.html import build_report
 
 SCENARIOS = 11
 

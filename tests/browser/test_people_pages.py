@@ -18,9 +18,9 @@ from _chromium import Chromium
 from alone import alone
 from run_folders import held, latest_run, played, write_run
 
-from pytest_ltm._journal import amendments
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import QuestionResult
+from pytest_ltm._core.journal import amendments
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import QuestionResult
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.findings import reviewer_agreements

@@ -12,7 +12,7 @@ from _chromium import Chromium
 from journals import edit
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
-from pytest_ltm.reporting.html import build_report
+from pytest_ltm.reports.html import build_report
 
 DRAWN = "document.querySelectorAll('#scene .mark').length > 0"
 

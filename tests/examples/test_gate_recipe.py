@@ -14,8 +14,8 @@ import yaml
 from _commands import ROOT, run
 from _pages import blocks
 
-from pytest_ltm._results.gate.gate_rules import metric_names
-from pytest_ltm.plugin import options as _options
+from pytest_ltm._core.session import options as _options
+from pytest_ltm.gate.gate_rules import metric_names
 
 RECIPE = ROOT / "conftest_examples" / "ci_gate"
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 from _commands import ROOT
 
-from pytest_ltm._calls import open_model, read_model
-from pytest_ltm._storage.clock import sleep_interruptibly
+from pytest_ltm._core.calls import open_model, read_model
+from pytest_ltm._core.storage.clock import sleep_interruptibly
 
 FOLDER = ROOT / "conftest_examples" / "local_model"
 

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from _commands import ROOT, run
 
-SKILL = ROOT / "pytest_ltm" / "_cli" / "SKILL.md"
+SKILL = ROOT / "pytest_ltm" / "commands" / "SKILL.md"
 BOT = """
 class Bot:
     def __init__(self):

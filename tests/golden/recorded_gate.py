@@ -15,18 +15,15 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import Struct, structs
 from sample_runs import row
 
-from pytest_ltm._journal.result import NeedleRef, QuestionResult
-from pytest_ltm._results.change_report import change_lines, verdict_line
-from pytest_ltm._results.gate.changes import GateSide, compare_sides
-from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm._results.gate.verdict import decide_gate, why_undetectable
-from pytest_ltm._results.statistics.comparison import (
+from pytest_ltm._core.journal.result import NeedleRef, QuestionResult
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.figures.statistics.comparison import (
     chance_here,
     compare_runs,
     compare_scenarios,
     trials_to_tell,
 )
-from pytest_ltm._results.statistics.counts import (
+from pytest_ltm.figures.statistics.counts import (
     cohen_kappa,
     holm_correction,
     mcnemar_probability,
@@ -36,13 +33,13 @@ from pytest_ltm._results.statistics.counts import (
     sum_estimates,
     wilson_interval,
 )
-from pytest_ltm._results.statistics.pairs import Pair
-from pytest_ltm._results.statistics.spans_reached import (
+from pytest_ltm.figures.statistics.pairs import Pair
+from pytest_ltm.figures.statistics.spans_reached import (
     effective_span,
     pass_rate,
     score_interval,
 )
-from pytest_ltm._results.statistics.totals import (
+from pytest_ltm.figures.statistics.totals import (
     filler_share,
     ltm_reach,
     percentile_of,
@@ -51,7 +48,10 @@ from pytest_ltm._results.statistics.totals import (
     spread_by_draws,
     weighted_reach,
 )
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm.gate.change_report import change_lines, verdict_line
+from pytest_ltm.gate.changes import GateSide, compare_sides
+from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.verdict import decide_gate, why_undetectable
 
 RECORDED = Path(__file__).parent / "gate"
 UNDER = (

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from pytest_ltm._lab.commands.verdict_check import evaluator_of
-from pytest_ltm._model.judge import Inquiry
-from pytest_ltm._model.score import SCORINGS, Score
+from pytest_ltm._core.model.judge import Inquiry
+from pytest_ltm._core.model.score import SCORINGS, Score
 from pytest_ltm.evaluators import QuoteAtReply
+from pytest_ltm.lab.commands.verdict_check import evaluator_of
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 RECORDED = Path(__file__).parent / "verdicts"

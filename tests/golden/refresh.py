@@ -22,7 +22,7 @@ from golden_runs import RENAMED, played, record
 
 from pytest_ltm.datasets._interchange import SCHEMA as LOGS_SCHEMA
 from pytest_ltm.datasets._interchange import interchange_schema
-from pytest_ltm.reporting.summary import SCHEMA, summary_schema
+from pytest_ltm.reports.summary import SCHEMA, summary_schema
 
 EMPTY = """\
 # Names that have changed since the golden runs were recorded, old: new. They are applied to the record before it is

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import evidence
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import concurrency, killed, mutants, startup
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.history.benchmarks import costs
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.storage.errors import ConfigurationError
 
 SHOWN = {
     "conversation": r"median: -?\d+\.\d\d tiktoken passes; \d+\.\d\d with the start of the process",
@@ -109,7 +109,7 @@ def test_a_size_of_nothing_is_refused(words: list[str]) -> None:
         main(["steps", *words])
 
 
-COUNTS = mutants.ROOT / "pytest_ltm" / "_results" / "statistics" / "counts.py"
+COUNTS = mutants.ROOT / "pytest_ltm" / "figures" / "statistics" / "counts.py"
 HOLM = [
     "tests/unit/test_statistics_counts.py::test_holm_steps_down_and_keeps_the_order"
 ]

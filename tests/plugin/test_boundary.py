@@ -21,8 +21,8 @@ import pytest
 from conftest import Project
 from json_server import Answer, Post, serving
 
-from pytest_ltm._cli import main
-from pytest_ltm._storage.sanitize import COLOR
+from pytest_ltm._core.storage.sanitize import COLOR
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8

@@ -11,7 +11,7 @@ from benchmark_data import LOCOMO, LONGMEMEVAL
 from conftest import Project
 from published_definitions import write
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "minutes of texts that only scenarios, filler and generators change"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.cheats import PADDING
 from pytest_ltm.agents._wrapping import padded_spec
+from pytest_ltm.commands import main
+from pytest_ltm.lab.commands.cheats import PADDING
 
 OWN = """
 import pytest

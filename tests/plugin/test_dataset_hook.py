@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from pytest_ltm.plugin.options import ADVANCED, DATA_SETS, GROUPS, OPTIONS, PLAIN
+from pytest_ltm._core.session.options import ADVANCED, DATA_SETS, GROUPS, OPTIONS, PLAIN
 
 PLUGIN = """
 from pytest_ltm.datasets import Dataset, DatasetOption

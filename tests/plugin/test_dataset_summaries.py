@@ -10,7 +10,7 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 BOT = """
 class Bot:
@@ -58,7 +58,7 @@ def test_the_summary_of_a_data_set_is_valid(project: Project, name: str) -> None
         (latest_run(project.path) / "summary.json").read_text(encoding="utf-8")
     )
     schema = (
-        importlib.resources.files("pytest_ltm.reporting")
+        importlib.resources.files("pytest_ltm.reports")
         .joinpath("summary.schema.json")
         .read_text("utf-8")
     )

@@ -11,12 +11,12 @@ import pytest
 from chat_server import ChatServer
 from run_folders import latest_run
 
-from pytest_ltm._journal.cost import Forecast
+from pytest_ltm._core.journal.cost import Forecast
+from pytest_ltm._core.session import dry_run as _dry_run
+from pytest_ltm._core.session.state import LANE
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.plugin import dry_run as _dry_run
-from pytest_ltm.plugin.state import LANE
-from pytest_ltm.reporting import forecast as _forecast
+from pytest_ltm.reports import forecast as _forecast
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4
@@ -237,7 +237,7 @@ def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
 def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_counts(
     project: pytest.Pytester, forecasts: list[Forecast], chat_server: ChatServer
 ) -> None:
-    from pytest_ltm._model.tokens import token_counter
+    from pytest_ltm._core.model.tokens import token_counter
 
     chat_server.reads("window", "2k")
     chat_server.count = token_counter("o200k_base").count

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_ltm
-from pytest_ltm.plugin.internals.setup import as_users_see_it
+from pytest_ltm._core.internals.setup import as_users_see_it
 
 AGENT = """
 import pytest

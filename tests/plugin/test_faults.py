@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm._model.plan import agent_fingerprint
+from pytest_ltm._core.model.plan import agent_fingerprint
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4
@@ -60,7 +60,7 @@ def test_b(ltm):
 
 @pytest.fixture(autouse=True)
 def quickly(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm._storage.clock.time.sleep", lambda _: None)
+    monkeypatch.setattr("pytest_ltm._core.storage.clock.time.sleep", lambda _: None)
     project.file(AGENTS, "agents_here.py")
     project.file(TESTS)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm.agents import _mailbox
 
 SCENARIO = """

@@ -30,12 +30,14 @@ HEAVY = {
 }
 LIGHT = {
     "pytest_ltm",
-    "pytest_ltm._storage",
-    "pytest_ltm._storage.dotted",
-    "pytest_ltm._storage.errors",
+    "pytest_ltm._core",
+    "pytest_ltm._core.storage",
+    "pytest_ltm._core.storage.dotted",
+    "pytest_ltm._core.storage.errors",
     "pytest_ltm.datasets",
     "pytest_ltm.datasets._dataset",
     "pytest_ltm.datasets._dataset_registry",
+    "pytest_ltm.hookspec",
 }
 """What declaring the options of data sets takes."""
 WATCH = """\
@@ -96,15 +98,17 @@ def runs(
     tmp_path: Path,
 ) -> tuple[tuple[dict[str, Any], str], tuple[dict[str, Any], str]]:
     """An unrelated run with the plugin, and the same run without it."""
-    return watched(tmp_path, "-p", "pytest_ltm.plugin"), watched(tmp_path)
+    return watched(tmp_path, "-p", "pytest_ltm._core.session"), watched(tmp_path)
 
 
 def test_an_unrelated_run_imports_nothing_but_a_few_modules_of_ours(runs: Any) -> None:
     (used, _), (bare, _) = runs
     more = set(used["modules"]) - set(bare["modules"])
-    assert "pytest_ltm.plugin" in more
+    assert "pytest_ltm._core.session" in more
     assert [name for name in more if name.partition(".")[0] != "pytest_ltm"] == []
-    assert {name for name in more if not name.startswith("pytest_ltm.plugin")} == LIGHT
+    assert {
+        name for name in more if not name.startswith("pytest_ltm._core.session")
+    } == LIGHT
     assert HEAVY.isdisjoint(more)
 
 
@@ -119,7 +123,9 @@ def test_pytest_rewrites_and_compiles_no_module_of_ours_but_the_first(
 ) -> None:
     (used, _), (bare, _) = runs
     assert "test_one" in bare["rewritten"]
-    assert set(used["rewritten"]) - set(bare["rewritten"]) == {"pytest_ltm.plugin"}
+    assert set(used["rewritten"]) - set(bare["rewritten"]) == {
+        "pytest_ltm._core.session"
+    }
 
 
 def test_an_unrelated_run_prints_nothing_of_ours(runs: Any) -> None:
@@ -130,7 +136,11 @@ def test_an_unrelated_run_prints_nothing_of_ours(runs: Any) -> None:
 
 def test_the_watch_sees_what_an_ltm_run_does(tmp_path: Path) -> None:
     used, shown = watched(
-        tmp_path, "-p", "pytest_ltm.plugin", "--ltm-agent=full", "--ltm-suite=standard"
+        tmp_path,
+        "-p",
+        "pytest_ltm._core.session",
+        "--ltm-agent=full",
+        "--ltm-suite=standard",
     )
     assert {"greenlet", "tiktoken", "yaml"} <= set(used["modules"])
     assert any("journal.jsonl" in what for what in used["done"])
@@ -138,7 +148,7 @@ def test_the_watch_sees_what_an_ltm_run_does(tmp_path: Path) -> None:
 
 
 def test_the_package_alone_imports_nothing_heavy() -> None:
-    command = "import sys, pytest_ltm, pytest_ltm._cli; print(*(name.partition('.')[0] for name in sys.modules))"
+    command = "import sys, pytest_ltm, pytest_ltm.commands; print(*(name.partition('.')[0] for name in sys.modules))"
     run = subprocess.run(
         [sys.executable, "-c", command], capture_output=True, text=True, check=True
     )

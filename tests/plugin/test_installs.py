@@ -88,7 +88,7 @@ def check_that_it_runs(python: Path, folder: Path) -> None:
     assert " passed" in shown
     assert "standard" in run(python, "-m", "pytest_ltm", "list", "suites", cwd=folder)
     assert "pytest-ltm " in run(python.with_name("ltm"), "--version", cwd=folder)
-    heavy = "from pytest_ltm._language.overlap import rouge_l; print(rouge_l('the cats sat', 'a cat sits'))"
+    heavy = "from pytest_ltm.language.overlap import rouge_l; print(rouge_l('the cats sat', 'a cat sits'))"
     assert run(python, "-c", heavy, cwd=folder).strip() != "0.0"
 
 
@@ -151,7 +151,7 @@ def test_an_sdist_makes_a_whole_wheel_that_runs_the_suite(
     )
     assert {name.partition("/")[0].partition("-")[0] for name in held} == {"pytest_ltm"}
     licences = {name.rpartition("licenses/")[2] for name in held if "licenses/" in name}
-    assert licences == {"LICENSE", "pytest_ltm/_model/bpe_ranks/LICENSE-tiktoken"}
+    assert licences == {"LICENSE", "pytest_ltm/_core/model/bpe_ranks/LICENSE-tiktoken"}
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert {

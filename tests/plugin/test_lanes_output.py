@@ -384,7 +384,7 @@ class Bot:
 def test_of_endless_output_beginning_and_end_are_kept(
     project: Project, monkeypatch: pytest.MonkeyPatch, capture: str
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.plugin.internals.item_context.LONGEST", 10_000)
+    monkeypatch.setattr("pytest_ltm._core.internals.item_context.LONGEST", 10_000)
     project.file(
         FLOODS
         if capture == "fd"

@@ -19,7 +19,7 @@ from alone import alone
 import pytest_ltm
 
 PACKAGE = Path(pytest_ltm.__file__).parent
-PLUGIN = PACKAGE / "plugin"
+PLUGIN = PACKAGE / "_core"
 RECIPE = PACKAGE.parent / "conftest_examples" / "many_items"
 LISTED = {
     name

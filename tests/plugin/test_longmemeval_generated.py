@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 
 def test_a_generated_file_plays_and_its_golds_pass(pytester: pytest.Pytester) -> None:

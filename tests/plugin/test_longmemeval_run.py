@@ -12,7 +12,7 @@ from conftest import Project
 from longmemeval_files import records, written
 from run_folders import latest_run
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

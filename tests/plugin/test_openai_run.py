@@ -18,7 +18,7 @@ pytestmark = pytest.mark.nightly(
 )
 
 # pytester forgets what a run in this process imports.
-for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
+for _name in ("filelock", "tenacity", "pytest_ltm._core.calls"):
     importlib.import_module(_name)
 
 HARD = """\
@@ -39,7 +39,7 @@ PLANTED = "planted-3f9a1c-secret"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._calls").share_limits(None)
+    importlib.import_module("pytest_ltm._core.calls").share_limits(None)
 
 
 def rows(project: Any, label: str) -> list[tuple[str, int, float | None]]:
@@ -99,7 +99,7 @@ def test_what_goes_wrong_on_the_way_changes_no_score(
     project: Any, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "pytest_ltm._storage.clock.time.sleep", lambda _: None
+        "pytest_ltm._core.storage.clock.time.sleep", lambda _: None
     )  # between the tries
     chat_server.reads("full")
     project.file(HARD)

@@ -12,7 +12,7 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

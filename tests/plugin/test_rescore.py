@@ -16,9 +16,9 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm.gate.run_loading import read_run
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8
@@ -608,6 +608,6 @@ def test_a_run_that_may_only_be_read_is_scored_again(
     def denied(_folder: Path) -> str:  # root may write everywhere
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm.plugin.rescoring.lock_holder", denied)
+    monkeypatch.setattr("pytest_ltm._core.session.rescoring.lock_holder", denied)
     _, _, rescored = again(project)
     assert rescored["same"] == 3

@@ -11,7 +11,7 @@ from run_folders import latest_run
 from test_xdist_results import junit
 
 import pytest_ltm
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -15,7 +15,7 @@ from conftest import Project
 from filelock import FileLock
 
 from benchmarks.killed import drill, undisturbed
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8
@@ -167,7 +167,7 @@ def test_other_words_cost_no_verdict_of_a_run_that_was_complete(cat: Project) ->
 
 def test_filler_that_is_made_anew_gives_way_to_what_is_recorded(cat: Project) -> None:
     cat.file(
-        "import pathlib\nfrom pytest_ltm._model.filler import FillerExchange\n"
+        "import pathlib\nfrom pytest_ltm._core.model.filler import FillerExchange\n"
         "class Late:\n"
         "    def make(self, tokens, most):\n"
         "        name = pathlib.Path(__file__).with_name('name.txt').read_text()\n"

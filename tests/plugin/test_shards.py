@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -10,7 +10,7 @@ from chat_server import ChatServer, says
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm.plugin import concurrency
+from pytest_ltm._core.session import concurrency
 
 pytestmark = pytest.mark.slow
 TALK = """
@@ -95,7 +95,10 @@ def test_a_frozen_process_is_ended_with_the_line_and_the_way_to_resume(
     command = [
         sys.executable,
         "-c",
-        "import pytest; from pytest_ltm.plugin import signals; signals.SLACK = 1; raise SystemExit(pytest.main())",
+        (
+            "import pytest; from pytest_ltm._core.session import signals; "
+            "signals.SLACK = 1; raise SystemExit(pytest.main())"
+        ),
         "--ltm-agent=bots:Freezes",
         "--ltm-trials=2",
         "--ltm-concurrency=2",

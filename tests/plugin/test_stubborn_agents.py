@@ -11,8 +11,8 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._storage.disk import Appender
-from pytest_ltm._storage.errors import AgentFault, DiskFault
+from pytest_ltm._core.storage.disk import Appender
+from pytest_ltm._core.storage.errors import AgentFault, DiskFault
 from pytest_ltm.agents._caller import AgentCaller
 
 pytestmark = pytest.mark.nightly(
@@ -27,7 +27,7 @@ TALK = (
     "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('two')\n    ltm.ask('three?')\n"
 )
 HANGS = """
-from pytest_ltm._calls import time_limits
+from pytest_ltm._core.calls import time_limits
 time_limits.PATIENCE = 0.1
 time_limits.REPEAT = 0.05
 def hang():
@@ -157,7 +157,9 @@ class Bot:
 def test_a_thread_that_an_agent_leaves_is_named_and_the_process_ends(
     project: Project,
 ) -> None:
-    project.conftest("from pytest_ltm.plugin import signals\nsignals.LINGERS = 0.1\n")
+    project.conftest(
+        "from pytest_ltm._core.session import signals\nsignals.LINGERS = 0.1\n"
+    )
     act = "threading.Thread(target=threading.Event().wait, name='left over').start()"
     project.file(LEAVES.replace("ACT()", act), "bots.py")
     project.file(TALK)

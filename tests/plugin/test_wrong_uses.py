@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
-from pytest_ltm._cli import USAGE, main
-from pytest_ltm._model.scenario import load_yaml_scenario
-from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._core.model.scenario import load_yaml_scenario
+from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm.commands import USAGE, main
 
 BOT = "class Bot:\n    def reply(self, message):\n        return 'ok'\n"
 GOOD = "def test_good(ltm):\n    ltm.say('hello')\n    ltm.ask('hello?')\n"

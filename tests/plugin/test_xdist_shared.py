@@ -23,7 +23,7 @@ def test_workers_change_one_value_together(
     project.file(
         """
 from pathlib import Path
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.storage.locks import Shared
 from ticks import tick
 
 SPENT = Shared(Path(__file__).with_name("spent.json"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pytest_ltm._model.schedule import (
+from pytest_ltm._core.model.schedule import (
     Agenda,
     AgendaEntry,
     Decision,

@@ -17,28 +17,28 @@ import journals
 from _naive_agenda import Compared
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import AgendaScript, Conversation
-from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.port import (
+from pytest_ltm._core.engine.channel import Channel
+from pytest_ltm._core.engine.conversation import AgendaScript, Conversation
+from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
+from pytest_ltm._core.engine.port import (
     MAX_CONSECUTIVE_FAULTS,
     LivePort,
     Recorded,
     RecordedAgent,
 )
-from pytest_ltm._journal import events
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.agent import Capabilities, Reply
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.plan import Plan, PlannedExample
-from pytest_ltm._model.scenario import Ask, Say, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._model.transcript import COUNTS, Count, Exchange, Transcript
-from pytest_ltm._storage.clock import SimulatedClock
-from pytest_ltm._storage.errors import AgentFault, LtmError
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.agent import Capabilities, Reply
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.plan import Plan, PlannedExample
+from pytest_ltm._core.model.scenario import Ask, Say, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import COUNTS, Count, Exchange, Transcript
+from pytest_ltm._core.storage.clock import SimulatedClock
+from pytest_ltm._core.storage.errors import AgentFault, LtmError
 from pytest_ltm.agents._caller import AgentCaller
 
 NAMES = "abcdefgh"

@@ -9,9 +9,9 @@ from _plans import Case, Pause, Record, Speak, calm, cases, play, stormy, watchf
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._journal import events
-from pytest_ltm._model.transcript import needle_gap
-from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.model.transcript import needle_gap
+from pytest_ltm._core.storage.errors import AgentFault
 
 conversations = settings(
     max_examples=share(60),

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._model.scenario import (
+from pytest_ltm._core.model.scenario import (
     Ask,
     Definition,
     Say,
@@ -22,8 +22,8 @@ from pytest_ltm._model.scenario import (
     to_json,
     write_definition,
 )
-from pytest_ltm._storage.clock import duration
-from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._core.storage.clock import duration
+from pytest_ltm._core.storage.errors import DefinitionError
 
 characters = st.characters(exclude_categories=["Cs"])
 texts = st.text(characters, min_size=1).filter(lambda text: text.strip() != "")

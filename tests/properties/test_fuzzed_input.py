@@ -23,22 +23,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_folders import held, played, write_run
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal.amendments import read_amendments
-from pytest_ltm._journal.cost import read_dollars, read_price
-from pytest_ltm._journal.result import read_results
-from pytest_ltm._journal.run_file import FORMAT, find_run, read_run_file
-from pytest_ltm._journal.timings import load_all_timings
-from pytest_ltm._model.scenario import load_yaml_scenario, read_definition_file
-from pytest_ltm._model.schedule import parse_sessions_option
-from pytest_ltm._model.suite import load_suite
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._results.gate.baseline import load_baseline
-from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm._results.run_loading import read_run, save_baseline
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.journal.amendments import read_amendments
+from pytest_ltm._core.journal.cost import read_dollars, read_price
+from pytest_ltm._core.journal.result import read_results
+from pytest_ltm._core.journal.run_file import FORMAT, find_run, read_run_file
+from pytest_ltm._core.journal.timings import load_all_timings
+from pytest_ltm._core.model.scenario import load_yaml_scenario, read_definition_file
+from pytest_ltm._core.model.schedule import parse_sessions_option
+from pytest_ltm._core.model.suite import load_suite
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.agents._registry import find_agent, split_specs
 from pytest_ltm.agents._replay import find_recordings, replay_agent
+from pytest_ltm.commands import main
 from pytest_ltm.datasets._published import read_any
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import load_locomo
@@ -46,6 +43,9 @@ from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file
+from pytest_ltm.gate.baseline import load_baseline
+from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.run_loading import read_run, save_baseline
 from pytest_ltm.judges._judge_registry import find_judge
 from pytest_ltm.users._user_connection import find_user_model
 

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from pytest_ltm._results.change_report import changes_json
-from pytest_ltm._results.gate.baseline import baseline_text, load_baseline
-from pytest_ltm._results.gate.changes import GateSide, compare_sides
-from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm._results.gate.verdict import decide_gate
+from pytest_ltm.gate.baseline import baseline_text, load_baseline
+from pytest_ltm.gate.change_report import changes_json
+from pytest_ltm.gate.changes import GateSide, compare_sides
+from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.verdict import decide_gate
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])

@@ -6,7 +6,7 @@ from _examples import share
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._model.judge import (
+from pytest_ltm._core.model.judge import (
     PROMPTS,
     FakeJudge,
     JudgeDecision,
@@ -15,7 +15,7 @@ from pytest_ltm._model.judge import (
     fence_answer,
     parse_grade,
 )
-from pytest_ltm._model.score import Unscored
+from pytest_ltm._core.model.score import Unscored
 
 FORGED = st.sampled_from(
     [

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from locomo_solver import Solver, agrees
 
-from pytest_ltm._lab.locomo import Generated, Size, generate_conversation
 from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.lab.locomo import Generated, Size, generate_conversation
 
 SIZES = st.integers(1, 20).flatmap(
     lambda sessions: st.integers(7 * sessions, 30 * sessions).map(

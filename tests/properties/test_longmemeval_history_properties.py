@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from longmemeval_solver import solve
 
-from pytest_ltm._lab.longmemeval.histories import (
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm.datasets.longmemeval.record import read_date
+from pytest_ltm.lab.longmemeval.histories import (
     GeneratedFillers,
     compile_history,
     evidence_places,
     parse_needle,
     session_dates,
 )
-from pytest_ltm._lab.longmemeval.needles import generate_needles, needle_record
-from pytest_ltm._lab.longmemeval.session_text import (
+from pytest_ltm.lab.longmemeval.needles import generate_needles, needle_record
+from pytest_ltm.lab.longmemeval.session_text import (
     cache_counter,
     load_themes,
     write_session,
 )
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm.datasets.longmemeval.record import read_date
 
 count = cache_counter(token_counter("cl100k_base"))
 NEEDLES = [

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_runs import conversation, row, run
 
-from pytest_ltm._journal.result import ScenarioResult, why_unmeasured
-from pytest_ltm._model.handle import Sheet
-from pytest_ltm._model.score import Check, Score, Unscored
-from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate.gate_rules import parse_limit_rule
-from pytest_ltm._results.gate.verdict import decide_gate
-from pytest_ltm._results.statistics.pairs import pair_rows
-from pytest_ltm._storage.schema import from_record, to_record
+from pytest_ltm._core.journal.result import ScenarioResult, why_unmeasured
+from pytest_ltm._core.model.handle import Sheet
+from pytest_ltm._core.model.score import Check, Score, Unscored
+from pytest_ltm._core.storage.schema import from_record, to_record
 from pytest_ltm.evaluators import NamesUser
 from pytest_ltm.evaluators._rules import RuleCheck
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.statistics.pairs import pair_rows
+from pytest_ltm.gate.gate_rules import parse_limit_rule
+from pytest_ltm.gate.verdict import decide_gate
 
 STATES = st.sampled_from([True, False, None])
 """Passed, failed, open."""

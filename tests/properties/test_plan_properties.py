@@ -9,8 +9,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._model.plan import Plan, PlannedExample, plan_differences
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, to_json
+from pytest_ltm._core.model.plan import Plan, PlannedExample, plan_differences
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait, to_json
 
 names = st.text("abc_019", min_size=1, max_size=5)
 messages = st.text("xyz", min_size=1, max_size=4)

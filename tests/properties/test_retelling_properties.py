@@ -24,16 +24,16 @@ from _plans import (
 )
 from hypothesis import HealthCheck, example, given, settings
 
-from pytest_ltm._engine import rescore as _record
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import Conversation
-from pytest_ltm._engine.lane import Ending
-from pytest_ltm._engine.port import LivePort, Recorded, RecordedAgent
-from pytest_ltm._journal import events, fold
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._storage.clock import SimulatedClock
+from pytest_ltm._core.engine import rescore as _record
+from pytest_ltm._core.engine.channel import Channel
+from pytest_ltm._core.engine.conversation import Conversation
+from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm._core.engine.port import LivePort, Recorded, RecordedAgent
+from pytest_ltm._core.journal import events, fold
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.storage.clock import SimulatedClock
 
 
 @dataclass

@@ -11,7 +11,7 @@ from _naive_agenda import Compared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._model.schedule import (
+from pytest_ltm._core.model.schedule import (
     AgendaEntry,
     Fill,
     Finish,
@@ -20,7 +20,7 @@ from pytest_ltm._model.schedule import (
     Start,
     Tell,
 )
-from pytest_ltm._storage.clock import START
+from pytest_ltm._core.storage.clock import START
 
 NAMES = "abcde"
 

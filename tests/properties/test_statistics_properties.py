@@ -12,12 +12,12 @@ from _examples import share
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._results.statistics.comparison import (
+from pytest_ltm.figures.statistics.comparison import (
     compare_runs,
     compare_scenarios,
     of_conversations,
 )
-from pytest_ltm._results.statistics.counts import (
+from pytest_ltm.figures.statistics.counts import (
     cohen_kappa,
     holm_correction,
     mcnemar_probability,
@@ -27,8 +27,8 @@ from pytest_ltm._results.statistics.counts import (
     t_quantile,
     wilson_interval,
 )
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, units_of
-from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
+from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow, pair_rows, units_of
+from pytest_ltm.figures.statistics.spans_reached import effective_span, pass_rate
 
 LEVELS = st.sampled_from([0.8, 0.9, 0.95, 0.99])
 SCORES = st.sampled_from([None, 0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])

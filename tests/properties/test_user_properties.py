@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm import Ltm
-from pytest_ltm._engine.recording_folder import cut_back, read_recording
-from pytest_ltm._journal import events
-from pytest_ltm._journal.events import Journal
+from pytest_ltm._core.engine.recording_folder import cut_back, read_recording
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import Journal
 from pytest_ltm.testing import run_conversation
 
 HEADER = journals.header()

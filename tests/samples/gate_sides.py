@@ -8,9 +8,9 @@ from typing import Any
 
 import sample_runs
 
-from pytest_ltm._journal.result import ConversationResult, RunResult
-from pytest_ltm._results.gate.changes import CompareHints, GateSide
-from pytest_ltm._results.gate.plan_facts import PlanFacts, facts_of
+from pytest_ltm._core.journal.result import ConversationResult, RunResult
+from pytest_ltm.gate.changes import CompareHints, GateSide
+from pytest_ltm.gate.plan_facts import PlanFacts, facts_of
 
 WAYS = CompareHints(common="--common", choose_agent="Name one", settings=True)
 Scores = "Mapping[str, Sequence[float | None]]"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 
-from pytest_ltm._lab.locomo import world as _texts
-from pytest_ltm._lab.locomo.world import SINCE, Event, Tellable, World
-from pytest_ltm._language.dates import MONTHS
+from pytest_ltm.lab.locomo import world as _texts
+from pytest_ltm.lab.locomo.world import SINCE, Event, Tellable, World
+from pytest_ltm.language.dates import MONTHS
 
 _WEEK = timedelta(7)
 

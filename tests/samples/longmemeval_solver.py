@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ltm._lab.longmemeval.needles import Needle, WorldFact
+from pytest_ltm.lab.longmemeval.needles import Needle, WorldFact
 
 
 def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line

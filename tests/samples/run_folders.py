@@ -11,17 +11,17 @@ from typing import Any
 import journals
 from journals import filler
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.result import (
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import (
     ConversationResult,
     NeedleRef,
     QuestionResult,
     ScenarioResult,
     write_results,
 )
-from pytest_ltm._model.score import Check
-from pytest_ltm._model.transcript import Kind
-from pytest_ltm._storage.schema import json_text
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.model.transcript import Kind
+from pytest_ltm._core.storage.schema import json_text
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 

@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._journal.codec import strip_checksum
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.plan import PlannedExample
-from pytest_ltm._model.scenario import Watcher
-from pytest_ltm._model.score import Score
-from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._core.journal.codec import strip_checksum
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.plan import PlannedExample
+from pytest_ltm._core.model.scenario import Watcher
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm.testing import Played, run_conversation
 
 CHARACTERS = "builtins:len"

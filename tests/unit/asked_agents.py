@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.clock import can_interrupt
-from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._core.storage.clock import can_interrupt
+from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from _talks import Dots, example
 
-from pytest_ltm._engine.conversation import Conversation
-from pytest_ltm._engine.factory import ConversationFactory
-from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.plan import Plan
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.clock import SimulatedClock
+from pytest_ltm._core.engine.conversation import Conversation
+from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.clock import SimulatedClock
 from pytest_ltm.agents._caller import AgentCaller
 
 

@@ -17,8 +17,8 @@ import pytest
 from pytest_ltm.scenarios import _parameters
 
 from pytest_ltm import Definition, Wait, evaluators
-from pytest_ltm._lab.verdict_mutants import _MAKERS
-from pytest_ltm._model.suite import built_in, built_in_names, scenario_names
+from pytest_ltm._core.model.suite import built_in, built_in_names, scenario_names
+from pytest_ltm.lab.verdict_mutants import _MAKERS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
@@ -92,7 +92,7 @@ def test_each_evaluator_has_mutants() -> None:
     }
     without = rules - {"Menu", "Order", "Stage"} - set(_MAKERS)  # parts of an evaluator
     assert without == set(), (
-        "say in pytest_ltm/_lab/verdict_mutants.py how it is answered wrongly"
+        "say in pytest_ltm/lab/verdict_mutants.py how it is answered wrongly"
     )
 
 

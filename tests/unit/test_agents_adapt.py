@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import CAPABILITIES, Echo, Silent
 from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import near_misses

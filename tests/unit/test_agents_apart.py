@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._model.agent import CAPABILITIES, MemoryOperation
-from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.model.agent import CAPABILITIES, MemoryOperation
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source, capabilities_of, dotted_source
 from pytest_ltm.agents._discovery import CALLS
 

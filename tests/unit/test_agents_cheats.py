@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._journal.result import CONTROLS
-from pytest_ltm._lab.cheat_agents import CHEATS, OKAY, SPECS
-from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.journal.result import CONTROLS
+from pytest_ltm._core.model.agent import ExpectedReply, Prompted, Reply
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._wrapping import PADDINGS, POLITE, make_padded, padded_spec
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.lab.cheat_agents import CHEATS, OKAY, SPECS
 
 TOLD = (
     "My cat is called Kelvin.",

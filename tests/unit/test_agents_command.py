@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model.plan import agent_fingerprint
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm._core.model.plan import agent_fingerprint
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._registry import find_agent
 
 BOTS = """

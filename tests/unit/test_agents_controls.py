@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Reply, Usage
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._calls.hub import OutOfTime
-from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._storage.clock import can_interrupt
+from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.time_limits import call_within
+from pytest_ltm._core.storage.clock import can_interrupt
 
 pytestmark = pytest.mark.skipif(
     not can_interrupt(), reason="no interval timer on this system"

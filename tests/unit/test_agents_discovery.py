@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._calls.foreign import cure_reply
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.calls.foreign import cure_reply
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._discovery import ROOTS, load_frameworks
 from pytest_ltm.agents._registry import find_agent

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from json_server import Answer, Post, serving
 
-from pytest_ltm._calls.retry import Trouble, classify_failure
-from pytest_ltm._calls.trace_context import carry_trace
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.calls.retry import Trouble, classify_failure
+from pytest_ltm._core.calls.trace_context import carry_trace
+from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
     DefinitionError,
     TransientFault,
 )
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import _http
 
 pytest.importorskip("httpx2")

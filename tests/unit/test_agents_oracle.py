@@ -8,12 +8,19 @@ from benchmark_data import GOODAI, lines_of
 from scenario_runs import conversation, generated, values
 
 from pytest_ltm import Ltm
-from pytest_ltm._model.agent import ExpectedReply
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json
-from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
-from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.agent import ExpectedReply
+from pytest_ltm._core.model.scenario import (
+    Ask,
+    Definition,
+    Say,
+    Wait,
+    from_json,
+    to_json,
+)
+from pytest_ltm._core.model.score import NO_ORACLE, Score, Unscored
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._capabilities import capabilities_of

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm import AgentFault, TransientFault
-from pytest_ltm._calls.retry import (
+from pytest_ltm._core.calls.retry import (
     LONGEST,
     TOTAL,
     Failed,

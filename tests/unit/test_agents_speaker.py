@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from asked_agents import BLANK, HALF, ask, block, fault, interruptible, speaker
 
-from pytest_ltm._calls import time_limits as _deadline
-from pytest_ltm._calls.hub import OutOfTime
-from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._core.calls import time_limits as _deadline
+from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.time_limits import call_within
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
 
 # --- replies

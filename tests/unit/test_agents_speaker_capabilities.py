@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from asked_agents import NOW, Later, speaker
 
-from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, LtmInternalError
 from pytest_ltm.agents import Usage
 
 # --- the other capabilities

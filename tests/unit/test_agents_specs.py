@@ -7,7 +7,8 @@ from typing import Any
 import journals
 import pytest
 
-from pytest_ltm._storage.errors import AgentError, ConfigurationError
+from pytest_ltm._core.session.agents import _sees_clock
+from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._registry import (
@@ -17,7 +18,6 @@ from pytest_ltm.agents._registry import (
     label_for,
     split_specs,
 )
-from pytest_ltm.plugin.agents import _sees_clock
 
 BOT = """
 class Bot:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._registry import find_agent

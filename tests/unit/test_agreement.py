@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.agreement import (
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.commands import main
+from pytest_ltm.lab.commands.agreement import (
     AgreementReport,
     score_published_file,
     score_row,
 )
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._storage.errors import DatasetError
 
 PUBLISHED = GOODAI / "results_dev.jsonl.gz"
 

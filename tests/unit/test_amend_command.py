@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 import sample_runs
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal.result import CallDurations, Pace, RunResult, write_results
-from pytest_ltm._results.run_loading import read_run
-from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm._core.journal.result import (
+    CallDurations,
+    Pace,
+    RunResult,
+    write_results,
+)
+from pytest_ltm.commands import main
+from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.reports.summary import summary_json, verdicts_csv, write_summary
+from pytest_ltm.reports.terminal import summary_lines
 
 SCORES: dict[str, tuple[float | None, ...]] = {
     "colours": (0.0, 1.0),

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import pytest_ltm
-from pytest_ltm._cli import USAGE, main
+from pytest_ltm.commands import USAGE, main
 
 ROOT = Path(pytest_ltm.__file__).parent
 PROJECT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ Class: TypeAlias = "tuple[str, ast.ClassDef]"
 OF_PYTEST = frozenset(
     {"runtest", "sendevent", "handle_command", "duration", "_request"}
 )
-"""What is put in place in objects of pytest and xdist (`plugin/internals`, `plugin/body.py`, `plugin/xdist`)."""
+"""What is put in place in objects of pytest and xdist (`_core/internals` and more)."""
 
 
 @cache
@@ -166,30 +166,30 @@ def _is_self(value: ast.expr) -> bool:
 
 # --- the boundary: everything that is written passes one place
 
-DOORS = {"pytest_ltm._storage.sanitize", "pytest_ltm._storage.disk"}
+DOORS = {"pytest_ltm._core.storage.sanitize", "pytest_ltm._core.storage.disk"}
 BESIDE = {
     "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
-    "pytest_ltm._model.scenario": "a definition, as `dump` returns it: JSON without secrets",
-    "pytest_ltm._cli.sharing": "what `for_file` returns",
-    "pytest_ltm._cli.init": "the first files of a project, and a skill: our own texts",
-    "pytest_ltm._cli.merge": "what `json_text` returns",
-    "pytest_ltm._lab.commands.cheats": "what `for_file` returns",
-    "pytest_ltm._cli.plot": "a picture, whose texts pass the boundary before they are drawn",
-    "pytest_ltm._lab.commands.import_published": "what `json_text` and the codec return",
-    "pytest_ltm._storage.locks": "numbers that processes share",
+    "pytest_ltm._core.model.scenario": "a definition, as `dump` returns it: JSON without secrets",
+    "pytest_ltm.commands.sharing": "what `for_file` returns",
+    "pytest_ltm.commands.init": "the first files of a project, and a skill: our own texts",
+    "pytest_ltm.commands.merge": "what `json_text` returns",
+    "pytest_ltm.lab.commands.cheats": "what `for_file` returns",
+    "pytest_ltm.commands.plot": "a picture, whose texts pass the boundary before they are drawn",
+    "pytest_ltm.lab.commands.import_published": "what `json_text` and the codec return",
+    "pytest_ltm._core.storage.locks": "numbers that processes share",
     "pytest_ltm.agents._subprocess_main": "an agent's process: replies to the parent, which redacts them",
     "pytest_ltm.agents._process_guard": "pipes, and a process that holds no text",
     "pytest_ltm.agents._human": "a person's terminal: what `for_screen` returns",
     "pytest_ltm.agents._process": "stderr of an agent: what `Lines` returns, and the agent's own stdin",
-    "pytest_ltm._lab.longmemeval.histories": "a data set, which is an input",
+    "pytest_ltm.lab.longmemeval.histories": "a data set, which is an input",
     "pytest_ltm.judges._connection": "what `json_text` returns",
-    "pytest_ltm.plugin.prechecks": "lines of a file as they were, without the torn one",
-    "pytest_ltm.plugin.report": "finds out whether a file could be written",
-    "pytest_ltm.plugin.signals": "where the threads of a stuck process are, no values; and a byte each second",
-    "pytest_ltm.reporting.markdown": "what `for_file` returns",
+    "pytest_ltm._core.session.prechecks": "lines of a file as they were, without the torn one",
+    "pytest_ltm._core.session.report": "finds out whether a file could be written",
+    "pytest_ltm._core.session.signals": "where the threads of a stuck process are, no values; and a byte each second",
+    "pytest_ltm.reports.markdown": "what `for_file` returns",
     "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",
-    "pytest_ltm._lab.study": "the progress of commands, before which `main` puts a Screen",
-    "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
+    "pytest_ltm.lab.study": "the progress of commands, before which `main` puts a Screen",
+    "pytest_ltm.lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
 """Who else writes, and what."""
 
@@ -232,7 +232,7 @@ def test_whatever_is_written_passes_the_boundary() -> None:
         ]
         if lines and module.removesuffix(".__init__") not in DOORS:
             found[module.removesuffix(".__init__")] = lines
-    rooms = ("pytest_ltm._cli", "pytest_ltm._lab.commands")
+    rooms = ("pytest_ltm.commands", "pytest_ltm.lab.commands")
     commands = {
         module for module in found if module.startswith(rooms)
     }  # `main` puts a Screen before them

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._lab.author import AskedModel, _complete_with_retries
-from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.lab.author import AskedModel, _complete_with_retries
 
 
 def test_a_model_that_writes_without_what_the_extra_brings_names_the_extra(

@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._cli.bundle import FORMAT, MANIFEST, DataTexts, merkle_root, open_bundle
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.commands import main
+from pytest_ltm.commands.bundle import (
+    FORMAT,
+    MANIFEST,
+    DataTexts,
+    merkle_root,
+    open_bundle,
+)
 
 EMPTY = json.dumps({"format": FORMAT, "run": "r", "pytest_ltm": "0.1.0", "files": {}})
 

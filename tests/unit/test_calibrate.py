@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._lab.commands.calibrate import (
+from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.lab.commands.calibrate import (
     Calibration,
     calibration_lines,
     pool_definitions,
 )
-from pytest_ltm.datasets._published import DefinitionsFolder
 
 
 def published(folder: Path, name: str, script: list[str], wait: float = 45.0) -> None:

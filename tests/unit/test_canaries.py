@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._journal import prechecks
-from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.prechecks import FILE, TIMINGS
-from pytest_ltm._journal.result import Precheck
-from pytest_ltm._journal.timings import JudgeTime, Timings
-from pytest_ltm._model.agent import Usage
+from pytest_ltm._core.journal import prechecks
+from pytest_ltm._core.journal.cost import Price, Tariff
+from pytest_ltm._core.journal.prechecks import FILE, TIMINGS
+from pytest_ltm._core.journal.result import Precheck
+from pytest_ltm._core.journal.timings import JudgeTime, Timings
+from pytest_ltm._core.model.agent import Usage
 
 
 def asked(run: Path, *remembered: bool) -> None:

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from journals import filler, header, message, reply, sealed, verdict, write
 
-from pytest_ltm._engine.recording_folder import read_recording
-from pytest_ltm._journal import events
-from pytest_ltm._journal.codec import (
+from pytest_ltm._core.engine.recording_folder import read_recording
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import (
     LONGEST,
     Chain,
     Damage,
     find_damages,
     flip_bit_back,
 )
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.storage.errors import LtmError
 
 SAID = (
     header(),

@@ -11,18 +11,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.port import LivePort
-from pytest_ltm._journal.codec import strip_checksum
-from pytest_ltm._journal.cost import Bill, Tariff
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._storage.clock import START, SimulatedClock
-from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._core.engine.channel import Channel
+from pytest_ltm._core.engine.port import LivePort
+from pytest_ltm._core.journal.codec import strip_checksum
+from pytest_ltm._core.journal.cost import Bill, Tariff
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.agent import Reply, Usage
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.storage.clock import START, SimulatedClock
+from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents._caller import AgentCaller
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.commands import main
 from pytest_ltm.datasets.converters.chats import Splitting, layout_of, read_chats
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pytest_ltm._journal.result import Cause, ScenarioResult
-from pytest_ltm._lab.commands.cheats import (
+from pytest_ltm._core.journal.result import Cause, ScenarioResult
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.lab.commands.cheats import (
     Attack,
     as_json,
     best_cheats,
@@ -17,7 +18,6 @@ from pytest_ltm._lab.commands.cheats import (
     cheat_points,
     cheat_totals,
 )
-from pytest_ltm._storage.errors import LtmError
 
 
 def row(

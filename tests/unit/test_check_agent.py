@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._cli.check_agent import FINDS, UNUSABLE
+from pytest_ltm.commands import main
+from pytest_ltm.commands.check_agent import FINDS, UNUSABLE
 
 Check = Callable[..., tuple[int, str]]
 

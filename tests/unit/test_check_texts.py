@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._cli.check_agent import FINDS, TextsComparison
-from pytest_ltm._cli.pytest_runs import play_run
+from pytest_ltm.commands import main
+from pytest_ltm.commands.check_agent import FINDS, TextsComparison
+from pytest_ltm.commands.pytest_runs import play_run
 
 NAMES = [f"scenario{number}" for number in range(10)]
 ALL, NOTHING = dict.fromkeys(NAMES, 1.0), dict.fromkeys(NAMES, 0.0)

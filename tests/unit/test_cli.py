@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm.__main__ import run
-from pytest_ltm._cli import COMMANDS, GROUPS, main, make_parser
-from pytest_ltm._cli.arguments import BASELINES, LATEST
-from pytest_ltm._journal import run_file
-from pytest_ltm._model import suite as _suite
-from pytest_ltm._results.gate.baseline import FOLDER
+from pytest_ltm._core.journal import run_file
+from pytest_ltm._core.model import suite as _suite
 from pytest_ltm.agents._registry import describe_embedded, find_agent
+from pytest_ltm.commands import COMMANDS, GROUPS, main, make_parser
+from pytest_ltm.commands.arguments import BASELINES, LATEST
+from pytest_ltm.gate.baseline import FOLDER
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -140,7 +140,7 @@ def test_every_argument_says_what_it_is(command: str) -> None:
 @pytest.mark.slow
 def test_help_imports_no_command(tmp_path: Path) -> None:
     code = (
-        "import sys, pytest_ltm._cli as c\n"
+        "import sys, pytest_ltm.commands as c\n"
         "try: c.main(['--help'])\n"
         "except SystemExit: print(*sys.modules, file=sys.stderr)"
     )
@@ -153,13 +153,13 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
     )
     loaded = {name for name in done.stderr.split() if name.startswith("pytest_ltm.")}
     rooms = {name.split(".")[1] for name in loaded}
-    assert rooms == {"_cli", "_storage"}
-    assert not [name for name in loaded if name.startswith("pytest_ltm._cli.")]
+    assert rooms == {"_core", "commands"}
+    assert not [name for name in loaded if name.startswith("pytest_ltm.commands.")]
 
 
 @pytest.mark.slow
 def test_a_command_imports_no_other(tmp_path: Path) -> None:
-    code = "import sys, pytest_ltm._cli as c; c.main(['list', 'agents']); print(*sys.modules, file=sys.stderr)"
+    code = "import sys, pytest_ltm.commands as c; c.main(['list', 'agents']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -170,7 +170,7 @@ def test_a_command_imports_no_other(tmp_path: Path) -> None:
     loaded = {
         name.rpartition(".")[2]
         for name in done.stderr.split()
-        if name.startswith("pytest_ltm._cli.")
+        if name.startswith("pytest_ltm.commands.")
     }
     assert loaded == {"listing"}
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone, tzinfo
 
 import pytest
 
-from pytest_ltm._storage import clock as clock_module
-from pytest_ltm._storage.clock import (
+from pytest_ltm._core.storage import clock as clock_module
+from pytest_ltm._core.storage.clock import (
     START,
     SignallingClock,
     SimulatedClock,

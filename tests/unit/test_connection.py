@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.port import Checkpoints, LivePort, Recorded, RecordedAgent
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.clock import (
+from pytest_ltm._core.engine.channel import Channel
+from pytest_ltm._core.engine.port import Checkpoints, LivePort, Recorded, RecordedAgent
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.clock import (
     START,
     Clock,
     SignallingClock,
     SimulatedClock,
     WallClock,
 )
-from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, ConversationOver
 from pytest_ltm.agents._caller import AgentCaller
 
 

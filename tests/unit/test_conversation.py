@@ -21,12 +21,12 @@ from _talks import (
 )
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.scenario import Ask, Say, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._storage.clock import START, SimulatedClock
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.scenario import Ask, Say, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.storage.clock import START, SimulatedClock
 from pytest_ltm.agents._caller import AgentCaller
 
 # --- taking turns

@@ -7,8 +7,8 @@ import threading
 from _talks import After, Agent, patient, simple, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents._caller import AgentCaller
 
 

@@ -18,12 +18,12 @@ from _talks import (
     watching,
 )
 
-from pytest_ltm._engine.lane import Ending
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.errors import ScenarioError
 
 # --- scenarios that break the rules
 

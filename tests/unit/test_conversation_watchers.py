@@ -18,9 +18,9 @@ from _talks import (
     watching,
 )
 
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.model.transcript import Exchange
 
 
 def test_a_counting_watcher_hears_everybody_and_its_own_message_first() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from journals import header, message, reply, write
 
-from pytest_ltm._journal.cost import (
+from pytest_ltm._core.journal.cost import (
     JUDGE,
     Bill,
     Budget,
@@ -24,11 +24,11 @@ from pytest_ltm._journal.cost import (
     read_tokens,
     spent_in,
 )
-from pytest_ltm._journal.events import Event
-from pytest_ltm._journal.timings import JudgeTime, Timings, UserTime
-from pytest_ltm._model.agent import Usage
-from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.journal.events import Event
+from pytest_ltm._core.journal.timings import JudgeTime, Timings, UserTime
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.storage.errors import BudgetSpent, ConfigurationError
+from pytest_ltm._core.storage.locks import Shared
 
 OPENAI = "https://api.openai.com/v1"
 USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)

@@ -11,14 +11,14 @@ import pytest
 from journals import reply
 from run_folders import held, played, write_run
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal import events
-from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.scenario import read_definition_file
-from pytest_ltm._storage.disk import read_regular
-from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
-from pytest_ltm._storage.schema import LARGEST, load_yaml
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.run_file import find_run
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.model.scenario import read_definition_file
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm._core.storage.schema import LARGEST, load_yaml
+from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="no pipes in folders here"

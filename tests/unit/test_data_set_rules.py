@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL, lines_of
 
-from pytest_ltm._lab.verdict_mutants import answer_mutants, invented_answers
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.lab.verdict_mutants import answer_mutants, invented_answers
 
 LABELLED = [
     Path(__file__).parents[1] / "labelled" / f"answers.{half}.jsonl"

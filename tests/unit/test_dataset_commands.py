@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 Capture = pytest.CaptureFixture[str]
 

@@ -10,9 +10,9 @@ from locomo_files import talk, written
 from longmemeval_files import KILN, MOSS
 from longmemeval_files import written as histories
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.dataset_stats import locomo_stats, longmemeval_stats
+from pytest_ltm.commands import main
 from pytest_ltm.datasets.locomo.samples import load_locomo
+from pytest_ltm.lab.commands.dataset_stats import locomo_stats, longmemeval_stats
 
 Capture = pytest.CaptureFixture[str]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._model.scenario import (
+from pytest_ltm._core.model.scenario import (
     Ask,
     Definition,
     Say,
@@ -15,7 +15,7 @@ from pytest_ltm._model.scenario import (
     to_json,
     write_definition,
 )
-from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._core.storage.errors import DefinitionError
 
 EXAMPLE = Definition(
     steps=(

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._journal import timings
-from pytest_ltm._storage.disk import Appender, write_whole
-from pytest_ltm._storage.errors import DiskFault
-from pytest_ltm._storage.locks import FolderLock, InUse
+from pytest_ltm._core.engine.port import Checkpoints
+from pytest_ltm._core.journal import timings
+from pytest_ltm._core.storage.disk import Appender, write_whole
+from pytest_ltm._core.storage.errors import DiskFault
+from pytest_ltm._core.storage.locks import FolderLock, InUse
 
 LIMITED = """
 import resource, sys
 sys.dont_write_bytecode = True  # half a file of it would be left to others
 from pathlib import Path
-from pytest_ltm._storage.disk import Appender, write_whole
-from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm._core.storage.disk import Appender, write_whole
+from pytest_ltm._core.storage.errors import DiskFault
 resource.setrlimit(resource.RLIMIT_FSIZE, (15, resource.RLIM_INFINITY))
 folder = Path(sys.argv[1])
 file = Appender(folder / "lines", new=True)

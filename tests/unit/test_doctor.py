@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from journals import begin, fault, header, message, reply, write
 
-from pytest_ltm._cli import main
-from pytest_ltm._cli.doctor import KNOWN, Diagnosis, diagnose_run, run_lines
-from pytest_ltm._journal.events import End, Event
-from pytest_ltm._journal.run_file import RunFile, write_run_file
-from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._core.journal.events import End, Event
+from pytest_ltm._core.journal.run_file import RunFile, write_run_file
+from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm.commands import main
+from pytest_ltm.commands.doctor import KNOWN, Diagnosis, diagnose_run, run_lines
 
 HEADER = header("AcceptsHistory", plan={"examples": [{}]})
 SAID: list[Event] = [
@@ -263,7 +263,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
     def refuse(**_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm._cli.doctor.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("pytest_ltm.commands.doctor.tempfile.TemporaryFile", refuse)
     assert main(["doctor"]) == 1
     assert "cannot be written: Permission denied" in capsys.readouterr().out
 

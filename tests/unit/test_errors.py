@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._storage.errors import describe_error, did_you_mean, text_of
+from pytest_ltm._core.storage.errors import describe_error, did_you_mean, text_of
 
 
 def test_an_exception_is_told_on_one_line() -> None:

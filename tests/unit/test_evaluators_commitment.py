@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import (
+from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.clauses import normalize_text
+from pytest_ltm.language.commitment import (
     asserted_mentions,
     committed_values,
     find_mentions,

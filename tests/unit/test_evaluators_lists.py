@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._language.json import NoJSON, json_values, published_json
-from pytest_ltm._model.score import Replies, Score
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.score import Replies, Score
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,
@@ -20,6 +19,7 @@ from pytest_ltm.evaluators import (
     NamesUser,
     PicksOption,
 )
+from pytest_ltm.language.json import NoJSON, json_values, published_json
 
 NAMES = ("Orla", "Sinéad", "Mary-Jane")
 ITEMS = (("oat milk", 2), ("candle", 3))

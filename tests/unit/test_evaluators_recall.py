@@ -4,9 +4,9 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pytest_ltm._model.judge import PROMPTS, FakeJudge, Inquiry
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._core.model.judge import PROMPTS, FakeJudge, Inquiry
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
 
 JOKES = (

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._calls import event_loop
-from pytest_ltm._calls.event_loop import (
+from pytest_ltm._core.calls import event_loop
+from pytest_ltm._core.calls.event_loop import (
     blocked_seconds,
     close_loops,
     outside_any_loop,
     share_in_thread,
 )
-from pytest_ltm._calls.hub import Hub, OwnThread
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.calls.hub import Hub, OwnThread
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
 from pytest_ltm import Ltm
-from pytest_ltm._journal import events
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._model.score import Score
-from pytest_ltm._model.transcript import Kind
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import LARGEST, json_text
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.transcript import Kind
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import LARGEST, json_text
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.testing import run_conversation
 

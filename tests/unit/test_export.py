@@ -15,13 +15,13 @@ from msgspec import structs
 from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
-from pytest_ltm._cli import main, make_parser
-from pytest_ltm._results.change_report import gate_from_json, gate_json
-from pytest_ltm._results.gate.verdict import Finding, GateVerdict
-from pytest_ltm._results.run_loading import LoadedRun, read_run
-from pytest_ltm.reporting.exports.loaded import Results
-from pytest_ltm.reporting.exports.result_rows import TABLES
-from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
+from pytest_ltm.commands import main, make_parser
+from pytest_ltm.gate.change_report import gate_from_json, gate_json
+from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.gate.verdict import Finding, GateVerdict
+from pytest_ltm.reports.exports.loaded import Results
+from pytest_ltm.reports.exports.result_rows import TABLES
+from pytest_ltm.reports.exports.table_files import paper_latex, paper_markdown
 
 SCORES = (1.0, 0.25, 0.5, None)
 

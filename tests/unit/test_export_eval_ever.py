@@ -11,7 +11,7 @@ import pytest
 import yaml
 from run_folders import held, played, write_run
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 EXAMPLES = (
     Path(__file__).resolve().parents[3] / "shared" / "formats" / "every-eval-ever"

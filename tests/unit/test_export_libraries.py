@@ -15,10 +15,10 @@ import pytest
 from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
-from pytest_ltm._cli import main
-from pytest_ltm._journal.timings import Began, Timings
-from pytest_ltm.reporting.exports.loaded import run_slices
-from pytest_ltm.reporting.exports.trackers import mlflow_name
+from pytest_ltm._core.journal.timings import Began, Timings
+from pytest_ltm.commands import main
+from pytest_ltm.reports.exports.loaded import run_slices
+from pytest_ltm.reports.exports.trackers import mlflow_name
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"

@@ -17,8 +17,8 @@ import pytest
 from _talks import Dots, events, watching
 
 from pytest_ltm import AgentFault, Exchange, Ltm, Score, TransientFault
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._storage.clock import can_interrupt
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm.testing import Played, run_conversation
 
 interruptible = pytest.mark.skipif(
@@ -162,7 +162,7 @@ SCENARIOS = {
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """No wait takes time; returns how long they would have been."""
     seconds: list[float] = []
-    monkeypatch.setattr("pytest_ltm._storage.clock.time.sleep", seconds.append)
+    monkeypatch.setattr("pytest_ltm._core.storage.clock.time.sleep", seconds.append)
     return seconds
 
 

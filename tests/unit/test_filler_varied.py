@@ -12,16 +12,16 @@ from random import Random
 import pytest
 from suite_texts import said
 
-from pytest_ltm._lab.cheat_agents import FormSample, learn_tree, share_told_apart
-from pytest_ltm._language.small_talk import is_small_talk, read_templates
-from pytest_ltm._model.filler import Filler, FillerExchange
-from pytest_ltm._model.suite import built_in_names
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import FillerError
+from pytest_ltm._core.model.filler import Filler, FillerExchange
+from pytest_ltm._core.model.suite import built_in_names
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.session.options import DEFAULTS
+from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._spec import BANDS, VERSION
-from pytest_ltm.plugin.options import DEFAULTS
+from pytest_ltm.lab.cheat_agents import FormSample, learn_tree, share_told_apart
+from pytest_ltm.language.small_talk import is_small_talk, read_templates
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")

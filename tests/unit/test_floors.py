@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._lab.commands.cheats import (
+from pytest_ltm._core.model.suite import SuiteEntry, built_in, built_in_names
+from pytest_ltm.lab.commands.cheats import (
     MARGIN,
     FloorSearch,
     kind_of_question,
     options_in,
 )
-from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names
 
 ENTRIES: dict[str, SuiteEntry] = {
     entry.name: entry

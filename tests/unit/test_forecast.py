@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._calls import ModelSpec
-from pytest_ltm._journal.cost import Bar
+from pytest_ltm._core.calls import ModelSpec
+from pytest_ltm._core.journal.cost import Bar
 from pytest_ltm.agents._adapt import agent_source, allow_missing_keys
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import ChatAgent
@@ -26,7 +26,7 @@ from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._unbuilt import FixedContext
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader
-from pytest_ltm.reporting.forecast import MOST_LINES, gantt_lines
+from pytest_ltm.reports.forecast import MOST_LINES, gantt_lines
 
 
 class Bot:

@@ -12,25 +12,25 @@ import run_folders
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._journal.result import ConversationResult, ExampleMetric, RunResult
-from pytest_ltm._results.change_report import (
+from pytest_ltm._core.journal.result import ConversationResult, ExampleMetric, RunResult
+from pytest_ltm.gate.change_report import (
     change_lines,
     github_annotations,
     talk_lines,
     verdict_lines,
 )
-from pytest_ltm._results.gate.changes import GateSide, compare_sides
-from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm._results.gate.plan_facts import PlanFacts
-from pytest_ltm._results.gate.verdict import Finding, GateVerdict, decide_gate
-from pytest_ltm._results.sentences import span_sentences, spans_json
-from pytest_ltm.reporting.html import build_report
-from pytest_ltm.reporting.markdown import (
+from pytest_ltm.gate.changes import GateSide, compare_sides
+from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.plan_facts import PlanFacts
+from pytest_ltm.gate.sentences import span_sentences, spans_json
+from pytest_ltm.gate.verdict import Finding, GateVerdict, decide_gate
+from pytest_ltm.reports.html import build_report
+from pytest_ltm.reports.markdown import (
     comparison_markdown,
     markdown_text,
     run_markdown,
 )
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm.reports.terminal import summary_lines
 
 SPANS = ("isolated", "2k", "32k")
 

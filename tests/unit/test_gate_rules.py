@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm._results.statistics.totals import pass_k
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.figures.statistics.totals import pass_k
+from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
-from pytest_ltm._journal.result import RunResult
-from pytest_ltm._results.change_report import change_lines, changes_json, verdict_line
-from pytest_ltm._results.gate.changes import GateSide, compare_sides, one_agent
-from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm._results.gate.verdict import GateVerdict, decide_gate
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.gate.change_report import change_lines, changes_json, verdict_line
+from pytest_ltm.gate.changes import GateSide, compare_sides, one_agent
+from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.verdict import GateVerdict, decide_gate
 
 RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from generated_files import faults, locomo_faults, longmemeval_faults
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 
 def made(tmp_path: Path, *words: str) -> list[Any]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._model.scenario import Ask, Say
-from pytest_ltm._model.score import Check
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
+from pytest_ltm._core.model.scenario import Ask, Say
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.storage.errors import ScenarioError
 
 OUTSIDE = "the conversation can only be used in the body of the test, not in a fixture, a thread or after its end"
 

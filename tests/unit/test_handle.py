@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model.handle import METHOD_ALIASES, Ltm, Sheet
-from pytest_ltm._model.scenario import Ask, Definition, Request, Say, Wait, Watch
-from pytest_ltm._model.score import Check, Score, Unscored
-from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._core.model.handle import METHOD_ALIASES, Ltm, Sheet
+from pytest_ltm._core.model.scenario import Ask, Definition, Request, Say, Wait, Watch
+from pytest_ltm._core.model.score import Check, Score, Unscored
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.errors import ScenarioError
 
 PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
 

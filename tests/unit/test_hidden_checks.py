@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.prechecks import LEAST_CHECKS, is_miss, most_misses
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.agent import Reply
-from pytest_ltm._model.judge import PROMPTS, Inquiry
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.prechecks import LEAST_CHECKS, is_miss, most_misses
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.agent import Reply
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 

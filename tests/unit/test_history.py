@@ -12,13 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_ltm import Ltm
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._model.filler import PastExchange, ToldTexts, split_by_tokens
-from pytest_ltm._model.plan import PlannedExample
-from pytest_ltm._model.scenario import Ask, Definition, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.model.filler import PastExchange, ToldTexts, split_by_tokens
+from pytest_ltm._core.model.plan import PlannedExample
+from pytest_ltm._core.model.scenario import Ask, Definition, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.model.transcript import needle_gap
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 
 MONDAY = datetime(2022, 5, 2, 10, 0, tzinfo=timezone.utc)

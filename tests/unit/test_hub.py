@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._calls import hub
-from pytest_ltm._calls.hub import (
+from pytest_ltm._core.calls import hub
+from pytest_ltm._core.calls.hub import (
     Hub,
     HubRequest,
     OutOfTime,
@@ -26,11 +26,11 @@ from pytest_ltm._calls.hub import (
     sleep_here,
     taking_turns,
 )
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._calls.time_limits import call_within, limits_aside
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._storage.errors import AgentFault, Stopped
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.calls.time_limits import call_within, limits_aside
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.storage.errors import AgentFault, Stopped
 from pytest_ltm.agents._caller import AgentCaller
 
 SCHEDULES = 1_000

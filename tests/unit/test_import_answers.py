@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal.result import read_results
-from pytest_ltm._lab.commands import import_answers
-from pytest_ltm._lab.commands.import_answers import (
+from pytest_ltm._core.journal.result import read_results
+from pytest_ltm.commands import main
+from pytest_ltm.lab.commands import import_answers
+from pytest_ltm.lab.commands.import_answers import (
     PublishedAnswer,
     read_published_answers,
 )

@@ -10,27 +10,27 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal.result import RunResult, ScenarioResult
-from pytest_ltm._lab.commands.import_published import (
+from pytest_ltm._core.journal.result import RunResult, ScenarioResult
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.commands import main
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.lab.commands.import_published import (
     check_leaderboard,
     import_conversations,
     import_notices,
     imported_totals,
 )
-from pytest_ltm._lab.published_results import (
+from pytest_ltm.lab.published_results import (
     Benchmark,
     agent_labels,
     merge_branches,
     parse_benchmark,
     read_published,
 )
-from pytest_ltm._model.plan import Plan
-from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.run_loading import LoadedRun, read_run
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.reporting.html.details import NO_EXCHANGES, example_details
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm.reports.html.details import NO_EXCHANGES, example_details
+from pytest_ltm.reports.terminal import summary_lines
 
 BOT = "LLMChatSession - bot-1 - 8000"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_ltm._cli import USAGE, main
-from pytest_ltm._cli.init import TEMPLATE_FILES
+from pytest_ltm.commands import USAGE, main
+from pytest_ltm.commands.init import TEMPLATE_FILES
 
 pytestmark = pytest.mark.nightly(
     "whole runs of what is written: each test has its turn within days", every=8
@@ -157,7 +157,7 @@ def test_an_environment_in_the_project_does_not_hide_its_bot(
     environment: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pytest_ltm._cli.init._MOST_FILES", 3)
+    monkeypatch.setattr("pytest_ltm.commands.init._MOST_FILES", 3)
     package = folder / environment / "lib" / "package"
     package.mkdir(parents=True)
     (folder / environment / "pyvenv.cfg").touch()

@@ -9,11 +9,11 @@ import pytest
 from journals import header, message, reply, verdict, write
 from run_folders import held, played, write_run
 
-from pytest_ltm._cli import main
-from pytest_ltm._engine.recording_folder import read_recording
-from pytest_ltm._journal import events
-from pytest_ltm._journal.result import write_results
-from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._core.engine.recording_folder import read_recording
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import write_results
+from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm.commands import main
 
 SAID = (
     header("AcceptsHistory"),

@@ -12,11 +12,11 @@ import pytest
 from journals import fault, header, message, opened, reply
 from msgspec.structs import replace
 
-from pytest_ltm._journal import events, timings
-from pytest_ltm._journal.codec import Chain, strip_checksum
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import ReplyTime, Timings
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.journal import events, timings
+from pytest_ltm._core.journal.codec import Chain, strip_checksum
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import ReplyTime, Timings
+from pytest_ltm._core.storage.errors import LtmError
 
 
 def test_an_event_is_there_before_the_journal_is_closed(tmp_path: Path) -> None:

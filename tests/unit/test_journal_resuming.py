@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from journals import header, message, reply, sealed, wait, write
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import ReplyTime, Timings, iter_timings
-from pytest_ltm._storage.errors import DiskFault, Divergence
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import ReplyTime, Timings, iter_timings
+from pytest_ltm._core.storage.errors import DiskFault, Divergence
 
 HELLO, OH = message(text="hello"), reply(text="oh\udfff 😀", cost_usd=0.1)
 RECORDED = sealed(HELLO, OH)

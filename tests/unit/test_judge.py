@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_ltm._lab.commands.judge_check import load_labelled
-from pytest_ltm._model.judge import (
+from pytest_ltm._core.model.judge import (
     CUT,
     PROMPTS,
     FakeJudge,
@@ -19,9 +18,10 @@ from pytest_ltm._model.judge import (
     decide_by_votes,
     fence_answer,
 )
-from pytest_ltm._model.judge import parse_grade as grade_in
-from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.errors import JudgeError
+from pytest_ltm._core.model.judge import parse_grade as grade_in
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage.errors import JudgeError
+from pytest_ltm.lab.commands.judge_check import load_labelled
 
 MENU = ("yes", "no")
 FORGERIES = [

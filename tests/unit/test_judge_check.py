@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.judge_check import BUNDLED_LABELS, KINDS, load_labelled
-from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm.commands import main
+from pytest_ltm.lab.commands.judge_check import BUNDLED_LABELS, KINDS, load_labelled
 
 ROOT = Path(__file__).parents[2]
 

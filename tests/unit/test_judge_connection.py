@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_ltm import Reply, Usage
-from pytest_ltm._calls.retry import Failed, Retries
-from pytest_ltm._journal.codec import strip_checksum
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.judge import PROMPTS, Inquiry
-from pytest_ltm._storage.errors import JudgeError
+from pytest_ltm._core.calls.retry import Failed, Retries
+from pytest_ltm._core.journal.codec import strip_checksum
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry
+from pytest_ltm._core.storage.errors import JudgeError
 from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
 from pytest_ltm.judges._model_calls import ModelCaller
 

@@ -22,21 +22,21 @@ from chat_server import (
     wrong_schema,
 )
 
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.judge_check import judge_all, load_labelled
-from pytest_ltm._model.judge import (
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.model.judge import (
     PROMPTS,
     Inquiry,
     JudgeDecision,
     decide_by_votes,
     parse_grade,
 )
-from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.errors import ConfigurationError, JudgeError
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage.errors import ConfigurationError, JudgeError
+from pytest_ltm.commands import main
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._judge_registry import find_judge
 from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.lab.commands.judge_check import judge_all, load_labelled
 
 KEY = "sk-test-not-to-be-seen-anywhere"
 

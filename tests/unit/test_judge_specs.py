@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._model.judge import PROMPTS
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.judge import PROMPTS
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.judges._judge_registry import NamedJudge, find_judge
 
 MODULE = """

@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 from _talks import After, example
 
-from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, Watching
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._model.transcript import Exchange, Kind, Transcript
-from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._core.engine.lane import (
+    CreditedQuestion,
+    Ending,
+    GreenBody,
+    Lane,
+    Watching,
+)
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import Exchange, Kind, Transcript
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.errors import ScenarioError
 
 COUNTER = TokenCounter("characters", len)
 

@@ -14,10 +14,10 @@ import pytest
 from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm import Ask, Say, evaluators, locales
-from pytest_ltm._model.score import Replies, Score
-from pytest_ltm._model.suite import scenario_names
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.score import Replies, Score
+from pytest_ltm._core.model.suite import scenario_names
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents.reader.reader import _QUOTED, make_reader
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.locales import (

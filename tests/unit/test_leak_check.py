@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.leak_check import (
+from pytest_ltm.commands import main
+from pytest_ltm.lab.commands.leak_check import (
     ALL_SUITES,
     AMONG,
     FILLER,
@@ -19,7 +19,7 @@ from pytest_ltm._lab.commands.leak_check import (
     CueTable,
     look_for_cues,
 )
-from pytest_ltm._lab.cues import Text, all_cues, best_cues, cue_recall, rank_by_cues
+from pytest_ltm.lab.cues import Text, all_cues, best_cues, cue_recall, rank_by_cues
 
 WORDS = [f"{a}{b}" for a in "bdfgklmnprst" for b in ("ala", "ene", "iri", "oso", "umu")]
 

@@ -18,15 +18,15 @@ from msgspec import structs
 from run_folders import HOSTILE, NOON, held, hostile_run, played, write_run
 
 import pytest_ltm
-from pytest_ltm._journal import events
-from pytest_ltm._journal.result import Automatic, ConversationResult, ExampleMetric
-from pytest_ltm._journal.timings import ReplyTime, Timings
-from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.plan import Plan, PlannedExample
-from pytest_ltm._storage.schema import json_text
-from pytest_ltm.reporting.exports import loaded, result_rows
-from pytest_ltm.reporting.exports.result_rows import PlacedRow
-from pytest_ltm.reporting.summary import summary_json
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import Automatic, ConversationResult, ExampleMetric
+from pytest_ltm._core.journal.timings import ReplyTime, Timings
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.model.plan import Plan, PlannedExample
+from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.reports.exports import loaded, result_rows
+from pytest_ltm.reports.exports.result_rows import PlacedRow
+from pytest_ltm.reports.summary import summary_json
 
 DOCS = Path(__file__).parents[2] / "docs" / "results-that-travel.md"
 

@@ -16,13 +16,13 @@ import scripted_author
 from chat_server import ChatServer, refuses
 from locomo_solver import Solver, agrees
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.dataset_stats import locomo_stats
-from pytest_ltm._lab.locomo import Size, generate_conversation
-from pytest_ltm._lab.locomo.dialogue import of_tokens, tokens_of
-from pytest_ltm._lab.locomo.model_text import question_fault
-from pytest_ltm._lab.locomo.world import phrase_meaning
+from pytest_ltm.commands import main
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
+from pytest_ltm.lab.commands.dataset_stats import locomo_stats
+from pytest_ltm.lab.locomo import Size, generate_conversation
+from pytest_ltm.lab.locomo.dialogue import of_tokens, tokens_of
+from pytest_ltm.lab.locomo.model_text import question_fault
+from pytest_ltm.lab.locomo.world import phrase_meaning
 
 Capture = pytest.CaptureFixture[str]
 TOLD = date(2023, 6, 14)  # a Wednesday

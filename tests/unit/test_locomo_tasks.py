@@ -12,15 +12,9 @@ from typing import Any, cast
 import pytest
 from locomo_files import second, talk, written
 
-from pytest_ltm._language.overlap import (
-    bleu_scores,
-    make_rouge_scorer,
-    rouge_l,
-    rouge_scores,
-)
-from pytest_ltm._model.judge import PROMPTS, Inquiry
-from pytest_ltm._model.scenario import Ask, Definition, Wait
-from pytest_ltm._storage.errors import ConfigurationError, DatasetError
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry
+from pytest_ltm._core.model.scenario import Ask, Definition, Wait
+from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.agents.reader.memory_policies import make_memory
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
@@ -33,6 +27,12 @@ from pytest_ltm.datasets.locomo.tasks import (
     taken_apart,
 )
 from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.language.overlap import (
+    bleu_scores,
+    make_rouge_scorer,
+    rouge_l,
+    rouge_scores,
+)
 from pytest_ltm.testing import FakeJudge
 
 EVENTS: dict[str, Any] = {

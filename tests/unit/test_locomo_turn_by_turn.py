@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import scripted_author
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.locomo.model_text import RECALLED, recall_facts
+from pytest_ltm.commands import main
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
+from pytest_ltm.lab.locomo.model_text import RECALLED, recall_facts
 
 Capture = pytest.CaptureFixture[str]
 BY_TURNS = (

@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
-from pytest_ltm._language.dates import DateRange, dated_stretches
-from pytest_ltm._model.judge import PROMPTS
+from pytest_ltm._core.model.judge import PROMPTS
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.language.dates import DateRange, dated_stretches
 
 
 def days(first: str, last: str = "") -> DateRange:

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_ltm._model.judge import FakeJudge
-from pytest_ltm._model.scenario import Ask, Definition, Wait
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._storage.errors import ConfigurationError, DatasetError
+from pytest_ltm._core.model.judge import FakeJudge
+from pytest_ltm._core.model.scenario import Ask, Definition, Wait
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import log_file as _file
 from pytest_ltm.datasets.logs.log_file import LogsFile

@@ -10,7 +10,7 @@ import pytest
 from longmemeval_files import records
 from longmemeval_files import written as data_file
 
-from pytest_ltm._cli import main
+from pytest_ltm.commands import main
 
 Capture = pytest.CaptureFixture[str]
 

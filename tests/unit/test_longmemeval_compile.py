@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from benchmark_data import LONGMEMEVAL
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.histories import (
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm.commands import main
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
+from pytest_ltm.lab.longmemeval.histories import (
     Clash,
     Corpus,
     MixedFillers,
     parse_needle,
     themes_in,
 )
-from pytest_ltm._lab.longmemeval.needles import Mentions, fill_values, generate_records
-from pytest_ltm._lab.longmemeval.session_text import Attribute, all_of, cache_counter
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
+from pytest_ltm.lab.longmemeval.needles import Mentions, fill_values, generate_records
+from pytest_ltm.lab.longmemeval.session_text import Attribute, all_of, cache_counter
 
 Capture = pytest.CaptureFixture[str]
 Turns = list[dict[str, Any]]

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import scripted_author_longmemeval as author
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.modelled import (
+from pytest_ltm.commands import main
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.lab.longmemeval.modelled import (
     STATEMENTS,
     check_question,
     check_statements,
 )
-from pytest_ltm._lab.longmemeval.needles import QuestionKind
-from pytest_ltm.datasets._dataset_registry import TYPES
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.lab.longmemeval.needles import QuestionKind
 
 Capture = pytest.CaptureFixture[str]
 CURATED = ("--count", "11", "--model", "scripted_author_longmemeval:write", "--curate")

@@ -13,18 +13,22 @@ import pytest
 from benchmark_data import LONGMEMEVAL
 from longmemeval_solver import solve
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.leak_check import ALL_SUITES, LIMIT
-from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, compile_history
-from pytest_ltm._lab.longmemeval.histories import parse_needle as as_needle
-from pytest_ltm._lab.longmemeval.needles import (
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm.commands import main
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
+from pytest_ltm.lab.commands.leak_check import ALL_SUITES, LIMIT
+from pytest_ltm.lab.longmemeval.histories import GeneratedFillers, compile_history
+from pytest_ltm.lab.longmemeval.histories import parse_needle as as_needle
+from pytest_ltm.lab.longmemeval.needles import (
     SHARES,
     Needle,
     generate_needles,
     needle_record,
     question_kinds,
 )
-from pytest_ltm._lab.longmemeval.session_text import (
+from pytest_ltm.lab.longmemeval.session_text import (
     FIELDS,
     Advice,
     Attribute,
@@ -36,10 +40,6 @@ from pytest_ltm._lab.longmemeval.session_text import (
     load_themes,
     lower_first,
 )
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm.datasets._dataset_registry import TYPES
-from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
 pytestmark = pytest.mark.slow  # each process generates them all
 

@@ -12,17 +12,17 @@ import pytest
 import scripted_author_longmemeval as author
 from chat_server import ChatServer
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.modelled import (
+from pytest_ltm.commands import main
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.lab.longmemeval.modelled import (
     RoundOutline,
     SessionOutline,
     read_chat,
     words_to_keep,
 )
-from pytest_ltm._lab.longmemeval.needles import generate_needles
-from pytest_ltm._lab.longmemeval.session_text import Aside
-from pytest_ltm.datasets._dataset_registry import TYPES
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.lab.longmemeval.needles import generate_needles
+from pytest_ltm.lab.longmemeval.session_text import Aside
 
 Capture = pytest.CaptureFixture[str]
 BY_MODEL = ("--count", "11", "--model", "scripted_author_longmemeval:write")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm.agents._registry import find_agent, split_specs
 
 pytestmark = pytest.mark.skipif(

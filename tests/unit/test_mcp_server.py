@@ -163,7 +163,7 @@ def test_an_agent_is_checked_and_played_with_a_limit_of_tokens(tmp_path: Path) -
 def test_a_run_that_takes_too_long_ends_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from pytest_ltm._cli import mcp_server
+    from pytest_ltm.commands import mcp_server
 
     monkeypatch.setattr(mcp_server, "_ENDING_SECONDS", 0.1)
     code = (

@@ -8,11 +8,11 @@ import json
 import pytest
 
 from pytest_ltm import Ltm
-from pytest_ltm._engine.scoring import scenario_result
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.result import ExampleMetric, ScenarioResult
-from pytest_ltm._storage.errors import ScenarioError
-from pytest_ltm.reporting.summary import user_properties
+from pytest_ltm._core.engine.scoring import scenario_result
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.result import ExampleMetric, ScenarioResult
+from pytest_ltm._core.storage.errors import ScenarioError
+from pytest_ltm.reports.summary import user_properties
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 

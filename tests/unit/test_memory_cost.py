@@ -7,21 +7,21 @@ from typing import Any
 
 import sample_runs
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.cost import Bill, Tariff
-from pytest_ltm._journal.result import CallDurations, Pace
-from pytest_ltm._journal.timings import ReplyTime, TellTime, Timing
-from pytest_ltm._model.agent import Usage
-from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.figures import shown_figures
-from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.statistics.totals import agent_paces
-from pytest_ltm.plugin.html import embedded_summary
-from pytest_ltm.reporting.html.report_data import report_material
-from pytest_ltm.reporting.html.score_tables import figure_table
-from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.summary import summary_json
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import Bill, Tariff
+from pytest_ltm._core.journal.result import CallDurations, Pace
+from pytest_ltm._core.journal.timings import ReplyTime, TellTime, Timing
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.session.html import embedded_summary
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.figures import shown_figures
+from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.gate.run_loading import LoadedRun
+from pytest_ltm.reports.html.report_data import report_material
+from pytest_ltm.reports.html.score_tables import figure_table
+from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.summary import summary_json
+from pytest_ltm.reports.terminal import summary_lines
 
 USED: dict[str, Any] = {
     "tokens": 1_000,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
-from pytest_ltm import _calls
-from pytest_ltm._model.agent import Mishap
-from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core import calls as model_calls
+from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._registry import ADAPTERS
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.parameters import PRESETS
@@ -62,7 +62,7 @@ SYSTEMS = {
 
 @pytest.fixture(autouse=True)
 def _own_limits() -> None:
-    _calls.share_limits(None)
+    model_calls.share_limits(None)
 
 
 def role_of(asked: Asked) -> str:

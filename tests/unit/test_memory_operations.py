@@ -11,14 +11,14 @@ import pytest
 from _talks import Dots, example
 
 from pytest_ltm import Ask, Definition, Ltm, Reply, Say, Wait
-from pytest_ltm._engine.scoring import scenario_result
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._model.plan import Plan, plan_differences
-from pytest_ltm._model.scenario import from_json, to_json
-from pytest_ltm._results.memory_measures import MEASURES, count_lost
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._core.engine.scoring import scenario_result
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.model.plan import Plan, plan_differences
+from pytest_ltm._core.model.scenario import from_json, to_json
+from pytest_ltm._core.storage.errors import ScenarioError
+from pytest_ltm.figures.memory_measures import MEASURES, count_lost
 from pytest_ltm.testing import run_conversation
 
 PEOPLE = (

@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script
 
-from pytest_ltm._calls import Spec
-from pytest_ltm._calls.chat_responses import ModelResponse, Used
-from pytest_ltm._cli import main
-from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.calls import Spec
+from pytest_ltm._core.calls.chat_responses import ModelResponse, Used
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._memory import CAPABILITIES
 from pytest_ltm.agents._registry import ADAPTERS, find_agent
@@ -33,6 +32,7 @@ from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
 from pytest_ltm.agents.memory.thinker import Replying, Rules, Task, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.commands import main
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 TALK = (

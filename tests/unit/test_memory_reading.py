@@ -11,9 +11,9 @@ from chat_server import ChatServer, refuses, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm import _calls
-from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core import calls
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
     Reading,
@@ -177,7 +177,7 @@ def test_rules_take_no_parameter_of_a_model() -> None:
 
 @pytest.fixture
 def model(chat_server: ChatServer) -> Iterator[Thinker]:
-    _calls.share_limits(None)
+    calls.share_limits(None)
     make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
     thinker = make()
     yield thinker

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._registry import ADAPTERS
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.memories import Log, Span

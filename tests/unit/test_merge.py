@@ -11,16 +11,16 @@ import journals
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal import prechecks
-from pytest_ltm._journal.amendments import Amendment
-from pytest_ltm._journal.result import write_results
-from pytest_ltm._journal.run_file import folders_by_age
-from pytest_ltm._journal.timings import ReplyTime, Timings
-from pytest_ltm._model.plan import Plan, PlannedExample
-from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._storage.schema import json_text
+from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm._core.journal import prechecks
+from pytest_ltm._core.journal.amendments import Amendment
+from pytest_ltm._core.journal.result import write_results
+from pytest_ltm._core.journal.run_file import folders_by_age
+from pytest_ltm._core.journal.timings import ReplyTime, Timings
+from pytest_ltm._core.model.plan import Plan, PlannedExample
+from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.commands import main
+from pytest_ltm.gate.run_loading import read_run
 
 Merge = Callable[..., tuple[int, str, str]]
 
@@ -333,7 +333,7 @@ def test_a_merge_that_is_cut_off_leaves_nothing_that_looks_like_a_run(
         raise OSError(errno.ENOSPC, "no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"pytest_ltm._cli.merge.{at}", full)
+        patched.setattr(f"pytest_ltm.commands.merge.{at}", full)
         assert merge(one)[::2] == (
             2,
             f"ltm merge: {tmp_path / 'all'}: cannot be written (no space left)\n",

@@ -14,13 +14,16 @@ MODULES = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "benchmarks").glob("*.py")
 OTHERS = {
     *(
         path
-        for room in ("datasets", "_lab")
+        for room in ("datasets", "lab")
         for path in (PACKAGE / room / "locomo").rglob("*.py")
     ),
-    PACKAGE / "_calls" / "traces.py",
+    PACKAGE / "_core" / "calls" / "traces.py",
 }
 """The data of LoCoMo has events of its own, and so have Mem0's results."""
-ROOM = {PACKAGE / "_journal" / name for name in ("codec.py", "events.py", "timings.py")}
+ROOM = {
+    PACKAGE / "_core" / "journal" / name
+    for name in ("codec.py", "events.py", "timings.py")
+}
 
 
 def looks_into_lines(tree: ast.AST) -> list[int]:

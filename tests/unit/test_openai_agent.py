@@ -21,18 +21,18 @@ from chat_server import (
     wrong_schema,
 )
 
-from pytest_ltm import _calls
-from pytest_ltm._calls import ContextOverflow, RequestRefused
-from pytest_ltm._calls import limiter as _places
-from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.transcript import RAW, Reading
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core import calls
+from pytest_ltm._core.calls import ContextOverflow, RequestRefused
+from pytest_ltm._core.calls import limiter as _places
+from pytest_ltm._core.model.agent import Reply, Usage
+from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
     DefinitionError,
     TransientFault,
 )
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept
@@ -43,7 +43,7 @@ NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    _calls.share_limits(None)
+    calls.share_limits(None)
     monkeypatch.setattr(_places, "POLL_SECONDS", 0.01)
 
 

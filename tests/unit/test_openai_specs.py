@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
-from pytest_ltm._calls.trace_context import carry_trace
-from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.calls.trace_context import carry_trace
+from pytest_ltm._core.storage.errors import AgentError, DefinitionError, TokenizerError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
 from pytest_ltm.agents._registry import ADAPTERS, find_agent
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._language.meanings import found_in, is_like, meaning_keys, misspelled_in
-from pytest_ltm._language.rulings.rules import (
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.language.meanings import (
+    found_in,
+    is_like,
+    meaning_keys,
+    misspelled_in,
+)
+from pytest_ltm.language.rulings.rules import (
     commits_to_neither,
     in_other_words,
     yes_or_no,
 )
-from pytest_ltm.datasets.locomo.strict import strict_verdict
-from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 
 def said_of(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._cli import COMMANDS
+from pytest_ltm._core.session import items as _items
+from pytest_ltm._core.session import options as _options
 from pytest_ltm.agents import CAPABILITIES
-from pytest_ltm.plugin import items as _items
-from pytest_ltm.plugin import options as _options
+from pytest_ltm.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.author import Model
-from pytest_ltm._lab.commands.paraphrase import (
+from pytest_ltm.commands import main
+from pytest_ltm.lab.author import Model
+from pytest_ltm.lab.commands.paraphrase import (
     ParaphraseUnit,
     check_wording,
     reword_definition,

@@ -4,16 +4,16 @@ import dataclasses
 
 import pytest
 
-from pytest_ltm._model.plan import (
+from pytest_ltm._core.model.plan import (
     Plan,
     PlannedExample,
     agent_fingerprint,
     definition_rng,
     plan_differences,
 )
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._model.transcript import RAW, Reading
-from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm._core.storage.errors import AgentError, DefinitionError, ScenarioError
 
 DEFINITION = Definition(
     steps=(Say("A."), Wait(span=0.5), Ask("B?")), expected="A", parameters={"n": 1}

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model.agent import Reply
-from pytest_ltm._storage import clock
-from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._core.model.agent import Reply
+from pytest_ltm._core.session.concurrency import allow_files
+from pytest_ltm._core.storage import clock
+from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import _process
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.plugin.concurrency import allow_files
 
 
 @pytest.fixture

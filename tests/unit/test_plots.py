@@ -14,15 +14,15 @@ from gate_sides import FULL, WAYS, WORSE, side
 from gate_sides import held as on_a_side
 from run_folders import HOSTILE, held, played, write_run
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal.result import ConversationResult
-from pytest_ltm._results.gate.changes import compare_sides, one_agent
-from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics.frontier import PUBLISHED, lafs
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.plots import plot_data
-from pytest_ltm.reporting.plots.drawing import RenderedPlot
-from pytest_ltm.reporting.plots.plot_data import Content
+from pytest_ltm._core.journal.result import ConversationResult
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.commands import main
+from pytest_ltm.figures.statistics.frontier import PUBLISHED, lafs
+from pytest_ltm.gate.changes import compare_sides, one_agent
+from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.reports.plots import plot_data
+from pytest_ltm.reports.plots.drawing import RenderedPlot
+from pytest_ltm.reports.plots.plot_data import Content
 
 NEEDED = "pictures need matplotlib: pip install 'pytest-ltm[plot]'"
 SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}
@@ -239,8 +239,8 @@ def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
 
 
 def _run(*talks: ConversationResult) -> Any:
-    from pytest_ltm._journal.result import RunResult
-    from pytest_ltm._results.run_loading import LoadedRun
+    from pytest_ltm._core.journal.result import RunResult
+    from pytest_ltm.gate.run_loading import LoadedRun
 
     return LoadedRun.from_results(RunResult(run_id="run", conversations=talks))
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_drawn_is_refused(
 
 def drawn(shown: Content, suffix: str = "svg", **look: Any) -> RenderedPlot:
     pytest.importorskip("matplotlib", reason=NEEDED)
-    from pytest_ltm.reporting.plots.drawing import Look, draw_plot
+    from pytest_ltm.reports.plots.drawing import Look, draw_plot
 
     return draw_plot(shown, Look(suffix=suffix, **look))
 

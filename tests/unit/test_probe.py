@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._journal import prechecks
-from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.prechecks import (
+from pytest_ltm._core.journal import prechecks
+from pytest_ltm._core.journal.cost import Price, Tariff
+from pytest_ltm._core.journal.prechecks import (
     PROBE_FILE,
     QUESTIONS,
     Decided,
@@ -17,7 +17,7 @@ from pytest_ltm._journal.prechecks import (
     is_known,
     probe_questions,
 )
-from pytest_ltm._model.agent import Usage
+from pytest_ltm._core.model.agent import Usage
 
 
 def definition(said: str, question: str, expected: object) -> Definition:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._language import normalize
-from pytest_ltm._language.proof import prove, tells_nothing_new
-from pytest_ltm._language.quantities import (
+from pytest_ltm.language import normalize
+from pytest_ltm.language.proof import prove, tells_nothing_new
+from pytest_ltm.language.quantities import (
     canonical_values,
     differs_in_sign,
     is_same_value,
 )
-from pytest_ltm._language.recital import ToldReply
+from pytest_ltm.language.recital import ToldReply
 
 VALUES = ("jade", "cobalt", "apricot")
 

@@ -19,7 +19,7 @@ TEMPLATES = [
     *(
         path
         for kind in ("j2", "js", "yml")
-        for path in ROOT.glob(f"pytest_ltm/reporting/**/*.{kind}")
+        for path in ROOT.glob(f"pytest_ltm/reports/**/*.{kind}")
     ),
     *ROOT.glob("pytest_ltm/agents/*.yml"),
 ]
@@ -53,10 +53,10 @@ TEXTS = {
     "pytest_ltm/fillers/_quiz.py": "quiz messages",
     "pytest_ltm/fillers/_trivia.py": "quiz messages",
     "pytest_ltm/fillers/_spec.py": "small talk",
-    "pytest_ltm/_lab/locomo": "conversations of invented people",
-    "pytest_ltm/_lab/longmemeval": "conversations of invented people",
+    "pytest_ltm/lab/locomo": "conversations of invented people",
+    "pytest_ltm/lab/longmemeval": "conversations of invented people",
     "pytest_ltm/agents/reader": "what scenarios and agents say, as the reader recognises it",
-    "pytest_ltm/_language": "what answers say, as the rules recognise it",
+    "pytest_ltm/language": "what answers say, as the rules recognise it",
     "scenarios": "messages of scenarios",
 }
 """Files whose string literals are texts of conversations, and why: only their docstrings are checked."""

@@ -19,22 +19,22 @@ from typing import Any
 import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
-from pytest_ltm import _calls
-from pytest_ltm._calls import ModelSpec, RequestRefused, open_model
-from pytest_ltm._calls import limiter as _limiter
-from pytest_ltm._calls import limiter as _places
-from pytest_ltm._calls.limiter import Limiter, Ticket, Unshared
-from pytest_ltm._storage.errors import AgentFault, TransientFault
-from pytest_ltm._storage.locks import Shared
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core import calls
+from pytest_ltm._core.calls import ModelSpec, RequestRefused, open_model
+from pytest_ltm._core.calls import limiter as _limiter
+from pytest_ltm._core.calls import limiter as _places
+from pytest_ltm._core.calls.limiter import Limiter, Ticket, Unshared
+from pytest_ltm._core.storage.errors import AgentFault, TransientFault
+from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import ADAPTERS
 
 HOLDS_A_PLACE = """\
 import random, sys, time
 from pathlib import Path
-from pytest_ltm._calls.limiter import Limiter
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.calls.limiter import Limiter
+from pytest_ltm._core.storage.locks import Shared
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
     time.sleep(60)
@@ -43,8 +43,8 @@ WAITS = """\
 import random, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from pathlib import Path
-from pytest_ltm._calls.limiter import Limiter
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.calls.limiter import Limiter
+from pytest_ltm._core.storage.locks import Shared
 print("waiting", flush=True)
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
@@ -54,9 +54,9 @@ with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(_places, "POLL_SECONDS", 0.01)
-    _calls.share_limits(None)
+    calls.share_limits(None)
     yield
-    _calls.share_limits(None)
+    calls.share_limits(None)
 
 
 def ticket(name: str, *, pid: int = 1, lease: float = 60.0) -> Ticket:
@@ -341,7 +341,7 @@ def test_a_file_that_cannot_be_read_is_learned_anew(tmp_path: Path) -> None:
 def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(
     tmp_path: Path,
 ) -> None:
-    _calls.share_limits(tmp_path / "limits")
+    calls.share_limits(tmp_path / "limits")
     for endpoint in ("https://h/v1 m", "https://h/v1 n", "https://g/v1 m"):
         asked = Limiter(
             endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0)
@@ -386,7 +386,7 @@ def test_after_a_refusal_fewer_are_asked_at_a_time(
     chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_places, "CALM", 0.0)
-    _calls.share_limits(tmp_path)
+    calls.share_limits(tmp_path)
     chat_server.next(refuses(429, retry_after=0))
     assert ask_all(chat_server, 1) == [429]
     [path] = tmp_path.glob("*.json")
@@ -418,7 +418,7 @@ def test_a_pause_that_the_server_asks_for_is_everybodys(
     monkeypatch.setattr(
         _limiter, "sleep_interruptibly", lambda seconds: now.append(now.pop() + seconds)
     )
-    _calls.share_limits(tmp_path)
+    calls.share_limits(tmp_path)
     chat_server.next(refuses(status, retry_after=30))
     assert ask_all(chat_server, 1) == [status]
     assert now == [1000.0]
@@ -431,7 +431,7 @@ def test_a_pause_that_the_server_asks_for_is_everybodys(
 def test_an_error_that_is_no_refusal_pauses_nobody(
     chat_server: ChatServer, tmp_path: Path
 ) -> None:
-    _calls.share_limits(tmp_path)
+    calls.share_limits(tmp_path)
     chat_server.next(fails(500))
     assert ask_all(chat_server, 1) == [500]
     [path] = tmp_path.glob("*.json")
@@ -441,7 +441,7 @@ def test_an_error_that_is_no_refusal_pauses_nobody(
 def test_all_tries_of_one_message_are_one_turn(
     chat_server: ChatServer, tmp_path: Path
 ) -> None:
-    _calls.share_limits(tmp_path)
+    calls.share_limits(tmp_path)
     agent: Any = ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make()
     chat_server.context = 60
     for number in range(20):

@@ -13,18 +13,18 @@ import pytest
 from json_server import Answer, Loopback, serving
 
 import pytest_ltm
-from pytest_ltm import _calls
-from pytest_ltm._calls import RequestRefused, open_model, read_model
-from pytest_ltm._calls.anthropic_messages import Anthropic
-from pytest_ltm._calls.chat_model import ENDPOINTS
-from pytest_ltm._calls.chat_responses import too_long
-from pytest_ltm._calls.openai_chat import OpenAi
-from pytest_ltm._calls.openai_responses import OpenAiResponses
-from pytest_ltm._calls.providers import KINDS, Provider, provider_of
-from pytest_ltm._journal.cost import Price, list_price, read_price
-from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.judge import PROMPTS
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core import calls
+from pytest_ltm._core.calls import RequestRefused, open_model, read_model
+from pytest_ltm._core.calls.anthropic_messages import Anthropic
+from pytest_ltm._core.calls.chat_model import ENDPOINTS
+from pytest_ltm._core.calls.chat_responses import too_long
+from pytest_ltm._core.calls.openai_chat import OpenAi
+from pytest_ltm._core.calls.openai_responses import OpenAiResponses
+from pytest_ltm._core.calls.providers import KINDS, Provider, provider_of
+from pytest_ltm._core.journal.cost import Price, list_price, read_price
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.model.judge import PROMPTS
+from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
     ConfigurationError,
@@ -37,7 +37,7 @@ from pytest_ltm.judges._judge_registry import find_judge
 
 @pytest.fixture(autouse=True)
 def _own_limits() -> None:
-    _calls.share_limits(None)
+    calls.share_limits(None)
 
 
 def replies(spec: str, *messages: str) -> list[Any]:
@@ -528,7 +528,7 @@ def test_no_module_beyond_the_registry_decides_by_the_name_of_a_provider() -> No
     compared = [
         f"{path.relative_to(package)}:{node.lineno}"
         for path in package.rglob("*.py")
-        if path.parent.name != "_calls"
+        if path.parent.name != "calls"
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Compare)
         and {*KINDS}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._model.scenario import (
+from pytest_ltm._core.model.scenario import (
     Ask,
     Definition,
     Say,
@@ -20,8 +20,8 @@ from pytest_ltm._model.scenario import (
     to_json,
     write_definition,
 )
-from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets._published import (
     FOLDERS,
     DefinitionsFolder,

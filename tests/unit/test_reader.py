@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import AgentError, ConfigurationError
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import (
     AcceptsHistory,
     Agent,
@@ -406,7 +406,7 @@ def test_any_message_gets_a_reply_and_can_be_saved(message: str) -> None:
 def test_the_full_reader_needs_no_tokenizer() -> None:
     code = (
         "import sys; from pytest_ltm.agents.reader.reader import make_reader; make_reader('full')().reply('Hello.'); "
-        "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._model.tokens'))])"
+        "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._core.model.tokens'))])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
+from pytest_ltm._core.session.planning import OPENING
 from pytest_ltm.agents.reader.reader import RetrievingReader, make_reader
 from pytest_ltm.datasets._dataset_registry import TELLINGS
 from pytest_ltm.datasets.locomo.samples import Sample, opening_message
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
-from pytest_ltm.plugin.planning import OPENING
 
 PAIR = cast("Sample", SimpleNamespace(speakers=("Ines", "Tomas")))
 DATE = "[9:05 am on 3 March, 2021]"

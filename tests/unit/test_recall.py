@@ -7,15 +7,15 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pytest_ltm._journal.memory_ledger import (
+from pytest_ltm._core.journal.memory_ledger import (
     covers_all,
     evidence_found,
     recall_at,
     retrieval_metrics,
     retrieval_ranks,
 )
-from pytest_ltm._journal.result import NeedleRef, QuestionResult
-from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._core.journal.result import NeedleRef, QuestionResult
+from pytest_ltm._core.model.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."
 

@@ -18,9 +18,9 @@ from journals import (
     write,
 )
 
-from pytest_ltm._engine.recording_folder import cut_back, read_recording
-from pytest_ltm._journal import events, timings
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.engine.recording_folder import cut_back, read_recording
+from pytest_ltm._core.journal import events, timings
+from pytest_ltm._core.storage.errors import LtmError
 
 HEADER, MESSAGE, REPLY, FAULT, FATAL = (
     header(),

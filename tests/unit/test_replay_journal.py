@@ -6,10 +6,10 @@ import journals
 import pytest
 from journals import fault, header, reply, write
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._model.agent import Usage
-from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
 from pytest_ltm.agents._replay import (
     JournalReplay,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._journal.result import ConversationResult, RunResult
-from pytest_ltm._results.columns import result_columns
-from pytest_ltm.reporting.agent_sentences import (
+from pytest_ltm._core.journal.result import ConversationResult, RunResult
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,
     _reach_text,
     agent_sentences_for,
     baseline_standings,
     rank_sides,
 )
-from pytest_ltm.reporting.agent_sentences import agents_under_test as under_test
+from pytest_ltm.reports.agent_sentences import agents_under_test as under_test
 
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:

@@ -10,12 +10,12 @@ import pytest
 from sample_runs import row
 from test_reporting_terminal import HOSTILE, same_as_snapshot
 
-from pytest_ltm._journal.result import NeedleRef, QuestionResult, ScenarioResult
-from pytest_ltm._model.score import Check
-from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._results.text import columns_of
-from pytest_ltm._storage.clock import START
-from pytest_ltm.reporting.failure import failure_text, live_line
+from pytest_ltm._core.journal.result import NeedleRef, QuestionResult, ScenarioResult
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm.figures.text import columns_of
+from pytest_ltm.reports.failure import failure_text, live_line
 
 NEEDLE = "Actually, I have come to prefer ochre."
 AGAIN = "pytest --ltm-agent=mybot --ltm-span=10k --ltm-seed=7"

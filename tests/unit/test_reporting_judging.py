@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 import sample_runs
 
-from pytest_ltm._journal.result import RunResult
-from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.summary import summary_json
-from pytest_ltm.reporting.terminal import judge_lines, summary_lines, user_lines
+from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.summary import summary_json
+from pytest_ltm.reports.terminal import judge_lines, summary_lines, user_lines
 
 
 def judged(*asked: tuple[int, int, float | None]) -> RunResult:
@@ -57,7 +57,7 @@ def test_nothing_is_said_of_a_judge_that_nobody_asked() -> None:
 
 def test_the_summary_keeps_the_judge_apart_from_the_agent() -> None:
     whole = (
-        importlib.resources.files("pytest_ltm.reporting")
+        importlib.resources.files("pytest_ltm.reports")
         .joinpath("summary.schema.json")
         .read_text("utf-8")
     )
@@ -120,7 +120,7 @@ def terminal(run: RunResult) -> list[str]:
 
 def test_the_summary_keeps_users_apart_from_the_agent() -> None:
     whole = (
-        importlib.resources.files("pytest_ltm.reporting")
+        importlib.resources.files("pytest_ltm.reports")
         .joinpath("summary.schema.json")
         .read_text("utf-8")
     )

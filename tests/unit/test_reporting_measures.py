@@ -9,13 +9,13 @@ import pytest
 from run_folders import write_run
 from sample_runs import conversation, run
 
-from pytest_ltm._journal.result import ConversationResult, ExampleMetric, RunResult
-from pytest_ltm._results.metrics import agent_metrics, metric_lines, metrics_json
-from pytest_ltm._results.text import columns_of
-from pytest_ltm.reporting.html import build_report
-from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.summary import summary_json
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm._core.journal.result import ConversationResult, ExampleMetric, RunResult
+from pytest_ltm.figures.metrics import agent_metrics, metric_lines, metrics_json
+from pytest_ltm.figures.text import columns_of
+from pytest_ltm.reports.html import build_report
+from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.summary import summary_json
+from pytest_ltm.reports.terminal import summary_lines
 
 FIGURES = {
     "names": [{"f1": 0.5, "recall": 1.0}, {"f1": 1.0}],

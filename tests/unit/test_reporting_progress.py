@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._results.text import columns_of
-from pytest_ltm.reporting.failure import progress_line
+from pytest_ltm.figures.text import columns_of
+from pytest_ltm.reports.failure import progress_line
 
 
 def line(**changes: Any) -> str:

@@ -10,11 +10,11 @@ import sample_runs
 from run_folders import write_run
 from sample_runs import conversation
 
-from pytest_ltm._journal.result import RunResult
-from pytest_ltm._results.run_loading import read_run, suite_of
-from pytest_ltm.reporting.html import build_report
-from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm.gate.run_loading import read_run, suite_of
+from pytest_ltm.reports.html import build_report
+from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.terminal import summary_lines
 
 PAPER = {"suite": "paper", "suite_version": 1}
 

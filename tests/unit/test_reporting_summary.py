@@ -17,29 +17,29 @@ from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._journal.amendments import Amendment, apply_amendments
-from pytest_ltm._journal.memory_ledger import FactMemory, MemoryResult
-from pytest_ltm._journal.result import (
+from pytest_ltm._core.journal.amendments import Amendment, apply_amendments
+from pytest_ltm._core.journal.memory_ledger import FactMemory, MemoryResult
+from pytest_ltm._core.journal.result import (
     CallDurations,
     ExampleMetric,
     Pace,
     Precheck,
     RunResult,
 )
-from pytest_ltm._model.agent import Mishap
-from pytest_ltm._results.figures import read_definitions
-from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.sentences import precheck_sentences
-from pytest_ltm.reporting.html.report_data import run_origin
-from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.summary import (
+from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm.figures.figures import read_definitions
+from pytest_ltm.gate.run_loading import LoadedRun
+from pytest_ltm.gate.sentences import precheck_sentences
+from pytest_ltm.reports.html.report_data import run_origin
+from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.summary import (
     summary_json,
     summary_schema,
     user_properties,
     verdicts_csv,
     write_summary,
 )
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm.reports.terminal import summary_lines
 
 ALL = (
     "ltm_score",
@@ -188,7 +188,7 @@ def test_an_amended_example_keeps_the_verdict_of_the_rules() -> None:
 
 def schema() -> dict[str, Any]:
     text = (
-        importlib.resources.files("pytest_ltm.reporting")
+        importlib.resources.files("pytest_ltm.reports")
         .joinpath("summary.schema.json")
         .read_text("utf-8")
     )

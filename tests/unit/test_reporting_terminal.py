@@ -13,10 +13,10 @@ import pytest
 import sample_runs
 from sample_runs import conversation, row, run
 
-from pytest_ltm._journal.result import RunResult, ended_early
-from pytest_ltm._model.agent import Mishap
-from pytest_ltm._results.text import columns_of
-from pytest_ltm.reporting.terminal import summary_lines
+from pytest_ltm._core.journal.result import RunResult, ended_early
+from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm.figures.text import columns_of
+from pytest_ltm.reports.terminal import summary_lines
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RUNS: dict[str, Callable[[], RunResult]] = {

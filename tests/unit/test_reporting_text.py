@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from pytest_ltm._results.text import (
+from pytest_ltm._core.storage.sanitize import escape_unprintable
+from pytest_ltm.figures.text import (
     clip_text,
     columns_of,
     exact_dollars,
@@ -23,7 +24,6 @@ from pytest_ltm._results.text import (
     span_of_time,
     wrap_text,
 )
-from pytest_ltm._storage.sanitize import escape_unprintable
 
 TEXTS = st.text(st.characters(), max_size=200)
 

@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 from journals import begin, header, judge, message, write
 
-from pytest_ltm._engine.rescore import Playback
-from pytest_ltm._engine.verdict_changes import (
+from pytest_ltm._core.engine.rescore import Playback
+from pytest_ltm._core.engine.verdict_changes import (
     compare_scorings,
     plan_differences,
     rescored_plan,
     setting_differences,
     verdict_differences,
 )
-from pytest_ltm._journal import events
-from pytest_ltm._journal.result import Automatic, ScenarioResult
-from pytest_ltm._model.plan import Plan, PlannedExample
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.terminal import rescored_lines
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import Automatic, ScenarioResult
+from pytest_ltm._core.model.plan import Plan, PlannedExample
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.reports.terminal import rescored_lines
 
 
 def plan(**more: Any) -> Plan:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._journal.result import (
+from pytest_ltm._core.journal.result import (
     WHOLE,
     ConversationName,
     ConversationResult,
@@ -23,9 +23,9 @@ from pytest_ltm._journal.result import (
     read_results,
     write_results,
 )
-from pytest_ltm._model.score import Check
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import from_record, to_record
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import from_record, to_record
 from pytest_ltm.datasets._dataset import SPAN
 
 NEEDLE = NeedleRef(

@@ -14,15 +14,15 @@ import journals
 import pytest
 from run_folders import held, played, write_run
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal import amendments, events
-from pytest_ltm._journal.amendments import Amendment
-from pytest_ltm._journal.result import QuestionResult, RunResult, ScenarioResult
-from pytest_ltm._lab.commands.judge_check import load_labelled
-from pytest_ltm._model.score import Check
-from pytest_ltm._results.gate.changes import GateSide
-from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._core.journal import amendments, events
+from pytest_ltm._core.journal.amendments import Amendment
+from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm.commands import main
+from pytest_ltm.gate.changes import GateSide
+from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.lab.commands.judge_check import load_labelled
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.decisions import Opinions, new_decision, record_decision
 from pytest_ltm.web.review.findings import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._journal.run_file import SourceRevision, source_revision
+from pytest_ltm._core.journal.run_file import SourceRevision, source_revision
 
 ONE, TWO = "1" * 40, "2" * 40
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._language.numbers import write_digits
-from pytest_ltm._language.rulings.gold import amount_ruling, read_gold
+from pytest_ltm.language.numbers import write_digits
+from pytest_ltm.language.rulings.gold import amount_ruling, read_gold
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._journal.run_file import (
+from pytest_ltm._core.journal.run_file import (
     RunFile,
     find_run,
     newest_first,
     read_run_file,
     write_run_file,
 )
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.storage.errors import ConfigurationError
 
 RUN = RunFile(
     run="r1",

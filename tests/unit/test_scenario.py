@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch, spread
-from pytest_ltm._storage.clock import duration
-from pytest_ltm._storage.errors import ScenarioError
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait, Watch, spread
+from pytest_ltm._core.storage.clock import duration
+from pytest_ltm._core.storage.errors import ScenarioError
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pytest_ltm.scenarios import how_to_think
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.reader import make_reader

@@ -8,7 +8,7 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError, DefinitionError
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published

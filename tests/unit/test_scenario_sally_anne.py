@@ -10,14 +10,14 @@ from benchmark_data import GOODAI, TOMI, lines_of
 from pytest_ltm.scenarios import colours, sally_anne
 from pytest_ltm.scenarios._wording import variants
 
-from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.plan import PlannedExample
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.plan import PlannedExample
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
+from pytest_ltm.language.words import plain_words
 from pytest_ltm.testing import run_conversation
 
 KINDS = ("theory_of_mind", "world", "any")

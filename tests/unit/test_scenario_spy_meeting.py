@@ -9,15 +9,15 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import colours, spy_meeting
 
-from pytest_ltm._language.words import plain_words, space_delimited
-from pytest_ltm._model.plan import PlannedExample
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.plan import PlannedExample
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder, from_published
 from pytest_ltm.evaluators import DecodesMessages
+from pytest_ltm.language.words import plain_words, space_delimited
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)
@@ -245,7 +245,7 @@ def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_f
 def test_in_a_folder_of_our_own_definitions_the_messages_not_in_play_are_those_of_the_definition(
     tmp_path: Path,
 ) -> None:
-    from pytest_ltm._model.scenario import write_definition
+    from pytest_ltm._core.model.scenario import write_definition
 
     (tmp_path / "spy_meeting").mkdir()
     for n in range(2):

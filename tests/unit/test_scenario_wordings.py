@@ -27,7 +27,7 @@ from pytest_ltm.scenarios import (
 )
 from pytest_ltm.scenarios._wording import capital, variants, worded
 
-from pytest_ltm._model.scenario import Say
+from pytest_ltm._core.model.scenario import Say
 from pytest_ltm.agents.reader.reader import make_reader
 
 ENOUGH = 60

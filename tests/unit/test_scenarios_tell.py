@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._language.words import has_value
-from pytest_ltm._model.scenario import to_json
-from pytest_ltm._model.suite import scenario_names
+from pytest_ltm._core.model.scenario import to_json
+from pytest_ltm._core.model.suite import scenario_names
+from pytest_ltm.language.words import has_value
 
 # Told in sentences that each memory may put in its own words: no word or two are the
 # fact.

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from pytest_ltm._model.schedule import (
+from pytest_ltm._core.model.schedule import (
     Agenda,
     AgendaEntry,
     Fill,
@@ -16,7 +16,7 @@ from pytest_ltm._model.schedule import (
     Start,
     Tell,
 )
-from pytest_ltm._storage.clock import START
+from pytest_ltm._core.storage.clock import START
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from _talks import After, Agent, example, simple, talk, watching
 
-from pytest_ltm._engine.lane import Ending
-from pytest_ltm._engine.scoring import describe_ending_error, scenario_result
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.score import Check, Score, Unscored
-from pytest_ltm._storage.errors import AgentFault, LtmInternalError
+from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm._core.engine.scoring import describe_ending_error, scenario_result
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.score import Check, Score, Unscored
+from pytest_ltm._core.storage.errors import AgentFault, LtmInternalError
 from pytest_ltm.testing import Played
 
 PLACE: dict[str, Any] = {

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.scenario import to_json
-from pytest_ltm._storage import secrets as _secrets
-from pytest_ltm._storage.errors import LtmError, describe_error
-from pytest_ltm._storage.secrets import (
+from pytest_ltm._core.model import suite as _suite
+from pytest_ltm._core.model.scenario import to_json
+from pytest_ltm._core.storage import secrets as _secrets
+from pytest_ltm._core.storage.errors import LtmError, describe_error
+from pytest_ltm._core.storage.secrets import (
     _may_be_encoded,
     dump_json_redacted,
     is_secret_name,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._model.plan import parse_seed
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.plan import parse_seed
+from pytest_ltm._core.storage.errors import ConfigurationError
 
 SECRET = "0123456789abcdef-one"
 

@@ -16,10 +16,10 @@ import pytest
 from chat_server import Answer, Asked, ChatServer
 from habits import HABITS, Habit
 
-from pytest_ltm import _calls
-from pytest_ltm._calls.retry import classify_failure
-from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core import calls
+from pytest_ltm._core.calls.retry import classify_failure
+from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import CUT_SILENTLY
 from pytest_ltm.agents._registry import find_agent
 
@@ -29,9 +29,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "openai.md"
 
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    _calls.share_limits(None)
+    calls.share_limits(None)
     monkeypatch.setattr(
-        "pytest_ltm._calls.completions.sleep_interruptibly", lambda _: None
+        "pytest_ltm._core.calls.completions.sleep_interruptibly", lambda _: None
     )
 
 

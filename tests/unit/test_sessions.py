@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.port import Checkpoints, LivePort
-from pytest_ltm._journal import events
-from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.plan import Plan
-from pytest_ltm._model.schedule import (
+from pytest_ltm._core.engine.port import Checkpoints, LivePort
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.model.schedule import (
     Rhythm,
     cannot_come_back,
     parse_sessions_option,
     session_rhythm,
 )
-from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._model.transcript import Exchange, Transcript
-from pytest_ltm._storage.clock import START, SimulatedClock
-from pytest_ltm._storage.errors import AgentFault, ConfigurationError
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import Exchange, Transcript
+from pytest_ltm._core.storage.clock import START, SimulatedClock
+from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 

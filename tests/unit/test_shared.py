@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._storage import locks as _shared
-from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.storage import locks as _shared
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.locks import Shared
 
 ADDS = """\
 import sys
 from pathlib import Path
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.storage.locks import Shared
 for _ in range(100):
     Shared(Path(sys.argv[1])).change(lambda value: {"n": value.get("n", 0) + 1})
 """
 DIES_WITH_THE_LOCK = """\
 import os, signal, sys
 from pathlib import Path
-from pytest_ltm._storage.locks import Shared
+from pytest_ltm._core.storage.locks import Shared
 shared = Shared(Path(sys.argv[1]))
 shared.change(lambda value: {"n": 7})
 shared._new_path.write_bytes(b'{"n": 8')

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._results.statistics.totals import (
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.figures.statistics.totals import (
     filler_share,
     ltm_reach,
     mean_or_none,

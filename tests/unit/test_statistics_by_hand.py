@@ -9,25 +9,25 @@ from math import fsum, sqrt
 
 import pytest
 
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._journal.timings import TellTime
-from pytest_ltm._results.statistics.comparison import (
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.journal.timings import TellTime
+from pytest_ltm.figures.statistics.comparison import (
     MOST_TRIALS,
     Flips,
     smallest_seen_drop,
     standard_error,
     trials_to_tell,
 )
-from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
-from pytest_ltm._results.statistics.pairs import (
+from pytest_ltm.figures.statistics.counts import cohen_kappa, wilson_interval
+from pytest_ltm.figures.statistics.pairs import (
     Pair,
     ScoredRow,
     SignUnit,
     pair_rows,
     unit_kind,
 )
-from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import (
+from pytest_ltm.figures.statistics.spans_reached import effective_span
+from pytest_ltm.figures.statistics.totals import (
     agent_paces,
     percentile_of,
     weighted_reach,

@@ -10,13 +10,13 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import CRASHES, MOODY, WORLDS, Drop, World, pairs
-from pytest_ltm._results.statistics.comparison import (
+from pytest_ltm.figures.statistics.comparison import (
     chance_here,
     compare_runs,
     compare_scenarios,
     trials_to_tell,
 )
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, pass_pairs
+from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow, pair_rows, pass_pairs
 
 pytestmark = pytest.mark.nightly(
     "simulations, which only the statistics change", every=4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._results.statistics.counts import (
+from pytest_ltm.figures.statistics.counts import (
     Interval,
     cohen_kappa,
     holm_correction,
@@ -13,8 +13,8 @@ from pytest_ltm._results.statistics.counts import (
     pass_hat_k,
     wilson_interval,
 )
-from pytest_ltm._results.statistics.pairs import ScoredRow
-from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
+from pytest_ltm.figures.statistics.pairs import ScoredRow
+from pytest_ltm.figures.statistics.spans_reached import pass_rate, score_interval
 
 
 @pytest.mark.parametrize(

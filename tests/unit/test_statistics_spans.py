@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from benchmarks.worlds import WORLDS, remembered
-from pytest_ltm._results.sentences import short_span, span_sentence
-from pytest_ltm._results.statistics.pairs import ScoredRow
-from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm.figures.statistics.pairs import ScoredRow
+from pytest_ltm.figures.statistics.spans_reached import effective_span
+from pytest_ltm.gate.sentences import short_span, span_sentence
 
 SCENARIOS = 11
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_ltm._results.statistics.counts import mean_estimate, sum_estimates
+from pytest_ltm.figures.statistics.counts import mean_estimate, sum_estimates
 
 
 def test_a_difference_of_shares_has_newcombes_interval() -> None:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._model.suite import (
+from pytest_ltm._core.model.suite import (
     SuiteEntry,
     built_in,
     built_in_names,
     load_suite,
     scenarios_folder,
 )
-from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
 
 KNOWN = ("colours", "jokes", "prospective_memory")
 

@@ -21,7 +21,7 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm import evaluators
-from pytest_ltm._model.suite import built_in
+from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents._registry import find_agent
 
 NAMES = tuple(entry.scenario for entry in built_in("hygiene").entries)

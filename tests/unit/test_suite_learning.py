@@ -12,10 +12,10 @@ from pytest_ltm.scenarios import _languages, gradual, transfer
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm._lab.commands.verdict_check import evaluator_of
-from pytest_ltm._model.suite import built_in
+from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import SpeaksLanguage
+from pytest_ltm.lab.commands.verdict_check import evaluator_of
 
 NAMES = tuple(entry.scenario for entry in built_in("learning").entries)
 LABELLED = Path(__file__).parents[1] / "labelled"

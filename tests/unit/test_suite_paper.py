@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._lab.published_results import SKILLS
-from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.plan import PlannedExample, definition_rng
-from pytest_ltm._model.scenario import to_json
+from pytest_ltm._core.model import suite as _suite
+from pytest_ltm._core.model.plan import PlannedExample, definition_rng
+from pytest_ltm._core.model.scenario import to_json
+from pytest_ltm._core.session.collection import Noticing
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.plugin.collection import Noticing
+from pytest_ltm.lab.published_results import SKILLS
 from pytest_ltm.testing import run_conversation
 
 RECORD = Path(__file__).with_name("suite_paper.json")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm.plugin.internals.item_context import InPlace
+from pytest_ltm._core.internals.item_context import InPlace
 
 
 class Noted:

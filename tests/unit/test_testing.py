@@ -6,14 +6,14 @@ import io
 
 import pytest
 
-from pytest_ltm._journal.events import Journal
-from pytest_ltm._model.filler import Filler
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.plan import PlannedExample, definition_rng
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._model.score import Score
-from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.model.filler import Filler
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.plan import PlannedExample, definition_rng
+from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.testing import (
     CountingFiller,
     ScriptedAgent,

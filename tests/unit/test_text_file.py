@@ -7,13 +7,18 @@ from datetime import timedelta
 
 import pytest
 
-from pytest_ltm._language.overlap import _make_stemmer
-from pytest_ltm._model import transcript
-from pytest_ltm._model.transcript import Exchange, LongExchange, TextFile, Transcript
-from pytest_ltm._storage.clock import START
+from pytest_ltm._core.model import transcript
+from pytest_ltm._core.model.transcript import (
+    Exchange,
+    LongExchange,
+    TextFile,
+    Transcript,
+)
+from pytest_ltm._core.storage.clock import START
 from pytest_ltm.agents import _caller
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.language.overlap import _make_stemmer
 
 TEXTS = ["Grüße", "", "\ud83d lone", "x" * 100]
 

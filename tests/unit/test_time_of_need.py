@@ -14,8 +14,8 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Say
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._storage.clock import WallClock
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.storage.clock import WallClock
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import RemindsInTime
 

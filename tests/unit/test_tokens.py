@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 
-from pytest_ltm._model import tokens as _tokens
-from pytest_ltm._model.tokens import (
+from pytest_ltm._core.model import tokens as _tokens
+from pytest_ltm._core.model.tokens import (
     BUNDLED_ENCODINGS,
     fetch_with_limit,
     load_encoding,
     rank_file,
     token_counter,
 )
-from pytest_ltm._storage.errors import TokenizerError
+from pytest_ltm._core.storage.errors import TokenizerError
 
 SHA256 = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
@@ -106,7 +106,9 @@ def test_an_encoding_is_built_once() -> None:
 
 
 def test_importing_the_module_imports_no_tiktoken() -> None:
-    code = "import sys, pytest_ltm._model.tokens; sys.exit('tiktoken' in sys.modules)"
+    code = (
+        "import sys, pytest_ltm._core.model.tokens; sys.exit('tiktoken' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ltm._model.transcript import Exchange, Transcript, needle_gap
-from pytest_ltm._storage.clock import START
+from pytest_ltm._core.model.transcript import Exchange, Transcript, needle_gap
+from pytest_ltm._core.storage.clock import START
 
 
 def exchange(

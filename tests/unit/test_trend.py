@@ -16,12 +16,12 @@ from gate_sides import FULL, WORSE, held, side
 from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
-from pytest_ltm._cli import main
-from pytest_ltm._cli.run_history import file_versions
-from pytest_ltm._results.run_loading import save_baseline
-from pytest_ltm.reporting.history import read_past
-from pytest_ltm.reporting.html.trend_page import build_trend
-from pytest_ltm.reporting.trend import (
+from pytest_ltm.commands import main
+from pytest_ltm.commands.run_history import file_versions
+from pytest_ltm.gate.run_loading import save_baseline
+from pytest_ltm.reports.history import read_past
+from pytest_ltm.reports.html.trend_page import build_trend
+from pytest_ltm.reports.trend import (
     PLAIN,
     UNICODE_SIGNS,
     of_run,
@@ -419,7 +419,7 @@ def test_hostile_names_change_nothing_in_the_page(
 def test_a_page_of_many_results_draws_the_last_and_lists_all(
     ltm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.reporting.html.trend_page.MAX_DRAWN_RESULTS", 7)
+    monkeypatch.setattr("pytest_ltm.reports.html.trend_page.MAX_DRAWN_RESULTS", 7)
     points(ltm, 7 + 5)
     main(["trend", "-o", "trend.html"])
     found = page(tmp_path / "trend.html")

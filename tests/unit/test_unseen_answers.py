@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parent / "unseen_answers"
 SETS = ("first", "second", "third", "fourth")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_ltm import Exchange, Ltm, ScenarioError, Unscored, UserError
-from pytest_ltm._engine.lane import Ending
-from pytest_ltm._model.simulated_user import TRIES, UserMessage, read_line
+from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm._core.model.simulated_user import TRIES, UserMessage, read_line
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 GOAL = "Plan a birthday, and mention in passing that Ana is allergic to nuts"

@@ -10,9 +10,9 @@ import pytest
 from pytest_ltm.scenarios import users_apart
 
 from pytest_ltm import Ask, Definition, Say, Score, Unscored
-from pytest_ltm._model.scenario import from_json, to_json
-from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.scenario import from_json, to_json
+from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._command import make_command

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.verdict_check import check_verdicts
+from pytest_ltm.commands import main
+from pytest_ltm.lab.commands.verdict_check import check_verdicts
 
 
 def colour(number: int, reply: str, credit: float) -> dict[str, Any]:

@@ -14,13 +14,13 @@ import pytest
 from asking import Got, ask
 from run_folders import held, played, write_run
 
-from pytest_ltm._cli import main
-from pytest_ltm._journal import amendments
-from pytest_ltm._journal.result import QuestionResult, RunResult
-from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm._core.journal import amendments
+from pytest_ltm._core.journal.result import QuestionResult, RunResult
+from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
-from pytest_ltm.reporting.summary import summary_json, write_summary
+from pytest_ltm.commands import main
+from pytest_ltm.reports.summary import summary_json, write_summary
 from pytest_ltm.web.review import decisions
 
 pytest.importorskip("starlette", reason="the page needs the extra web")

@@ -12,13 +12,17 @@ from typing import Any
 import pytest
 from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
-from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.events import Event, TimeJumped, encode_event
-from pytest_ltm._model.agent import Usage
-from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.controller import JournalSnapshot, Tries, journal_snapshot
-from pytest_ltm.plugin.xdist.scheduling import WorkUnit
-from pytest_ltm.plugin.xdist.wire import Filter, ReportLedger
+from pytest_ltm._core.journal.cost import Price, Tariff
+from pytest_ltm._core.journal.events import Event, TimeJumped, encode_event
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.session.xdist import wire as _wire
+from pytest_ltm._core.session.xdist.controller import (
+    JournalSnapshot,
+    Tries,
+    journal_snapshot,
+)
+from pytest_ltm._core.session.xdist.scheduling import WorkUnit
+from pytest_ltm._core.session.xdist.wire import Filter, ReportLedger
 
 LATER = NOW + timedelta(hours=1)
 

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from pytest_ltm import Ltm
-from pytest_ltm._model.scenario import (
+from pytest_ltm._core.model.scenario import (
     Ask,
     Say,
     Wait,
@@ -16,7 +16,7 @@ from pytest_ltm._model.scenario import (
     load_yaml_scenario,
     play_yaml_scenario,
 )
-from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._core.storage.errors import DefinitionError
 
 MOVES_HOUSE = """\
 description: Somebody moves twice, and the last move counts.

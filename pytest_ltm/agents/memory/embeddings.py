@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._calls import (
+from pytest_ltm._core.calls import (
     KINDS,
     Completions,
     ModelSpec,
@@ -19,9 +19,9 @@ from pytest_ltm._calls import (
     provider_of,
     read_model,
 )
-from pytest_ltm._model.agent import Usage, usage_of
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import AgentError, did_you_mean
+from pytest_ltm._core.model.agent import Usage, usage_of
+from pytest_ltm._core.storage.dotted import DottedPath
+from pytest_ltm._core.storage.errors import AgentError, did_you_mean
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._model.tokens import load_encoding
+from pytest_ltm._core.model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.searching import (
     Embeds,

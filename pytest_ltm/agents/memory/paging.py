@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._calls import ModelResponse
-from pytest_ltm._calls.completions import Message
-from pytest_ltm._model.agent import Reply
-from pytest_ltm._storage.errors import did_you_mean
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._core.calls import ModelResponse
+from pytest_ltm._core.calls.completions import Message
+from pytest_ltm._core.model.agent import Reply
+from pytest_ltm._core.storage.errors import did_you_mean
+from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Range
 from pytest_ltm.agents.memory.pipeline import Thinks
 from pytest_ltm.agents.memory.reading import (

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import convert, structs, to_builtins
 
-from pytest_ltm._model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
-from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._core.model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span

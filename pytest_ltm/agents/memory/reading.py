@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._storage.clock import describe_duration
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.clock import describe_duration
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 Role: TypeAlias = Literal["user", "assistant", ""]

@@ -1,8 +1,7 @@
 """Tasks: what a memory system has to think about beside replying, a role each with its own input and result; times.
 
-What a model answers is read generously; a ValueError says that it could not be. What
-follows by rules is told beside each: it holds whatever a person could copy out, and no
-more.
+What a model answers is read generously; a ValueError says that it could not be. What follows by rules is told beside
+each: it holds whatever a person could copy out, and no more.
 """
 
 from __future__ import annotations
@@ -15,17 +14,22 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._calls import ModelResponse
-from pytest_ltm._calls.completions import Message
-from pytest_ltm._language.dates import DAYS, DateRange, dated_stretches, yearless_dates
-from pytest_ltm._language.json import NoJSON, fenced_blocks, json_values
-from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._core.calls import ModelResponse
+from pytest_ltm._core.calls.completions import Message
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
+from pytest_ltm.language.dates import (
+    DAYS,
+    DateRange,
+    dated_stretches,
+    yearless_dates,
+)
+from pytest_ltm.language.json import NoJSON, fenced_blocks, json_values
+from pytest_ltm.language.patterns import lazy_pattern
 
 _UNITS = {
     "second": timedelta(seconds=1),

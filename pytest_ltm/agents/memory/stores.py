@@ -14,8 +14,8 @@ from typing import Any, ParamSpec, Protocol, TypeAlias, cast
 
 from msgspec import structs
 
-from pytest_ltm._model.agent import Reply, TakesTurns, Usage
-from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
+from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._calls import (
+from pytest_ltm._core.calls import (
     FORMS,
     PARAMETERS,
     Completions,
@@ -21,11 +21,11 @@ from pytest_ltm._calls import (
     read_model,
     suggest_provider,
 )
-from pytest_ltm._calls.completions import Message
-from pytest_ltm._model.agent import Usage, usage_of
-from pytest_ltm._model.transcript import RAW, Reading
-from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
-from pytest_ltm._storage.schema import Field, load_packaged_yaml
+from pytest_ltm._core.calls.completions import Message
+from pytest_ltm._core.model.agent import Usage, usage_of
+from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, did_you_mean
+from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
 from pytest_ltm.agents._adapt import current_reading
 from pytest_ltm.agents._chat_agent import FRAME, SILENCE
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since

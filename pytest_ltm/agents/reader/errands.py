@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm.agents.reader.notes import (
     COMMON,
     SMALL_NUMBERS,
@@ -20,6 +19,7 @@ from pytest_ltm.agents.reader.notes import (
     Topic,
     first_match,
 )
+from pytest_ltm.language.numbers import NUMBERS
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905

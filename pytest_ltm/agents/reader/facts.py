@@ -10,7 +10,6 @@ from itertools import permutations
 from operator import methodcaller
 from typing import NamedTuple, TypeAlias
 
-from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm.agents.reader.notes import (
     WORDS,
     IncomingTurn,
@@ -21,6 +20,7 @@ from pytest_ltm.agents.reader.notes import (
     nearest_line,
     note_stems,
 )
+from pytest_ltm.language.numbers import NUMBERS
 
 _ENDS = {
     "cheapest": ("price", 1),

@@ -6,8 +6,6 @@ import json
 from heapq import merge
 from itertools import groupby
 
-from pytest_ltm._language.dates import MONTH_PATTERN, MONTHS
-from pytest_ltm._language.small_talk import is_small_talk
 from pytest_ltm.agents.reader.notes import (
     COMMON,
     UNDERSTOOD,
@@ -19,6 +17,8 @@ from pytest_ltm.agents.reader.notes import (
     Topic,
     first_match,
 )
+from pytest_ltm.language.dates import MONTH_PATTERN, MONTHS
+from pytest_ltm.language.small_talk import is_small_talk
 
 _RE = Patterns("general", MONTH=MONTH_PATTERN, MONTHS=MONTHS)
 

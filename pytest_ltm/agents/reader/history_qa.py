@@ -19,8 +19,6 @@ from itertools import dropwhile, groupby
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import split_sentences
-from pytest_ltm._language.dates import DAYS, MONTHS, month_number
 from pytest_ltm.agents.reader.notes import (
     COMMON,
     SMALL_NUMBERS,
@@ -31,6 +29,8 @@ from pytest_ltm.agents.reader.notes import (
     ReaderNotebook,
     first_match,
 )
+from pytest_ltm.language.clauses import split_sentences
+from pytest_ltm.language.dates import DAYS, MONTHS, month_number
 
 NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
 _NEAR = {

@@ -12,9 +12,9 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.transcript import TextFile
-from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.model.transcript import TextFile
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.language.patterns import lazy_pattern
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over
 # texts that are added one by one.
@@ -401,6 +401,6 @@ def tokens_of(policy: str, argument: str) -> int:
 
 def count_tokens(text: str) -> int:
     """Return the text's tokens in `ENCODING`."""
-    from pytest_ltm._model.tokens import token_counter
+    from pytest_ltm._core.model.tokens import token_counter
 
     return token_counter(ENCODING).count(text)

@@ -9,8 +9,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._language.dates import MONTH_PATTERN, month_number
-from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm.agents.reader.notes import (
     WORDS,
     IncomingTurn,
@@ -19,6 +17,8 @@ from pytest_ltm.agents.reader.notes import (
     Topic,
     first_match,
 )
+from pytest_ltm.language.dates import MONTH_PATTERN, month_number
+from pytest_ltm.language.numbers import NUMBERS
 
 _RE = Patterns("person", COLOURS=WORDS["colours"].split())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import structs
 
-from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
 from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 

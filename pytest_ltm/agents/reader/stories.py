@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm.agents.reader.notes import (
     UNDERSTOOD,
     WORDS,
@@ -19,6 +18,7 @@ from pytest_ltm.agents.reader.notes import (
     Topic,
     first_match,
 )
+from pytest_ltm.language.clauses import split_sentences
 
 _RE = Patterns("plays")
 

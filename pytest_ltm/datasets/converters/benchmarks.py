@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from pytest_ltm._model.filler import split_by_tokens
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import check_size, no_json, read_at_once
+from pytest_ltm._core.model.filler import split_by_tokens
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import check_size, no_json, read_at_once
 from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines

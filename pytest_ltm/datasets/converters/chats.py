@@ -14,8 +14,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import json_in, json_of
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items

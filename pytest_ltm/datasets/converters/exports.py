@@ -16,8 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import json_of
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import json_of
 from pytest_ltm.datasets._interchange import ToolCall
 from pytest_ltm.datasets.converters.chats import (
     ExportedMessage,

@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import check_size
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import check_size
+from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.datasets.converters.chats import ExportedMessage, Splitting, Talk
 
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_ltm._model.judge import PROMPTS, Judge, JudgeDecision, ask_judge
-from pytest_ltm._model.scenario import Definition
-from pytest_ltm._model.score import Score
-from pytest_ltm._storage.rows import faults_of_data, json_of
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.judge import PROMPTS, Judge, JudgeDecision, ask_judge
+from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.storage.rows import faults_of_data, json_of
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     LocomoQuestion,

@@ -11,12 +11,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._language.overlap import make_rouge_scorer
-from pytest_ltm._model.filler import PastExchange
-from pytest_ltm._model.plan import Questions
-from pytest_ltm._model.scenario import Ask, Definition, Wait
-from pytest_ltm._model.suite import Suite, SuiteEntry
-from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm._core.model.filler import PastExchange
+from pytest_ltm._core.model.plan import Questions
+from pytest_ltm._core.model.scenario import Ask, Definition, Wait
+from pytest_ltm._core.model.suite import Suite, SuiteEntry
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    DatasetError,
+    did_you_mean,
+)
 from pytest_ltm.datasets._dataset import (
     KeptHistory,
     ToldConversation,
@@ -38,6 +41,7 @@ from pytest_ltm.datasets.locomo.samples import (
     photos_in,
 )
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
+from pytest_ltm.language.overlap import make_rouge_scorer
 
 THRESHOLD = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""

@@ -18,14 +18,19 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._language.dates import MONTHS, month_number
-from pytest_ltm._model.filler import PastExchange
-from pytest_ltm._results.statistics.totals import group_by
-from pytest_ltm._storage.disk import read_image
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, text_or_number
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.filler import PastExchange
+from pytest_ltm._core.storage.disk import read_image
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import (
+    faults_of_data,
+    fields_of,
+    json_in,
+    text_or_number,
+)
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.language.dates import MONTHS, month_number
 
 # --- The five categories of LoCoMo's questions, by number and name (Maharana et al.,
 # 2024, section 4.1).

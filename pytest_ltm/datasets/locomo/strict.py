@@ -11,24 +11,25 @@ import re
 import string
 from collections import Counter
 
-from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.dates import dated_stretches
-from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.meanings import (
+from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
+from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.dates import dated_stretches
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.meanings import (
     found_in,
     meaning_key,
     meaning_keys,
     telling_keys,
 )
-from pytest_ltm._language.overlap import porter_stem
-from pytest_ltm._language.quantities import (
+from pytest_ltm.language.overlap import porter_stem
+from pytest_ltm.language.quantities import (
     canonical_values,
     holds_amounts,
     read_quantities,
     same_amounts,
 )
-from pytest_ltm._language.recital import refuses_answer
-from pytest_ltm._language.rulings.gold import (
+from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
     Ruling,
     amount_ruling,
@@ -38,12 +39,12 @@ from pytest_ltm._language.rulings.gold import (
     time_of,
     time_ruling,
 )
-from pytest_ltm._language.rulings.rules import (
+from pytest_ltm.language.rulings.rules import (
     commits_to_neither,
     in_other_words,
     yes_or_no,
 )
-from pytest_ltm._language.rulings.stance import (
+from pytest_ltm.language.rulings.stance import (
     DOUBTFUL,
     FINAL,
     SEVERAL,
@@ -55,8 +56,7 @@ from pytest_ltm._language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
-from pytest_ltm._language.words import content_stems, plain_words, word_stem
-from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
+from pytest_ltm.language.words import content_stems, plain_words, word_stem
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
 # published evaluation.

@@ -8,15 +8,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
-from pytest_ltm._language.overlap import bleu_scores, rouge_scores
-from pytest_ltm._language.words import content_stems
-from pytest_ltm._model.filler import PastExchange
-from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge, full_thoughts
-from pytest_ltm._model.scenario import Ask, Definition, Wait
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._model.suite import SuiteEntry
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.filler import PastExchange
+from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge, full_thoughts
+from pytest_ltm._core.model.scenario import Ask, Definition, Wait
+from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.model.suite import SuiteEntry
+from pytest_ltm._core.storage.dotted import DottedPath
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.samples import (
     LocomoSession,
@@ -25,6 +23,8 @@ from pytest_ltm.datasets.locomo.samples import (
     session_of,
     turn_text,
 )
+from pytest_ltm.language.overlap import bleu_scores, rouge_scores
+from pytest_ltm.language.words import content_stems
 
 VERSION = 1
 """Of the wordings, the periods, the draw and the gold lines."""
@@ -216,12 +216,11 @@ def score_event_summary(
 ) -> dict[str, float] | Unscored:
     """Return the figures of a summary; Unscored where the judge could not tell of some fact.
 
-    Both sides are taken apart into atomic facts. `fact_precision`: the share of the
-    answer's that the gold events support; `fact_recall`: the share of the gold ones
-    that the answer tells; `fact_f1`, `facts` and `gold_facts` (how many each side has);
-    the paper's five kinds of error as counts: `error_missing` and an `error_` for each
-    of KINDS, whose sum are the facts without support. The kinds are left out where the
-    judge could not name one.
+    Both sides are taken apart into atomic facts. `fact_precision`: the share of the answer's that the gold events
+    support; `fact_recall`: the share of the gold ones that the answer tells; `fact_f1`, `facts` and `gold_facts` (how
+    many each side has); the paper's five kinds of error as
+    counts: `error_missing` and an `error_` for each of KINDS, whose sum are the facts without support. The kinds are
+    left out where the judge could not name one.
     """
     events = "\n".join(gold)
     facts = atomic_facts(judge, answer)[:MAX_CHECKED_FACTS]

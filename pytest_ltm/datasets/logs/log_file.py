@@ -20,11 +20,11 @@ from typing import Any, NamedTuple, overload
 import msgspec
 from msgspec import structs
 
-from pytest_ltm._model.filler import PastExchange
-from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.errors import DatasetError, DefinitionError, did_you_mean
-from pytest_ltm._storage.rows import no_list, text_or_number
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.model.filler import PastExchange
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
+from pytest_ltm._core.storage.rows import no_list, text_or_number
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets._interchange import (
     FORMAT,
     MATCHES,

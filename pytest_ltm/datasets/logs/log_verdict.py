@@ -9,16 +9,11 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.recital import tells_nothing
-from pytest_ltm._language.rulings.gold import Ruling, proven_ruling
-from pytest_ltm._language.rulings.rules import abstention_ruling
-from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._model.scenario import Definition
-from pytest_ltm._model.score import UNDECIDED, Score, Unscored
-from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
+from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored
+from pytest_ltm._core.storage.dotted import DottedPath
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets.locomo.strict import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import (
     RULE,
@@ -39,6 +34,11 @@ from pytest_ltm.evaluators import (
     order_score,
     recall_at,
 )
+from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.recital import tells_nothing
+from pytest_ltm.language.rulings.gold import Ruling, proven_ruling
+from pytest_ltm.language.rulings.rules import abstention_ruling
+from pytest_ltm.language.words import plain_words
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
 MATCH_RULE = "interchange/1"

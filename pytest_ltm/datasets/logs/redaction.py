@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.secrets import HIDDEN, without_credentials
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.secrets import HIDDEN, without_credentials
 
 SHORTEST_SALT = 16
 """Characters."""

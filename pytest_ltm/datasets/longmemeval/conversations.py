@@ -11,10 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
-from pytest_ltm._model.filler import PastExchange
-from pytest_ltm._model.scenario import Ask, Definition, Wait
-from pytest_ltm._model.suite import Suite, SuiteEntry
-from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm._core.model.filler import PastExchange
+from pytest_ltm._core.model.scenario import Ask, Definition, Wait
+from pytest_ltm._core.model.suite import Suite, SuiteEntry
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    DatasetError,
+    did_you_mean,
+)
 from pytest_ltm.datasets._dataset import (
     INDEX_FOLDER,
     KeptHistory,

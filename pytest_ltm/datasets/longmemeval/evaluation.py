@@ -9,16 +9,27 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
-from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.clauses import normalize_text, phrase_positions
-from pytest_ltm._language.dates import dated_stretches
-from pytest_ltm._language.quantities import (
+from pytest_ltm._core.model.judge import (
+    PROMPTS,
+    Judge,
+    JudgeDecision,
+    JudgePrompt,
+    ask_judge,
+)
+from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored, with_bounds
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval.record import is_abstention
+from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.clauses import normalize_text, phrase_positions
+from pytest_ltm.language.dates import dated_stretches
+from pytest_ltm.language.quantities import (
     canonical_values,
     read_quantities,
     same_amounts,
 )
-from pytest_ltm._language.recital import refuses_answer
-from pytest_ltm._language.rulings.gold import (
+from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.rulings.gold import (
     HEDGED,
     Gold,
     Ruling,
@@ -29,7 +40,7 @@ from pytest_ltm._language.rulings.gold import (
     time_of,
     time_ruling,
 )
-from pytest_ltm._language.rulings.rules import (
+from pytest_ltm.language.rulings.rules import (
     abstention_ruling,
     is_left_behind,
     options_of,
@@ -37,7 +48,7 @@ from pytest_ltm._language.rulings.rules import (
     phrase_ruling,
     yes_or_no_ruling,
 )
-from pytest_ltm._language.rulings.stance import (
+from pytest_ltm.language.rulings.stance import (
     DOUBTFUL,
     FINAL,
     OVER,
@@ -46,18 +57,7 @@ from pytest_ltm._language.rulings.stance import (
     doubt_of,
     why_rejected,
 )
-from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge import (
-    PROMPTS,
-    Judge,
-    JudgeDecision,
-    JudgePrompt,
-    ask_judge,
-)
-from pytest_ltm._model.scenario import Definition
-from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
-from pytest_ltm.datasets._dataset_registry import TYPES
-from pytest_ltm.datasets.longmemeval.record import is_abstention
+from pytest_ltm.language.words import plain_words
 
 _BY_TYPE = {
     "temporal-reasoning": "longmemeval-temporal",

@@ -18,15 +18,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from pytest_ltm._language.dates import DAYS
-from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import (
+from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.errors import (
     DatasetError,
     DefinitionError,
     DiskFault,
     did_you_mean,
 )
-from pytest_ltm._storage.rows import (
+from pytest_ltm._core.storage.rows import (
     check_size,
     faults_of_data,
     fields_of,
@@ -34,8 +33,9 @@ from pytest_ltm._storage.rows import (
     no_list,
     text_or_number,
 )
-from pytest_ltm._storage.schema import Field
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.language.dates import DAYS
 
 ABSTENTION = "_abs"
 """How the id of a question ends that cannot be answered: this decides, whatever its type (Wu et al., 2025)."""

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from pytest_ltm._journal import amendments, codec
-from pytest_ltm._journal.amendments import Amendment
-from pytest_ltm._journal.codec import JournalRecord, RecordCodec
-from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import Appender, make_private
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._core.journal import amendments, codec
+from pytest_ltm._core.journal.amendments import Amendment
+from pytest_ltm._core.journal.codec import JournalRecord, RecordCodec
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.disk import Appender, make_private
+from pytest_ltm._core.storage.errors import ConfigurationError
 
 FOLDER = "reviews"
 # Scores that differ by less are one score: thirds are written with few digits.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._results.statistics.counts import (
+from pytest_ltm._core.storage.secrets import dump_json_redacted
+from pytest_ltm.figures.statistics.counts import (
     Interval,
     Kappa,
     cohen_kappa,
     wilson_interval,
 )
-from pytest_ltm._storage.secrets import dump_json_redacted
 from pytest_ltm.web.review.decisions import SAME, Opinions
 
 if TYPE_CHECKING:

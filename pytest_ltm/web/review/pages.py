@@ -16,18 +16,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from pytest_ltm._journal import amendments
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._results.run_loading import find_side, read_run
-from pytest_ltm._results.text import (
+from pytest_ltm._core.journal import amendments
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm.figures.text import (
     format_percent,
     pluralize,
     score_text,
     shorten_text,
     verdict_text,
 )
-from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.summary import refresh_summary
+from pytest_ltm.gate.run_loading import find_side, read_run
+from pytest_ltm.reports.summary import refresh_summary
 from pytest_ltm.web import page_parts
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.decisions import (

@@ -12,17 +12,17 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct, structs
 
-from pytest_ltm._journal import events
-from pytest_ltm._journal.codec import strip_checksum, whole_lines
-from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-from pytest_ltm._model.judge import PROMPTS, parse_grade
-from pytest_ltm._model.score import Unscored
-from pytest_ltm._results.gate.changes import GateSide, one_agent
-from pytest_ltm._results.run_loading import results_in
-from pytest_ltm._results.text import score_text, text_of
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import strip_checksum, whole_lines
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._core.model.judge import PROMPTS, parse_grade
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.figures.text import score_text, text_of
+from pytest_ltm.gate.changes import GateSide, one_agent
+from pytest_ltm.gate.run_loading import results_in
 from pytest_ltm.judges._by_rules import RulesJudge
-from pytest_ltm.reporting.html.details import plan_definitions
+from pytest_ltm.reports.html.details import plan_definitions
 from pytest_ltm.web.review.decisions import SAME
 
 Kind = Literal[

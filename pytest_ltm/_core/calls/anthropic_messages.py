@@ -1,0 +1,220 @@
+"""Anthropic: its models through its own client; `pip install 'pytest-ltm[anthropic]'`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_ltm._core.calls.chat_model import ModelSpec
+from pytest_ltm._core.calls.chat_responses import (
+    ModelResponse,
+    ToolCall,
+    Used,
+    read_count,
+    received,
+    response_of,
+)
+from pytest_ltm._core.calls.completions import Message
+from pytest_ltm._core.calls.openai_chat import no_answer
+from pytest_ltm._core.calls.providers import Provider
+from pytest_ltm._core.storage.errors import TransientFault
+
+
+class Anthropic(Provider):
+    """`anthropic:MODEL`, through the `anthropic` client."""
+
+    name = client = "anthropic"
+    path = "/messages"
+    lengths = ("max_tokens",)
+    model_prefixes = ("claude-",)
+
+    def address(self, model: ModelSpec) -> str:
+        """Return the address with the version, which addresses for its own client lack."""
+        return f"{model.base_url.removesuffix('/v1')}/v1"
+
+    def connect(
+        self, model: ModelSpec, library: Any, options: Mapping[str, Any]
+    ) -> Any:
+        """Return a client."""
+        return library.Anthropic(
+            api_key=model.key(), base_url=self.address(model), **options
+        )
+
+    def parameters(self, model: ModelSpec) -> dict[str, Any]:
+        """Return the fields of every request beside model and messages."""
+        values = {
+            "max_tokens": model.max_tokens or _REPLY,
+            "temperature": 0 if model.temperature is None else model.temperature,
+            "output_config": {"effort": model.reasoning_effort}
+            if model.reasoning_effort
+            else None,
+            **model.extra,
+        }
+        return {
+            name: value
+            for name, value in values.items()
+            if value not in (None, "default")
+        }
+
+    def body(
+        self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the body of a request."""
+        others = {
+            name: value
+            for name, value in fields.items()
+            if name not in {"response_format", "tools", "seed"}
+        }
+        form = fields.get("response_format", {}).get("json_schema")
+        if form is not None:
+            output = {"type": "json_schema", "schema": form["schema"]}
+            others["output_config"] = {
+                **others.get("output_config", {}),
+                "format": output,
+            }
+        if "tools" in fields:
+            functions = [
+                {"description": "", **each["function"]} for each in fields["tools"]
+            ]
+            others["tools"] = [
+                {
+                    "name": one["name"],
+                    "description": one["description"],
+                    "input_schema": one["parameters"],
+                }
+                for one in functions
+            ]
+        system = "\n\n".join(
+            each["content"] for each in messages if each["role"] == "system"
+        )
+        return {
+            "model": model.name,
+            "messages": [_turn(each) for each in messages if each["role"] != "system"],
+            **({"system": system} if system else {}),
+            **others,
+        }
+
+    def read(
+        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
+    ) -> ModelResponse:
+        """Return what a body says; an AgentFault if that is not an answer."""
+        content = answer.get("content")
+        if not isinstance(content, list):
+            raise no_answer(answer, model, "the content of a message")
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+        thoughts = [
+            part["thinking"] for part in parts if isinstance(part.get("thinking"), str)
+        ]
+        calls = [
+            ToolCall(
+                received(part.get("id")),
+                received(part.get("name")),
+                received(json.dumps(part.get("input", {}))),
+            )
+            for part in parts
+            if part.get("type") == "tool_use"
+        ]
+        reason = _REASONS.get(str(answer.get("stop_reason")), answer.get("stop_reason"))
+        empty = (
+            None if calls or thoughts else ""
+        )  # a turn without any part is an empty reply
+        return response_of(
+            model,
+            "".join(texts) if texts else empty,
+            self.used(answer),
+            finish_reason=reason,
+            thoughts="".join(thoughts),
+            calls=calls,
+            offered=tools,
+        )
+
+    def used(self, answer: Mapping[str, Any]) -> Used:
+        """Return what a body says that it took; what is read from the cache is not among the provider's input."""
+        usage = answer.get("usage")
+        asked, cached = (
+            read_count(usage, "input_tokens"),
+            read_count(usage, "cache_read_input_tokens") or 0,
+        )
+        if asked is not None:
+            asked += cached + (read_count(usage, "cache_creation_input_tokens") or 0)
+        return Used(
+            asked or None, read_count(usage, "output_tokens"), cached if asked else 0
+        )
+
+    def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
+        made: dict[str, Any] = {"content": []}
+        for event in events:
+            kind = event.get("type")
+            if kind == "error":
+                return {"error": event.get("error")}
+            if kind == "message_start":
+                made.update(event["message"], content=[])
+            elif kind == "content_block_start":
+                made["content"].append(dict(event["content_block"]))
+            elif kind == "content_block_delta":
+                _extend(made["content"][-1], event["delta"])
+            elif kind == "message_delta":
+                made.update(
+                    event["delta"],
+                    usage={**made.get("usage", {}), **event.get("usage", {})},
+                )
+            elif kind == "message_stop":
+                return made
+        raise TransientFault("the stream of an answer broke off")
+
+
+# Tokens of a reply: the API wants a limit, and this is one that all its models take.
+_REPLY = 4096
+# In the words of the other providers, so that reports need only those.
+_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+}
+
+
+def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece to a part of a message; a tool's input comes as JSON, piece by piece."""
+    for name in ("text", "thinking"):
+        if isinstance(delta.get(name), str):
+            part[name] = part.get(name, "") + delta[name]
+    if isinstance(delta.get("partial_json"), str):
+        part["partial"] = part.get("partial", "") + delta["partial_json"]
+        try:
+            part["input"] = json.loads(part["partial"])
+        except ValueError:
+            return
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    """Return a message as this API has it: calls of tools and their results are parts of the content."""
+    if message["role"] == "tool":
+        result = {
+            "type": "tool_result",
+            "tool_use_id": message["tool_call_id"],
+            "content": message["content"],
+        }
+        return {"role": "user", "content": [result]}
+    text = message.get("content")
+    parts = [{"type": "text", "text": text}] if text else []
+    for call in message.get("tool_calls", ()):
+        try:
+            values = json.loads(call["function"]["arguments"])
+        except ValueError:  # the model wrote them, and was told so; the API takes nothing but an object back
+            values = {}
+        parts.append(
+            {
+                "type": "tool_use",
+                "id": call["id"],
+                "name": call["function"]["name"],
+                "input": values,
+            }
+        )
+    return {
+        "role": message["role"],
+        "content": parts if message.get("tool_calls") else text,
+    }

@@ -1,0 +1,253 @@
+"""ModelSpec: which model at which endpoint, and the parameters that go with every request."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.storage.errors import AgentError, DefinitionError, did_you_mean
+from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
+from pytest_ltm.language.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.calls.providers import Provider
+    from pytest_ltm._core.calls.specs import Spec
+
+
+class ServiceEndpoint(NamedTuple):
+    """Where a service is."""
+
+    base_url: str
+    key_env: str = ""
+    """The environment variable with the key, by the provider's own convention; "": it needs none."""
+    prices: Mapping[str, str] = {}
+    """List prices by model, as `--ltm-price` takes them."""
+
+
+# By the name that may stand for the address: `openai:MODEL@ollama`.
+ENDPOINTS: Mapping[str, ServiceEndpoint] = {
+    name: ServiceEndpoint(**where)
+    for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
+}
+
+
+def key_env_of(base_url: str) -> str:
+    """Return the variable that holds the key of a known host; "" for any other: no key is sent to a stranger."""
+    host = urlsplit(base_url).hostname
+    return next(
+        (
+            known.key_env
+            for known in ENDPOINTS.values()
+            if urlsplit(known.base_url).hostname == host
+        ),
+        "",
+    )
+
+
+# What a spec's query, or a file's `parameters`, may say of the model itself.
+PARAMETERS = (
+    "temperature",
+    "max_tokens",
+    "seed",
+    "reasoning_effort",
+    "key_env",
+    "stream",
+    "api-version",
+    "extra",
+)
+
+_URL = lazy_pattern(r"@(?=https?://)", re.IGNORECASE)
+_NAMED = lazy_pattern(r"(.+)@([a-z_]+)")
+# A host, a port or a path behind the `@`: meant as an address, though it does not begin
+# as one.
+_BARE = lazy_pattern(
+    r"(.+)@((?:localhost|\d+(?:\.\d+){3}|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+(?:/|$)))(?::\d+)?(?:/\S*)?)",
+    re.IGNORECASE,
+)
+_LOOPBACK = lazy_pattern(r"localhost|127(?:\.\d+){3}|\[::1\]")
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEPT = frozenset({"model", "messages", "input", "stream", "n"})
+
+
+class ModelSpec(Struct, frozen=True, kw_only=True):
+    """A model at an endpoint; holds no key, only the name of the variable that does."""
+
+    name: str
+    provider: str = "openai"
+    """The kind of its spec."""
+    base_url: str = ENDPOINTS["openai"].base_url
+    key_env: str = ENDPOINTS["openai"].key_env
+    """The environment variable with the key; "": the endpoint needs none."""
+    temperature: float | Literal["default"] | None = None
+    """None: 0 where the model takes it; "default": none is sent."""
+    max_tokens: int | None = None
+    """Tokens of the longest reply, thinking included; None: what the endpoint thinks right."""
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    stream: bool = False
+    """The reply is asked for in pieces, which keeps slow connections open."""
+    api_version: str | None = None
+    """Of Azure, where the address names a deployment."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the request's body."""
+
+    def key(self) -> str:
+        """Return the key, or a word that stands for none; AgentError if the variable is not set."""
+        if not self.key_env:
+            return "none"
+        key = os.environ.get(self.key_env, "").strip()
+        if not key:
+            raise AgentError(
+                f"model {self.name!r} at {self.base_url} needs a key, and the environment variable {self.key_env} is "
+                f"not set. Set it, or name another with key_env=NAME"
+            )
+        return key
+
+    def about_key(self) -> str:
+        """Return a sentence on where the key comes from, for a refusal that is about it."""
+        if self.key_env:
+            return f"The key is that of the environment variable {self.key_env}; key_env=NAME names another."
+        return (
+            "No key was sent: an address gets one only where the agent says which environment variable holds it, "
+            f"as in {self.provider}:{self.name}@{self.base_url}?key_env=NAME"
+        )
+
+    def configuration(self) -> dict[str, Any]:
+        """Return as JSON values what its answers depend on."""
+        values = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "reasoning_effort": self.reasoning_effort,
+            "api_version": self.api_version,
+            "provider": None if self.provider == "openai" else self.provider,
+            "extra": dict(self.extra) or None,
+        }
+        present = {name: value for name, value in values.items() if value is not None}
+        return {"model": self.name, "endpoint": self.base_url, **present}
+
+
+def read_model_spec(
+    spec: Spec, parameters: Field, provider: Provider, also: Iterable[str]
+) -> tuple[ModelSpec, dict[str, Field]]:
+    """Return the model that `KIND:MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
+
+    `parameters` are those of a file; a query may add others. Raises AgentError, or
+    DefinitionError with the place in the file.
+    """
+    name, where = _locate_model(spec, provider)
+    known = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
+    if "extra=" in spec.query:
+        raise AgentError(
+            f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file."
+        )
+    fields = spec.merged(parameters, known, only_in_files=("extra",), texts=_TEXTS)
+    present = {key: field for key, field in fields.items() if field.value is not None}
+    try:
+        values = {
+            key.replace("-", "_"): read(present[key])
+            for key, read in _READERS.items()
+            if key in present
+        }
+    except DefinitionError as error:
+        raise AgentError(str(error)) from None
+    at = {"base_url": where.base_url, "key_env": where.key_env}
+    made = ModelSpec(name=name, provider=spec.kind, **{**at, **values})
+    return made, {key: value for key, value in fields.items() if key not in PARAMETERS}
+
+
+def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]:
+    """Return the name of a model and where it is: if the spec does not say, where a variable says, or at home."""
+    name, *url = _URL.split(spec.argument, maxsplit=1)
+    if url:
+        base_url = _read_address(url[0], spec.kind)
+        where = ServiceEndpoint(base_url, key_env_of(base_url))
+    elif match := _NAMED.fullmatch(spec.argument):
+        name, called, here = match[1], match[2], f"{match[1]}@http://localhost:8000/v1"
+        if called == "localhost":
+            raise AgentError(
+                f"'localhost' is an address without its port. Write {spec.kind}:{here}"
+            )
+        if called not in ENDPOINTS:
+            raise AgentError(
+                f"no endpoint is called {called!r}.{did_you_mean(called, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
+                f"any other is an address: {here}"
+            )
+        where = ENDPOINTS[called]
+    elif match := _BARE.fullmatch(spec.argument):
+        name, address = match[1], match[2]
+        if not _LOOPBACK.match(address):
+            raise AgentError(
+                f"{address!r} is an address without its beginning. Write {spec.kind}:{name}@https://{address}"
+            )
+        where = ServiceEndpoint(_read_address(f"http://{address}", spec.kind))
+    elif preferred := os.environ.get(provider.address_env, ""):
+        base_url = _read_address(preferred, spec.kind)
+        # Both variables are the user's own.
+        where = ServiceEndpoint(
+            base_url, key_env_of(base_url) or provider.default_address.key_env
+        )
+    else:
+        where = provider.default_address
+    if not name:
+        raise AgentError(
+            f"no model is named. Write {spec.kind}:MODEL, or {spec.kind}:MODEL@http://localhost:8000/v1"
+        )
+    return name, where
+
+
+def _read_address(url: str, kind: str) -> str:
+    if "@" in url:
+        raise AgentError(
+            "an address is written to files, so no key or password may stand in it. "
+            "Name the environment variable that holds the key: key_env=NAME"
+        )
+    try:
+        parts = urlsplit(url)
+        valid = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise AgentError(
+            f"{url!r} is not an address. Write it as in {kind}:MODEL@http://localhost:8000/v1"
+        )
+    return url.rstrip("/")
+
+
+_TEXTS = frozenset(
+    {"system", "reasoning_effort", "key_env", "tokenizer", "api-version"}
+)
+
+
+def _parse_variable(given: Field) -> str:
+    name = given.value
+    if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+        raise given.fault(
+            "expected the name of an environment variable (which holds the key; never the key itself)."
+        )
+    return name
+
+
+def _parse_extra_body(given: Field) -> Mapping[str, Any]:
+    if kept := [value for key, value in given.mapping().items() if key in _KEPT]:
+        raise kept[0].fault("is set by the conversation.")
+    return given.json_mapping()
+
+
+_READERS: Mapping[str, Callable[[Field], Any]] = {
+    "key_env": _parse_variable,
+    "temperature": lambda it: (
+        it.value if it.value == "default" else it.number(0, 5, "'default', or a number")
+    ),
+    "max_tokens": Field.tokens,
+    "seed": Field.whole,
+    "reasoning_effort": Field.text,
+    "stream": Field.boolean,
+    "api-version": Field.text,
+    "extra": _parse_extra_body,
+}

@@ -1,0 +1,619 @@
+"""Hub: many conversations at once in one process, each with a thread of its own for its agent.
+
+Conversations run in greenlets on the main thread, one at a time. Where one needs what
+takes its time (a reply, a judge's grade, a wait between two attempts) it makes a
+request of its own thread and switches to the hub, which lets the others go on
+meanwhile. Agents are made, asked, saved and closed in that thread: they may keep what
+belongs to one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Context, ContextVar, copy_context
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+from pytest_ltm._core.calls.trace_context import carry_over
+from pytest_ltm._core.storage.clock import (
+    WAKE,
+    process_pauses,
+    sleep_interruptibly,
+    stopwatch_seconds,
+    thread_seconds,
+)
+from pytest_ltm._core.storage.clock import paused_since as was_paused
+from pytest_ltm._core.storage.errors import Stopped
+
+T = TypeVar("T")
+
+# Seconds after which a call that swallowed the first interruption is interrupted again,
+# and so on.
+REPEAT = 0.25
+# The interruptions that a call may swallow; then its thread is left to itself.
+IGNORED = 3
+# Seconds that a thread has for coming back from a call that nobody waits for any more.
+GRACE = 0.5
+
+
+class OutOfTime(BaseException):
+    """The call was interrupted; no `Exception`, because retry loops swallow those."""
+
+
+# --- What conversations and agents call. Outside of a hub everything happens here and
+# now.
+
+
+def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T:
+    """Return the call's result, made in the thread of the conversation that is being played, while others go on.
+
+    OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not
+    None.
+    """
+    own = own_thread()
+    assert own is not None
+    return own.ask(call, seconds)
+
+
+def own_thread() -> OwnThread | None:
+    """Return the thread of the conversation that is being played; None where one is played at a time."""
+    return _OWN.get()
+
+
+def runs_in_hub_thread() -> bool:
+    """Whether this code runs in such a thread, where the hub keeps the limits."""
+    return _SERVING.get() is not None
+
+
+def set_call_limit(seconds: float | None) -> None:
+    """Give the call in this thread so many seconds from now on (None: as many as it has; inf: no limit)."""
+    serving = _SERVING.get()
+    request = None if serving is None else serving.current
+    if request is not None and seconds is not None:
+        request.at = None if seconds == math.inf else stopwatch_seconds() + seconds
+        request.answers.put(request)  # the hub must know
+
+
+@contextmanager
+def woken_by(wake: Callable[[], object]) -> Iterator[None]:
+    """Within the block an interruption of this thread calls `wake`, which ends its wait in C."""
+    serving = _SERVING.get()
+    if serving is None:
+        yield
+        return
+    serving.wake = wake
+    try:
+        yield
+    finally:
+        serving.wake = None
+
+
+def sleep_here(seconds: float) -> None:
+    """Let real time pass, for this conversation only."""
+    own = own_thread()
+    if own is None:
+        sleep_interruptibly(seconds)
+    else:
+        own.pause(seconds)
+
+
+def own_time() -> float:
+    """Return the time on the stopwatch without what this conversation has waited for others to let it go on."""
+    own = own_thread()
+    return stopwatch_seconds() - (0.0 if own is None else own.lag)
+
+
+@contextmanager
+def taking_turns(shared: object) -> Iterator[None]:
+    """Use what several conversations share, one after the other unless it says `thread_safe = True`."""
+    own = own_thread()
+    if own is None or getattr(shared, "thread_safe", False) is True:
+        yield
+        return
+    own.wait_for_turn(id(shared))
+    try:
+        yield
+    finally:
+        own.leave(id(shared))
+
+
+# --- What an agent says while it is asked: it is said again on the main thread, in its
+# item's place.
+
+# The characters that are kept, from the beginning and from the end, of what an agent
+# prints during one call.
+MAX_KEPT_OUTPUT = 2**23
+
+
+class CapturedOutput:
+    """What is printed, logged and warned of in one thread; `level`: from which logs are wanted."""
+
+    def __init__(self) -> None:
+        self.level = logging.WARNING
+        self._forget()
+
+    def _forget(self) -> None:
+        self._parts: list[Callable[[], object]] = []
+        self._last: deque[tuple[Callable[[], object], int]] = deque()
+        self._room = self._held = MAX_KEPT_OUTPUT
+
+    def add(self, say: Callable[[], object], size: int = 0) -> None:
+        """Keep it; of very much only the beginning and the end are kept."""
+        if self._room > 0:
+            self._room -= size
+            self._parts.append(say)
+            return
+        self._last.append((say, size))
+        self._held -= size
+        while self._held < 0 and len(self._last) > 1:
+            self._held += self._last.popleft()[1]
+
+    def take(self) -> list[Callable[[], object]]:
+        """Return what was said since this was last asked."""
+        parts = [*self._parts, *(say for say, _ in self._last)]
+        if parts:
+            self._forget()
+        return parts
+
+
+# Where what is said in this thread is kept; None: it is said at once.
+SAYING: ContextVar[CapturedOutput | None] = ContextVar("SAYING", default=None)
+
+
+# --- Requests, and the threads that carry them out.
+
+
+class HubRequest:
+    """Something that a conversation waits for; without a `call`, for a time or a turn."""
+
+    def __init__(
+        self, own: OwnThread, call: Callable[[], Any] | None, seconds: float | None
+    ) -> None:
+        self.own, self.call, self.seconds = own, call, seconds
+        self.at: float | None = None
+        """When its time is over; None: never."""
+        self.begun = self.given_up = False
+        self.rings = 0
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.busy = 0.0
+        """Seconds of the processor that it took."""
+        self.ended = 0.0
+        """When it was answered; 0: it was not yet."""
+        self.answers: SimpleQueue[HubRequest | None]
+        self._pauses = process_pauses()
+
+    def start(self) -> None:
+        """Let its time begin."""
+        self._pauses = process_pauses()
+        self.at = None if self.seconds is None else stopwatch_seconds() + self.seconds
+
+    @property
+    def was_suspended(self) -> bool:
+        """Whether the process was stopped since its time began."""
+        return was_paused(self._pauses)
+
+    def result(self) -> Any:
+        """Return what came of it, or raise that."""
+        if (
+            self.error is None
+            and self.at is not None
+            and self.call
+            and self.ended > self.at
+            and not self.rings
+        ):
+            self.error = (
+                None if self.was_suspended else OutOfTime()
+            )  # it came back before anybody looked
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class _Serving(threading.Thread):
+    """Carries out requests one after the other; it never holds up the end of the process."""
+
+    def __init__(self, said: CapturedOutput, context: Context) -> None:
+        super().__init__(name="ltm-agent", daemon=True)
+        self._context = context
+        self.requests: SimpleQueue[HubRequest | None] = SimpleQueue()
+        self.current: HubRequest | None = None
+        self.wake: Callable[[], object] | None = None
+        self.is_left = False
+        self._said = said
+        self._changing = threading.Lock()
+
+    def run(self) -> None:
+        """Run until it is left; what agents set in their context stays there from call to call."""
+        self._context.run(self._serve)
+
+    def _serve(self) -> None:
+        _SERVING.set(self)
+        SAYING.set(self._said)
+        _OWN.set(None)
+        while (request := self.requests.get()) is not None and not self.is_left:
+            with self._changing:
+                if request.given_up:
+                    continue
+                request.begun = True
+                request.start()
+                self.current = request
+            before = thread_seconds()
+            try:
+                request.value = request.call() if request.call else None
+            except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+                request.error = error
+            request.busy = thread_seconds() - before
+            request.ended = stopwatch_seconds()
+            self._let_go()
+            request.answers.put(request)
+            request = None
+
+    def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
+        """Raise it in the middle of a request, if that is still going on: as soon as Python code runs there."""
+        with self._changing:
+            if self.current is not request:
+                request.given_up = True
+            else:
+                throw_into(self, kind)
+        wake = self.wake
+        if wake is not None:
+            wake()
+
+    def _let_go(self) -> None:
+        """Be interrupted no more; what was thrown too late is caught here."""
+        while True:
+            try:
+                with self._changing:
+                    self.current = None
+                for _ in range(3):  # what was thrown comes where a loop turns
+                    pass
+            except BaseException:  # noqa: BLE001, S112 - said above
+                continue
+            return
+
+
+def throw_into(thread: threading.Thread, kind: type[BaseException]) -> None:
+    """Raise it in another thread, as soon as Python code runs there."""
+    import ctypes
+
+    throw = getattr(ctypes.pythonapi, "PyThreadState_SetAsyncExc", None)
+    if throw is not None and thread.ident is not None:
+        throw(ctypes.c_ulong(thread.ident), ctypes.py_object(kind))
+
+
+_OWN: ContextVar[OwnThread | None] = ContextVar("_OWN", default=None)
+_SERVING: ContextVar[_Serving | None] = ContextVar("_SERVING", default=None)
+
+
+class OwnThread:
+    """The thread of one conversation, as the conversation sees it."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._serving: _Serving | None = None
+        self._said = CapturedOutput()
+        self._wake = threading.Event()
+        self._around: Callable[[], AbstractContextManager[object]] = nullcontext
+        self._held: dict[Hashable, int] = {}
+        self.pinned = 0
+        """Where it is not 0 everybody waits for a request: pytest is in the middle of something."""
+        self.leaving = False
+        """Its conversation is being closed, so it may ask although nothing new is sent."""
+        self.exchanging = False
+        """It is in the middle of an exchange."""
+        self.lag = 0.0
+        """Seconds that answers have waited for the conversation to go on."""
+        self.busy = 0.0
+        """Seconds of the processor that its calls took."""
+        self.context = copy_context()
+        """What the conversation runs in."""
+        self.context.run(_OWN.set, self)
+
+    def ask(self, call: Callable[[], T], seconds: float | None) -> T:
+        """Return what the call returns; OutOfTime after so many seconds."""
+        request = HubRequest(self, carry_over(call), seconds)
+        self._hub.wait(request)
+        self.busy += request.busy
+        said = self._said.take()
+        if said:
+            with self._around():
+                for say in said:
+                    say()
+        result: T = request.result()
+        return result
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long."""
+        request = HubRequest(self, None, seconds)
+        request.start()
+        self._hub.wait(request)
+
+    @contextmanager
+    def capture_logs(
+        self, around: Callable[[], AbstractContextManager[object]], level: int
+    ) -> Iterator[None]:
+        """What is said during the calls in the block is said again within `around`; `level`: which logs are wanted.
+
+        They are those of one exchange, and all are made once the first is; Stopped
+        where nothing new is sent.
+        """
+        self.may_send()
+        self._around, self._said.level, self.exchanging = around, level, True
+        try:
+            yield
+        finally:
+            self._around, self._said.level, self.exchanging = (
+                nullcontext,
+                logging.WARNING,
+                False,
+            )
+
+    def may_send(self) -> None:
+        """Raise Stopped where nothing new is sent."""
+        if self._hub.stopping and not self.leaving:
+            raise Stopped
+
+    def wait_for_turn(self, turn: Hashable) -> None:
+        """Wait for a turn that one conversation at a time has; it may take it several times."""
+        if not self._held.get(turn) and not self._hub.take_turn(self, turn):
+            return
+        self._held[turn] = self._held.get(turn, 0) + 1
+
+    def leave(self, turn: Hashable) -> None:
+        """Give it back as often as it was taken."""
+        if self._held.get(turn):
+            self._held[turn] -= 1
+            if not self._held[turn]:
+                self._hub.give_back(turn)
+
+    def begin(self) -> _Serving:
+        """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
+        if self._serving is None:
+            self._said, self._wake = CapturedOutput(), threading.Event()
+            context = self.context.copy()
+            context.run(WAKE.set, self._wake)
+            serving = _Serving(self._said, context)
+            serving.start()
+            self._serving = (
+                serving  # only now: a thread that could not be started is none
+            )
+        return self._serving
+
+    def hand_over(self, request: HubRequest) -> None:
+        """Have the thread carry it out; from a call that nobody waits for any more it has a moment to come back."""
+        request.start()
+        serving = self.begin()
+        if serving.current is not None:
+            request.at = stopwatch_seconds() + GRACE
+        serving.requests.put(request)
+
+    def replace_thread(self, request: HubRequest) -> None:
+        """Leave the thread to itself, which did not come back, and take another one."""
+        self.release()
+        self.hand_over(request)
+
+    def interrupt(
+        self, request: HubRequest, kind: type[BaseException] = OutOfTime
+    ) -> None:
+        """Raise it in the middle of a request."""
+        self._wake.set()
+        if self._serving is not None:
+            self._serving.interrupt(request, kind)
+
+    def wake(self) -> None:
+        """End the waits for a turn at a provider."""
+        self._wake.set()
+
+    def release(self) -> None:
+        """Let the thread end once it comes back."""
+        serving, self._serving = self._serving, None
+        if serving is not None:
+            serving.is_left = True
+            serving.requests.put(None)
+
+
+# --- The hub, in the main greenlet.
+
+
+class Hub:
+    """Waits for the answers to the requests of all conversations, and lets each go on when its own has come.
+
+    `aside()` surrounds every switch away from a conversation: what it has put in place
+    in the process is taken out.
+    """
+
+    def __init__(
+        self, aside: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> None:
+        self._aside, self._main = aside, getcurrent()
+        self._answers: SimpleQueue[HubRequest | None] = SimpleQueue()
+        self._waiting: dict[HubRequest, greenlet] = {}
+        self._deadlines: list[tuple[float, int, HubRequest]] = []
+        self._numbers = itertools.count()
+        self._turns: dict[Hashable, list[HubRequest]] = {}
+        """By what is taken, who waits for it."""
+        self._playing: list[OwnThread] = []
+        self.stopping = False
+        """Nothing new is sent."""
+
+    @property
+    def count(self) -> int:
+        """How many conversations are being played."""
+        return len(self._playing)
+
+    def start(self, play: Callable[[OwnThread], object]) -> None:
+        """Begin a conversation; it runs up to its first request."""
+        own = OwnThread(self)
+
+        def whole() -> None:
+            try:
+                play(own)
+            finally:
+                self._playing.remove(own)
+                own.release()
+
+        green = greenlet(whole, parent=self._main)
+        green.gr_context = own.context
+        self._playing.append(own)
+        green.switch()
+
+    def look_up(self) -> None:
+        """End the `step` that waits, or the next one; callable in any thread."""
+        self._answers.put(None)
+
+    def step(self) -> None:
+        """Wait until a request is answered or its time is over, and let its conversation go on."""
+        while self._deadlines:
+            at, _, first = self._deadlines[0]
+            if first.at == at and first in self._waiting:
+                break
+            # Its limit was changed after this entry was made, and a heap cannot alter
+            # an entry in its middle.
+            self._look(heapq.heappop(self._deadlines)[2])
+        limit = (
+            max(self._deadlines[0][0] - stopwatch_seconds(), 0.0)
+            if self._deadlines
+            else None
+        )
+        try:
+            request = self._answers.get(timeout=limit)
+        except Empty:
+            request = heapq.heappop(self._deadlines)[2]
+            goes_on = self._is_over(request)
+        else:
+            if request is None:
+                return
+            goes_on = bool(request.ended)  # else it has other limits now
+        if not goes_on:
+            self._look(request)
+            return
+        green = self._waiting.pop(request, None)
+        if green is not None:
+            green.switch()
+
+    def drain(self) -> None:
+        """Send nothing new: what only waits is stopped, what is in flight has its time."""
+        self.stopping = True
+        for request in list(self._waiting):
+            request.own.wake()
+            if request.call is None and not request.own.leaving:
+                self._throw(request)
+
+    def cancel(self) -> None:
+        """Stop everything, also what is in flight; conversations may still close."""
+        self.stopping = True
+        for request in list(self._waiting):
+            if not request.own.leaving:
+                request.own.interrupt(request, Stopped)
+                self._throw(request)
+
+    # --- what conversations ask for
+
+    def wait(self, request: HubRequest) -> None:
+        """Wait until it is answered; OutOfTime if its time is over, Stopped where nothing new is sent."""
+        own = request.own
+        if request.call is None or not own.exchanging:
+            own.may_send()
+        green = getcurrent()
+        if green is self._main or own.pinned:
+            self._block(request)
+            return
+        self._waiting[request], request.answers = green, self._answers
+        if request.call is not None:
+            own.hand_over(request)
+        self._look(request)
+        with self._aside():
+            self._main.switch()
+        own.lag += (
+            max(stopwatch_seconds() - request.ended, 0.0) if request.ended else 0.0
+        )
+
+    def take_turn(self, own: OwnThread, turn: Hashable) -> bool:
+        """Wait until nobody has it; false where nobody can wait."""
+        if turn in self._turns:
+            if own.pinned or getcurrent() is self._main:
+                return False
+            request = HubRequest(own, None, None)
+            self._turns[turn].append(request)
+            self.wait(request)
+        else:
+            self._turns[turn] = []
+        return True
+
+    def give_back(self, turn: Hashable) -> None:
+        """Let the next have it."""
+        waiting = self._turns[turn]
+        while waiting:
+            request = waiting.pop(0)
+            if request in self._waiting:
+                request.ended = stopwatch_seconds()
+                self._answers.put(request)
+                return
+        del self._turns[turn]
+
+    # --- its own
+
+    def _block(self, request: HubRequest) -> None:
+        """Wait while everybody does."""
+        if request.call is None:
+            sleep_interruptibly(request.seconds or 0.0)
+            return
+        request.answers = SimpleQueue()
+        request.own.hand_over(request)
+        while True:
+            # A request that waits for its thread gets its time when it begins, so
+            # nobody may wait for ever.
+            limit = (
+                GRACE
+                if request.at is None
+                else max(request.at - stopwatch_seconds(), 0.0)
+            )
+            try:
+                request.answers.get(timeout=limit)
+            except Empty:
+                if (
+                    request.at is not None
+                    and stopwatch_seconds() >= request.at
+                    and self._is_over(request)
+                ):
+                    return
+            else:
+                if request.ended:
+                    return
+
+    def _look(self, request: HubRequest) -> None:
+        if request.at is not None and request in self._waiting:
+            heapq.heappush(self._deadlines, (request.at, next(self._numbers), request))
+
+    def _is_over(self, request: HubRequest) -> bool:
+        """Whether its conversation goes on, now that its time is over; else it has been interrupted."""
+        if request.call is None:
+            return True
+        if not request.begun:
+            request.own.replace_thread(request)
+        elif request.was_suspended:
+            request.start()
+        elif request.rings < IGNORED:
+            request.rings += 1
+            request.at = stopwatch_seconds() + REPEAT
+            request.own.interrupt(request)
+        else:
+            request.own.release()
+            request.error = OutOfTime()
+            return True
+        return False
+
+    def _throw(self, request: HubRequest) -> None:
+        green = self._waiting.pop(request, None)
+        if green is not None:
+            green.throw(Stopped)

@@ -1,0 +1,299 @@
+"""Limiter: everybody's turns at one endpoint, in all conversations and processes of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import platform
+import random
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
+from pytest_ltm._core.storage.errors import AgentFault, LtmError, TransientFault
+from pytest_ltm._core.storage.locks import Shared
+
+T = TypeVar("T")
+
+# Requests at a time before anything is known.
+INITIAL_CONCURRENT_REQUESTS = 8.0
+MAX_CONCURRENT_REQUESTS = 256.0
+# Seconds after a refusal until more is tried than the endpoint has carried; longer
+# where that was refused before.
+CALM = 5.0
+LONGEST_CALM = 60.0
+# Seconds after a pause in which another refusal means that it carries less than it did.
+SOON = 5.0
+# Seconds after which to look again for a place.
+POLL_SECONDS = 0.1
+# Seconds; a pause that ends later than that is left over from before the machine was
+# restarted.
+LONGEST_PAUSE = 3600.0
+_LONGEST_GUESS = 60.0
+
+# `limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM),
+# `refusals` (in a row), `until` (end of a pause), `places`: ticket -> Place's fields.
+State = dict[str, Any]
+
+
+class Ticket(Struct, frozen=True):
+    """One request's claim to a place. Times are in seconds of one clock for all processes of a machine."""
+
+    name: str
+    host: str
+    pid: int
+    lease: float
+    """Seconds after which the place is free again, whatever became of its holder."""
+
+
+def take_place(
+    state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]
+) -> float:
+    """Give the ticket a place and return 0, or return the seconds to wait before asking again."""
+    places = state["places"] = {
+        name: place
+        for name, place in state.get("places", {}).items()
+        if place[2] <= now < place[3] and alive(place[0], place[1])
+    }
+    pause = float(state.get("until", 0.0)) - now
+    if 0 < pause <= LONGEST_PAUSE:
+        return pause
+    if len(places) >= int(_place_limit(state)):
+        return POLL_SECONDS
+    places[ticket.name] = [ticket.host, ticket.pid, now, now + ticket.lease]
+    return 0.0
+
+
+def give_place_back(state: State, ticket: Ticket) -> None:
+    """Give the place back."""
+    state.get("places", {}).pop(ticket.name, None)
+
+
+def note_success(state: State, now: float) -> None:
+    """An answer came: if most places were in use, there may be more of them.
+
+    Twice as many after a round of answers until the endpoint refuses for the first
+    time, and later up to what it carried then; beyond that one more after a round, once
+    it has been calm: to find out costs everybody a pause.
+    """
+    limit = _place_limit(state)
+    state["refusals"] = 0
+    if 2 * len(state.get("places", {})) < limit:
+        return
+    if "halved" not in state:
+        state["limit"] = min(MAX_CONCURRENT_REQUESTS, limit + 1)
+    elif limit < state.get("carried", 1.0):
+        state["limit"] = min(state["carried"], limit + 1)
+    elif not 0 <= now - state["halved"] < state.get("calm", CALM):
+        state["limit"] = min(MAX_CONCURRENT_REQUESTS, limit + 1 / limit)
+
+
+def back_off(
+    state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float
+) -> None:
+    """The endpoint wants less: everybody pauses, for as long as it says or else longer from time to time.
+
+    What it carried is what was in use, unless it refuses again at once: then that was
+    too much. `spread` (0…1, by chance) keeps processes that guess from guessing alike.
+    """
+    places = state.get("places", {})
+    began = places.get(ticket.name, [0, 0, now, 0])[2]
+    if began >= state.get("halved", 0.0) or state.get("halved", 0.0) > now:
+        limit = _place_limit(state)
+        used = max(1.0, min(limit, len(places)))
+        again = "halved" in state and now < state.get("until", 0.0) + SOON
+        carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
+        at_the_same = (
+            not again
+            and used > state.get("carried", MAX_CONCURRENT_REQUESTS) >= used - 2
+        )
+        state["calm"] = (
+            min(LONGEST_CALM, 2 * state.get("calm", CALM))
+            if at_the_same
+            else state.get("calm", CALM)
+        )
+        state["limit"], state["carried"] = max(1.0, limit / 2), max(1.0, carried)
+        state["halved"] = now
+        state["refusals"] = state.get("refusals", 0) + 1
+    guess = min(_LONGEST_GUESS, 2.0 ** (max(1, state.get("refusals", 1)) - 1)) * (
+        0.5 + spread
+    )
+    until = now + (guess if retry_after is None else min(retry_after, LONGEST_PAUSE))
+    kept = state.get("until", 0.0)
+    state["until"] = max(until, kept) if kept - now <= LONGEST_PAUSE else until
+
+
+def _place_limit(state: State) -> float:
+    return min(
+        MAX_CONCURRENT_REQUESTS,
+        max(1.0, float(state.get("limit", INITIAL_CONCURRENT_REQUESTS))),
+    )
+
+
+# Seconds that a request waits for its turn.
+LONGEST_WAIT = 900.0
+_UNLIMITED_LEASE = 3600.0
+_MARGIN = 60.0
+_NUMBERS = itertools.count()
+
+
+class Unshared:
+    """A value of this process alone, for agents that are used outside a run."""
+
+    def __init__(self) -> None:
+        self._value: State = {}
+        self._lock = threading.Lock()
+
+    def change(self, alter: Callable[[State], State]) -> State:
+        """Replace the value by what `alter` makes of it, and return that."""
+        with self._lock:
+            self._value = alter(deepcopy(self._value))
+            return self._value
+
+
+# What keeps the state of an endpoint: a file that processes share, or a part of this
+# process's memory.
+Value: TypeAlias = Shared | Unshared
+
+
+class Sharing(Struct):
+    """Where the state of endpoints is kept, and the run's limit for one reply in seconds (None: there is none)."""
+
+    folder: Path | None = None
+    reply_timeout: float | None = None
+
+
+SHARING = Sharing()
+_OWN: dict[str, Unshared] = {}
+
+
+def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> None:
+    """From now on keep the limits of all endpoints in this folder, for all processes that name the same one.
+
+    None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that
+    of the run. Nothing is written before a model is asked.
+    """
+    SHARING.folder, SHARING.reply_timeout = folder, reply_timeout
+
+
+def value_of(endpoint: str) -> Value:
+    """Return what keeps the state of an endpoint, the same one for equal names."""
+    if SHARING.folder is None:
+        return _OWN.setdefault(endpoint, Unshared())
+    slug = re.sub(
+        r"[^A-Za-z0-9]+", "-", endpoint.partition("://")[2] or endpoint
+    ).strip("-")[:60]
+    return Shared(
+        SHARING.folder
+        / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json"
+    )
+
+
+class RateLimitSlot:
+    """A request's turn at the endpoint."""
+
+    def __init__(self, limiter: Limiter, ticket: Ticket) -> None:
+        self._limiter, self._ticket = limiter, ticket
+
+    def succeeded(self) -> None:
+        """An answer came."""
+        self._limiter.change(lambda state: note_success(state, stopwatch_seconds()))
+
+    def note_refusal(self, retry_after: float | None) -> None:
+        """The endpoint asks for less, and perhaps for a pause of so many seconds."""
+        spread = self._limiter.rng.random()
+        # The time is that of the change: who got a place while this waited for the lock
+        # came before it.
+        self._limiter.change(
+            lambda state: back_off(
+                state, self._ticket, stopwatch_seconds(), retry_after, spread
+            )
+        )
+
+
+class Limiter:
+    """Hands out turns at one endpoint; `lease` is the seconds that a request can take (None: nobody knows)."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        value: Value,
+        rng: random.Random,
+        lease: float | None = None,
+    ) -> None:
+        self.endpoint, self.rng, self._value = endpoint, rng, value
+        self._lease = (_UNLIMITED_LEASE if lease is None else lease) + _MARGIN
+
+    @contextmanager
+    def turn(self, longest: float = LONGEST_WAIT) -> Iterator[RateLimitSlot]:
+        """Wait for a turn and keep it for the time of the block; Ctrl-C ends the wait.
+
+        Raises TransientFault if none comes within `longest` seconds, AgentFault if the
+        endpoint itself asked for more.
+        """
+        ticket = Ticket(
+            f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease
+        )
+
+        def ask(state: State) -> float:
+            return take_place(state, ticket, stopwatch_seconds(), _is_process_alive)
+
+        try:
+            end = stopwatch_seconds() + longest
+            while (wait := self.change(ask)) > 0:
+                if wait > longest:
+                    far = f"{self.endpoint} asks to wait {wait:.0f} s, and a request waits {longest:g} s at most"
+                    raise AgentFault(far)
+                if stopwatch_seconds() + wait > end:
+                    late = f"no turn at {self.endpoint} within {longest:g} s: others were before"
+                    raise TransientFault(late, retry_after=wait)
+                # Spread, so that those who waited for the same moment do not all come
+                # in it.
+                sleep_interruptibly(
+                    wait + self.rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2))
+                )
+            yield RateLimitSlot(self, ticket)
+        finally:
+            self.change(partial(give_place_back, ticket=ticket))
+
+    def change(self, note: Callable[[State], T]) -> T:
+        """Change the endpoint's state, and return what `note` does; a state that cannot be read is learned anew."""
+        noted: list[T] = []  # whatever keeps the state hands back only that
+
+        def alter(state: State) -> State:
+            state["endpoint"] = self.endpoint
+            noted.append(note(state))
+            return state
+
+        try:
+            self._value.change(alter)
+        except LtmError:
+            if not isinstance(self._value, Shared):
+                raise
+            with suppress(FileNotFoundError):
+                self._value.path.unlink()
+            self._value.change(alter)
+        return noted[-1]
+
+
+def _is_process_alive(host: str, pid: int) -> bool:
+    """Whether a process of this machine is still there; true for one that nobody here can tell of."""
+    if os.name == "nt" or host != platform.node():  # on Windows, os.kill would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(
+            error, ProcessLookupError
+        )  # a process of another user cannot be asked, so it is there
+    return True

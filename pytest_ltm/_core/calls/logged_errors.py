@@ -1,0 +1,64 @@
+"""LoggedErrors: what an agent logs as an error instead of raising it, so that nobody scores a broken memory unaware."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm._core.storage.secrets import redact_secrets
+
+# Characters of an error that are kept.
+_LONGEST = 200
+
+
+class LoggedErrors(logging.Handler):
+    """Counts the errors that the agent of one conversation logs, by the line of code that logs them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._texts: dict[tuple[str, int], str] = {}
+        self._counts = Counter[str]()
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Count what is logged meanwhile: in this context, or in any other if no other conversation collects."""
+        outer = _COLLECTING.set(self)
+        _OPEN.append(self)
+        logging.getLogger().addHandler(self)
+        try:
+            yield
+        finally:
+            logging.getLogger().removeHandler(self)
+            _OPEN.remove(self)
+            _COLLECTING.reset(outer)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count an error; its text is that of the first one from the same line, as details differ each time."""
+        # Threads that a library starts for itself know no conversation; with several at
+        # once nobody knows whose it is.
+        if (_COLLECTING.get() or (self if len(_OPEN) == 1 else None)) is not self:
+            return
+        place = record.pathname, record.lineno
+        if place not in self._texts:
+            raised = record.exc_info[1] if record.exc_info else None
+            try:
+                text = f"{record.getMessage()}{'' if raised is None else f': {raised}'}"
+            except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+                text = str(record.msg)
+            self._texts[place] = redact_secrets(
+                f"{record.name} logged an error: {' '.join(text.split())}"[:_LONGEST]
+            )
+        self._counts[self._texts[place]] += 1
+
+    def take(self) -> tuple[Mishap, ...]:
+        """Return what was counted since this was last asked."""
+        counts, self._counts = self._counts, Counter()
+        return tuple(Mishap(what, times) for what, times in counts.items())
+
+
+_COLLECTING: ContextVar[LoggedErrors | None] = ContextVar("_COLLECTING", default=None)
+_OPEN: list[LoggedErrors] = []

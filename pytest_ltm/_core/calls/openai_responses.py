@@ -1,0 +1,148 @@
+"""OpenAI's Responses API, with which some of its models alone can be asked; nothing is stored at the provider."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_ltm._core.calls.chat_model import ModelSpec
+from pytest_ltm._core.calls.chat_responses import (
+    ModelResponse,
+    ToolCall,
+    Used,
+    read_count,
+    received,
+    response_of,
+)
+from pytest_ltm._core.calls.completions import Message
+from pytest_ltm._core.calls.openai_chat import OpenAi, no_answer
+from pytest_ltm._core.storage.errors import TransientFault
+
+
+class OpenAiResponses(OpenAi):
+    """`openai-responses:MODEL`, through the `openai` client."""
+
+    name = "openai-responses"
+    path = "/responses"
+    lengths = ("max_output_tokens",)
+    takes_images = gives_vectors = False
+    model_prefixes = ()
+
+    def parameters(self, model: ModelSpec) -> dict[str, Any]:
+        """Return the fields of every request beside model and messages."""
+        fields = super().parameters(model)
+        limits = [fields.pop(name) for name in super().lengths if name in fields]
+        effort = fields.pop("reasoning_effort", None)
+        fields.pop("seed", None)  # there is none
+        return {
+            "store": False,
+            **fields,
+            **({"max_output_tokens": limits[0]} if limits else {}),
+            **({"reasoning": {"effort": effort}} if effort else {}),
+        }
+
+    def body(
+        self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the body of a request."""
+        others = {
+            name: value
+            for name, value in fields.items()
+            if name not in {"response_format", "tools", "seed"}
+        }
+        form = fields.get("response_format", {}).get("json_schema")
+        if form is not None:
+            others["text"] = {"format": {"type": "json_schema", **form}}
+        if "tools" in fields:
+            others["tools"] = [
+                {"type": "function", **tool["function"]} for tool in fields["tools"]
+            ]
+        items = [item for each in messages for item in _items(each)]
+        return {"model": model.name, "input": items, "stream": False, **others}
+
+    def read(
+        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
+    ) -> ModelResponse:
+        """Return what a body says; an AgentFault if that is not an answer."""
+        output = answer.get("output")
+        if not isinstance(output, list):
+            raise no_answer(answer, model, "the output of a response")
+        items = [item for item in output if isinstance(item, dict)]
+        held = [
+            (item.get("type"), item.get(name))
+            for item in items
+            for name in ("content", "summary")
+        ]
+        parts = [
+            (kind, part)
+            for kind, listed in held
+            for part in (listed if isinstance(listed, list) else ())
+            if isinstance(part, dict)
+        ]
+        texts = [
+            part.get("text", part.get("refusal"))
+            for kind, part in parts
+            if kind == "message"
+        ]
+        thoughts = [part.get("text") for kind, part in parts if kind == "reasoning"]
+        calls = [
+            ToolCall(
+                received(item.get("call_id")),
+                received(item.get("name")),
+                received(item.get("arguments")),
+            )
+            for item in items
+            if item.get("type") == "function_call"
+        ]
+        details = answer.get("incomplete_details")
+        status = answer.get("status")
+        reason = (
+            details.get("reason")
+            if isinstance(details, dict)
+            else {"completed": "stop"}.get(str(status), status)
+        )
+        return response_of(
+            model,
+            "".join(each for each in texts if isinstance(each, str)) if texts else None,
+            self.used(answer),
+            finish_reason=reason,
+            thoughts="\n".join(each for each in thoughts if isinstance(each, str)),
+            calls=calls,
+            offered=tools,
+        )
+
+    def used(self, answer: Mapping[str, Any]) -> Used:
+        """Return what a body says that it took, be there an answer in it or not."""
+        usage = answer.get("usage")
+        asked = read_count(usage, "input_tokens") or None
+        details = usage.get("input_tokens_details") if isinstance(usage, dict) else None
+        cached = read_count(details, "cached_tokens") or 0
+        return Used(asked, read_count(usage, "output_tokens"), min(cached, asked or 0))
+
+    def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the body that the events of a stream come to: the last one holds all of it."""
+        for event in reversed(events):
+            if event.get("type") in {
+                "response.completed",
+                "response.incomplete",
+                "response.failed",
+            }:
+                return dict(event["response"])
+            if event.get("type") == "error":
+                return {"error": dict(event)}
+        raise TransientFault("the stream of an answer broke off")
+
+
+def _items(message: Message) -> Iterator[dict[str, Any]]:
+    """Yield what a message is in a request: itself, a call of a tool, or the result of one."""
+    if message["role"] == "tool":
+        yield {
+            "type": "function_call_output",
+            "call_id": message["tool_call_id"],
+            "output": message["content"],
+        }
+        return
+    if message.get("content"):
+        yield {"role": message["role"], "content": message["content"]}
+    for call in message.get("tool_calls", ()):
+        yield {"type": "function_call", "call_id": call["id"], **call["function"]}

@@ -1,0 +1,330 @@
+"""Retries: a message that failed for a passing reason is sent again, a bounded number of times, each time later."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.calls.hub import sleep_here
+from pytest_ltm._core.storage import clock as _clock
+from pytest_ltm._core.storage.errors import TransientFault
+
+# Status codes that say: the message was not taken. (429 too many requests, 529
+# overloaded.)
+UNTAKEN = frozenset({425, 429, 503, 529})
+# Those and all other 5xx may pass; with these nobody knows what became of the message.
+PASSING = UNTAKEN | {408, 409}
+# Of 5xx: what will be said again and again.
+_HOPELESS = frozenset({501, 505, 511})
+# Names of exceptions of HTTP clients that never got to send anything.
+_NOT_CONNECTED = frozenset(
+    {
+        "ConnectError",
+        "ConnectTimeout",
+        "NewConnectionError",
+        "ClientConnectorError",
+        "PoolTimeout",
+    }
+)
+# Names of exceptions of clients that lost the connection, or patience.
+_BROKEN_OFF = frozenset(
+    {
+        "APIConnectionError",
+        "APITimeoutError",
+        "ChunkedEncodingError",
+        "ClientConnectionError",
+        "ClientPayloadError",
+        "ConnectionClosedError",
+        "ConnectionError",
+        "ConnectionTimeoutError",
+        "IncompleteRead",
+        "NetworkError",
+        "ProtocolError",
+        "ReadError",
+        "ReadTimeout",
+        "ReadTimeoutError",
+        "RemoteProtocolError",
+        "ServerDisconnectedError",
+        "ServerTimeoutError",
+        "Timeout",
+        "TimeoutException",
+        "WriteError",
+        "WriteTimeout",
+    }
+)
+_DEEPEST = 10
+
+
+class Trouble(Struct, frozen=True):
+    """Something that may pass."""
+
+    untaken: bool
+    """The message certainly did not arrive, so no memory holds it."""
+    retry_after: float | None = None
+    """Seconds that the other side asks to be left alone."""
+
+
+class RemoteCause(Exception):
+    """What was raised in another process, where its chain of causes was looked through: `passing`, `lost`."""
+
+    passing: Trouble | None = None
+    lost: bool = False
+
+
+def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
+    """Return what is known of an exception that may pass; None for any other.
+
+    The chain of causes is looked through from the outside; a status code decides. A
+    group may pass if all in it may.
+    """
+    lost: Trouble | None = None
+    for one in _cause_chain(error):
+        if isinstance(one, RemoteCause):
+            return one.passing
+        parts = _safe_getattr(one, "exceptions")
+        if isinstance(parts, tuple) and parts:
+            troubles = [classify_failure(part, now=now) for part in parts]
+            known = [trouble for trouble in troubles if trouble is not None]
+            asked = [
+                trouble.retry_after
+                for trouble in known
+                if trouble.retry_after is not None
+            ]
+            untaken = all(trouble.untaken for trouble in known)
+            return (
+                Trouble(untaken, max(asked, default=None))
+                if len(known) == len(parts)
+                else None
+            )
+        if isinstance(one, TransientFault):
+            return Trouble(untaken=True, retry_after=_finite_seconds(one.retry_after))
+        status = _http_status(one)
+        if status is not None:
+            return _by_status(one, status, now)
+        trouble = _by_kind(one)
+        if trouble is not None and trouble.untaken:
+            return trouble
+        lost = lost or trouble  # a cause may know better: nothing was ever sent
+    return lost
+
+
+def broken_off(error: BaseException) -> bool:
+    """Return whether the connection was lost, or patience, when the message may have been taken."""
+    for one in _cause_chain(error):
+        if isinstance(one, RemoteCause):
+            return one.lost
+        if isinstance(one, TransientFault) or _http_status(one) is not None:
+            return False
+        result = _by_kind(one)
+        if result is not None:
+            return not result.untaken
+    return False
+
+
+def _cause_chain(error: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if one is None or not (
+            isinstance(one, Exception) or _safe_getattr(one, "exceptions")
+        ):
+            return
+        yield one
+        # urllib, urllib3 and requests hold what happened in place of a cause
+        held = (one.__cause__, _safe_getattr(one, "reason"), *one.args[:1])
+        one = next((cause for cause in held if isinstance(cause, BaseException)), None)
+
+
+def _by_kind(error: BaseException) -> Trouble | None:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, ConnectionRefusedError) or names & _NOT_CONNECTED:
+        return Trouble(untaken=True)
+    if isinstance(error, (ConnectionError, TimeoutError)) or names & (
+        _BROKEN_OFF | {"TimeoutError"}
+    ):
+        return Trouble(untaken=False)
+    return None
+
+
+def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | None:
+    headers: dict[str, str] = {}
+    for holder in (_safe_getattr(error, "response"), error):
+        if not headers:
+            with suppress(TypeError, ValueError):
+                pairs = dict(_safe_getattr(holder, "headers") or {})
+                headers = {
+                    str(name).lower(): str(value).strip()
+                    for name, value in pairs.items()
+                }
+    said = headers.get("x-should-retry", "")
+    passing = status in PASSING or (500 <= status <= 599 and status not in _HOPELESS)
+    if (
+        said == "false"
+        or (not passing and said != "true")
+        or _safe_getattr(error, "code") == "insufficient_quota"
+    ):
+        return None
+    return Trouble(status in UNTAKEN, _retry_after(headers, now))
+
+
+def _http_status(error: BaseException) -> int | None:
+    """Return the HTTP status that an exception of requests, httpx, aiohttp, urllib or a provider's client tells."""
+    response = _safe_getattr(error, "response")
+    for holder, name in (
+        (error, "status_code"),
+        (response, "status_code"),
+        (error, "status"),
+        (error, "code"),
+    ):
+        status = _safe_getattr(holder, name)
+        if (
+            isinstance(status, int)
+            and not isinstance(status, bool)
+            and 100 <= status <= 599
+        ):
+            return int(status)
+    return None
+
+
+def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
+    """Return the seconds that `Retry-After` asks for: a number, or a date (RFC 9110, section 10.2.3)."""
+    thousandths = _finite_seconds(headers.get("retry-after-ms"))
+    if thousandths is not None:
+        return thousandths / 1000
+    asked = headers.get("retry-after")
+    seconds = _finite_seconds(asked)
+    if seconds is not None or asked is None:
+        return seconds
+    then, there = _retry_date(asked), _retry_date(headers.get("date", ""))
+    return None if then is None else max(0.0, (then - (there or now)).total_seconds())
+
+
+def _finite_seconds(given: object) -> float | None:
+    try:
+        seconds = float(given)  # type: ignore[arg-type]  # whatever it is
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _retry_date(text: str) -> datetime | None:
+    try:
+        result = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return result if result.tzinfo is not None else None
+
+
+def _safe_getattr(holder: Any, name: str) -> Any:
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        return None
+
+
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+__tracebackhide__ = True
+
+T = TypeVar("T")
+
+# Seconds that the first wait lasts at most; each next one may last twice as long.
+FIRST_DELAY_SECONDS = 1.0
+# Seconds that no wait lasts longer than, unless the other side asks for more.
+LONGEST = 60.0
+# Seconds that the waits for one message last at most, taken together.
+TOTAL = 180.0
+
+
+class Failed(Struct, frozen=True):
+    """One attempt that failed and is followed by another."""
+
+    attempt: int
+    """Its number, from 1."""
+    wait: float
+    """Seconds until the next one."""
+    error: BaseException
+
+
+class Retries(Struct, frozen=True, kw_only=True):
+    """How a failed message is sent again: `most` times after the first, with waits drawn from `rng`.
+
+    A wait lasts between half of and the full 1, 2, 4 ... 60 seconds, or what the other
+    side asks for (`Retry-After`) and up to a second more, so that not all who wait come
+    back at once. If the waits would sum up to more than 180 seconds the fault stays at
+    once.
+    """
+
+    most: int
+    rng: random.Random
+    sleep: Callable[[float], object] = sleep_here
+    began: tuple[datetime, float] = field(
+        default_factory=lambda: (_clock.wall_time(), _clock.stopwatch_seconds())
+    )
+    """The time on the wall at one reading of the stopwatch: an agent's call may have a clock that was moved."""
+
+    def run(
+        self,
+        call: Callable[[], T],
+        *,
+        anew: bool,
+        failed: Callable[[Failed], None],
+        ready: Callable[[], None],
+        raised: Callable[[BaseException], None] = lambda _: None,
+    ) -> T:
+        """Return what `call` returns, called again after passing faults; the last one is raised as it is.
+
+        `anew`: whether the other side can be put back to where it was before the call
+        (else only a fault that says that the message was not taken is followed by
+        another try). Before each further call `failed` is told of the one before, then
+        comes the wait, then `ready`. `raised` is told of every error, also of the last.
+        """
+        attempt, waited = 1, 0.0
+        while True:
+            try:
+                return call()
+            except BaseException as error:
+                raised(error)
+                trouble = classify_failure(error, now=self._now())
+                if trouble is None or not (anew or trouble.untaken):
+                    raise
+                asked = trouble.retry_after
+                usual = min(
+                    LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)
+                ) * (0.5 + self.rng.random() / 2)
+                if asked is not None and asked > usual:
+                    usual = asked + self.rng.random() * min(1.0, asked / 10)
+                wait = round(usual, 3)
+                if attempt > self.most or waited + wait > TOTAL:
+                    raise
+                failed(Failed(attempt, wait, error))
+            self.sleep(wait)
+            ready()
+            attempt, waited = attempt + 1, waited + wait
+
+    def history(self, failures: Sequence[Failed], last: BaseException) -> str:
+        """Return what to add to the text of a fault that stayed: how often it was tried, and why no more."""
+        trouble = classify_failure(last, now=self._now())
+        words = []
+        if failures:
+            words.append(
+                f"tried {len(failures) + 1} times, with {sum(one.wait for one in failures):.1f} s of waiting"
+            )
+        if (
+            trouble is not None
+            and trouble.retry_after is not None
+            and len(failures) < self.most
+        ):
+            words.append(
+                f"it asks to be left alone for {trouble.retry_after:g} s; the waits last {TOTAL:g} s at most"
+            )
+        return f" ({'; '.join(words)})" if words else ""
+
+    def _now(self) -> datetime:
+        wall, watch = self.began
+        return wall + timedelta(seconds=_clock.stopwatch_seconds() - watch)

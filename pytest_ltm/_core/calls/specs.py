@@ -1,0 +1,90 @@
+"""Spec: `KIND:ARGUMENT[?name=value&...]`, which names an agent, a judge, a user, a reader, an index or a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import AgentError, did_you_mean
+from pytest_ltm._core.storage.schema import Field, number_or_text
+
+
+class Spec(Struct, frozen=True):
+    """What a text names. No value of its query is ever shown: one might be a key, by mistake."""
+
+    kind: str
+    argument: str
+    query: str
+    role: str
+    """What it is to be, as errors say it: `agent`, `judge`, `user`, `reader`, `index`, `--model`."""
+
+    @classmethod
+    def parse(cls, text: str, *, role: str) -> Spec:
+        """Return the parts of a spec; any text has them."""
+        head, _, query = text.partition("?")
+        kind, _, argument = head.partition(":")
+        return cls(kind.strip(), argument.strip(), query, role)
+
+    @property
+    def head(self) -> str:
+        """The spec without query and address: either may hold a secret by mistake."""
+        return f"{self.kind}:{self.argument}".partition("@http")[0]
+
+    def fields(
+        self,
+        known: Collection[str],
+        *,
+        groups: Iterable[str] = (),
+        texts: Iterable[str] = (),
+    ) -> dict[str, Field]:
+        """Return the fields of the query by name; AgentError for a name that is not known, or is there twice.
+
+        `groups`: names whose members stand behind a dot, as in `reading.k=5`. `texts`:
+        those whose value is not a number, whatever it looks like.
+        """
+        where = f"{self.role} {self.head!r}"
+        values: dict[str, Any] = {}
+        for name, text in parse_qsl(self.query, keep_blank_values=True):
+            group, dot, member = name.partition(".")
+            if group not in known or bool(dot) != (group in groups):
+                keys = (
+                    " A key never stands in a spec: key_env=NAME names the environment variable."
+                    * ("key" in name)
+                )
+                hint = did_you_mean(name, known)
+                raise AgentError(
+                    f"{where}: unknown parameter {name!r}.{hint}{keys} There are {', '.join(known)}."
+                )
+            held, key = (
+                (values.setdefault(group, {}), member) if dot else (values, name)
+            )
+            if key in held:
+                raise AgentError(f"{where}: {name!r} is given twice.")
+            held[key] = (
+                text
+                if name in texts
+                else {"true": True, "false": False}.get(text, number_or_text(text))
+            )
+        return {name: Field(value, where, name) for name, value in values.items()}
+
+    def merged(
+        self,
+        parameters: Field,
+        known: Collection[str],
+        *,
+        only_in_files: Collection[str] = (),
+        groups: Iterable[str] = (),
+        texts: Iterable[str] = (),
+    ) -> dict[str, Field]:
+        """Return the fields of a file's `parameters` and of the query; DefinitionError for one that is in both."""
+        fields = parameters.mapping(known=[*known, *only_in_files])
+        for name, value in self.fields(known, groups=groups, texts=texts).items():
+            if name in fields:
+                raise fields[name].fault(
+                    f"is also in the spec {self.head!r}. Write it once."
+                )
+            fields[name] = value
+        return fields

@@ -1,0 +1,417 @@
+"""SpanReceiver: what an agent's memory did, from OpenTelemetry spans over OTLP/HTTP on this machine.
+
+It reads the GenAI conventions of memory: spans whose `gen_ai.operation.name` is
+`create_memory`, `update_memory`, `upsert_memory`, `delete_memory` or `search_memory`.
+Whatever comes in, valid or not, only ever becomes operations: no score depends on them.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from ast import literal_eval
+from base64 import b64decode
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from secrets import token_hex
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from pytest_ltm._core.model.agent import (
+    MOST_OPERATIONS,
+    MemoryOperation,
+    OperationKind,
+    memory_operation,
+)
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.language.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+    _Row = tuple[OperationKind, object, str | None]
+
+
+_KINDS: Mapping[str, OperationKind] = {
+    "create_memory": "added",
+    "update_memory": "changed",
+    "upsert_memory": "changed",
+    "delete_memory": "deleted",
+    "search_memory": "found",
+}
+_DRAFT_KINDS: Mapping[str, OperationKind] = {
+    "add": "added",
+    "update": "changed",
+    "delete": "deleted",
+    "search": "found",
+}
+_EVENTS: Mapping[str, OperationKind] = {
+    "ADD": "added",
+    "UPDATE": "changed",
+    "DELETE": "deleted",
+}
+_DOCUMENT = lazy_pattern(r"retrieval\.documents\.(\d{1,6})\.document\.")
+_LONGEST_BODY = 2**24
+# Beyond so many characters no value in Python's words is read.
+_LONGEST_VALUE = 2**20
+# In so many first characters, the quotes of names show which of the two a value is.
+_FIRST = 4
+# Beyond so many that nobody has asked for, operations are left out.
+_MOST_WAITING = 100_000
+# Seconds that a question waits for the spans of its search, which exporters send in
+# batches.
+_PATIENCE = 2.0
+# After so many questions, or first questions of conversations, without any, none is
+# waited for.
+_MOST_IN_VAIN = 3
+# Seconds that a client may take over a request.
+_SLOWEST = 10.0
+_NANO = 10**9
+_HEX_TRACE = 32
+_PROTOBUF = "application/x-protobuf"
+
+
+class SpanReceiver:
+    """Takes in spans, and hands each conversation the operations that belong to it; close it at the end.
+
+    A span that carries the trace of an exchange belongs to it. Any other belongs to the
+    only conversation there is, by the time at which it began; if several are played at
+    once (`apart`), to none.
+    """
+
+    def __init__(self, port: int = 0, *, apart: bool = False) -> None:
+        """Listen on a port of this machine, 0: any; ConfigurationError if it is taken."""
+        try:
+            self._server = _Server(("127.0.0.1", port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise ConfigurationError(
+                f"port {port} of this machine cannot be listened on: {error}. Write --ltm-traces=auto for a free one"
+            ) from error
+        self._server.receiver = self
+        self._apart = apart
+        self._lock = Condition()
+        self._newest: SpanInbox | None = None
+        self._traces: dict[str, tuple[SpanInbox, int]] = {}
+        """By trace the conversation and the exchange that it belongs to."""
+        self.silent = 0
+        """The conversations that waited for their first span in vain since the last one came."""
+        Thread(
+            target=self._server.serve_forever, name="ltm-traces", daemon=True
+        ).start()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables by which an exporter finds it."""
+        return {
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"http://127.0.0.1:{self._server.server_address[1]}/v1/traces",
+            "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+            "OTEL_BSP_SCHEDULE_DELAY": "50",
+        }
+
+    def begin_conversation(self) -> SpanInbox:
+        """Return where the operations of a new conversation come in; unless played `apart`, it is the only one."""
+        with self._lock:
+            if not self._apart:
+                self._traces.clear()
+            self._newest = SpanInbox(self, self._lock)
+            return self._newest
+
+    def expect(self, inbox: SpanInbox, number: int) -> str:
+        """Return the trace of a new exchange."""
+        trace = token_hex(16)
+        self._traces[trace] = (inbox, number)
+        if len(self._traces) > _MOST_WAITING:
+            del self._traces[next(iter(self._traces))]
+        return trace
+
+    def take_in(self, request: Any) -> None:
+        """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
+        scopes = (
+            scope
+            for each in request.get("resourceSpans", ())
+            for scope in each.get("scopeSpans", ())
+        )
+        came = [
+            (_trace_id(span), *row)
+            for scope in scopes
+            for span in scope.get("spans", ())
+            for row in _operations(span)
+        ]
+        with self._lock:
+            for trace, began, one in came:
+                inbox, number = self._traces.get(
+                    trace, (None if self._apart else self._newest, None)
+                )
+                if inbox is not None:
+                    inbox.put(began, number, one)
+            self._lock.notify_all()
+
+    def close(self) -> None:
+        """Listen no longer."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class SpanInbox:
+    """The operations of one conversation, by the exchange in which they began."""
+
+    def __init__(self, receiver: SpanReceiver, lock: Condition) -> None:
+        self._receiver, self._lock = receiver, lock
+        self._windows: list[tuple[int, int]] = []
+        """When each exchange began, in nanoseconds, and its number."""
+        self._waiting: list[tuple[int, int | None, MemoryOperation]] = []
+        self._newest = 0
+        """When the newest span of a memory began."""
+        self._in_vain = 0
+
+    def begin_exchange(self, number: int) -> str:
+        """Return the `traceparent` of an exchange; what has none and begins from now on belongs to it."""
+        with self._lock:
+            self._windows.append((_now(), number))
+            return f"00-{self._receiver.expect(self, number)}-{token_hex(8)}-01"
+
+    def put(self, began: int, number: int | None, one: MemoryOperation) -> None:
+        """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
+        if len(self._waiting) < _MOST_WAITING:
+            self._waiting.append((began, number, one))
+        if began <= _now() + _NANO:
+            self._newest = max(self._newest, began)
+            self._receiver.silent = 0
+
+    def operations(self, number: int, *, patient: bool) -> tuple[MemoryOperation, ...]:
+        """Return the operations that came in; of an earlier exchange each says which.
+
+        `patient`: wait a little for those of this exchange, unless that was in vain
+        before.
+        """
+        with self._lock:
+            # A quick conversation asks before an exporter has sent its first batch.
+            # Where none sends any, a run of many conversations must not stand still for
+            # each of them.
+            most = (
+                _MOST_IN_VAIN
+                if self._newest
+                else int(self._receiver.silent < _MOST_IN_VAIN)
+            )
+            if patient and self._in_vain < most:
+                began = self._windows[-1][0]
+                came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
+                self._in_vain = 0 if came else self._in_vain + 1
+                self._receiver.silent += not self._newest
+            waiting, self._waiting = self._waiting, []
+        waiting.sort(
+            key=lambda row: row[0]
+        )  # spans come in the order in which they ended
+        placed = [
+            (self._exchange_at(began) if known is None else known, one)
+            for began, known, one in waiting
+        ]
+        return tuple(
+            one if at == number else replace(one, exchange=at)
+            for at, one in placed
+            if at is not None
+        )
+
+    def _exchange_at(self, began: int) -> int | None:
+        """Return the exchange at a time; None before all of them, and in the future."""
+        place = bisect_right(self._windows, (began, 2**62)) - 1
+        return None if place < 0 or began > _now() + _NANO else self._windows[place][1]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    receiver: SpanReceiver
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that broke off is none of the run's affairs."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = _SLOWEST
+
+    def do_POST(self) -> None:
+        """Take in the spans of a request."""
+        length = self.headers.get("Content-Length", "")
+        # A page in a browser is no exporter: it says where it is from.
+        if (
+            "Origin" in self.headers
+            or not length.isdecimal()
+            or int(length) > _LONGEST_BODY
+        ):
+            self._answer(413 if length.isdecimal() else 411)
+            return
+        try:
+            self.server.receiver.take_in(
+                _decoded(self.rfile.read(int(length)), self.headers)
+            )
+        except (
+            ValueError,
+            TypeError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            ArithmeticError,
+            zlib.error,
+        ):
+            self._answer(400)
+            return
+        self._answer(200)
+
+    def _answer(self, status: int) -> None:
+        self.send_response_only(status)
+        self.send_header("Content-Type", self.headers.get("Content-Type", _PROTOBUF))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def _decoded(body: bytes, headers: Message) -> Any:
+    if headers.get("Content-Encoding") == "gzip":
+        unpacker = zlib.decompressobj(wbits=31)
+        body = unpacker.decompress(body, _LONGEST_BODY)
+        if unpacker.unconsumed_tail:  # a few bytes can unpack to gigabytes
+            raise ValueError("too long")
+    if _PROTOBUF not in headers.get("Content-Type", ""):
+        return json.loads(body)
+    from google.protobuf.json_format import MessageToDict
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+        ExportTraceServiceRequest,
+    )
+
+    request = ExportTraceServiceRequest()
+    try:
+        request.ParseFromString(body)
+        return MessageToDict(request)
+    except DecodeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _trace_id(span: Mapping[str, Any]) -> str:
+    """Return a span's trace in hexadecimal digits, as JSON has it; what was protobuf has it in base64."""
+    text = str(span.get("traceId", ""))
+    return (
+        text.lower()
+        if len(text) == _HEX_TRACE
+        else b64decode(text, validate=True).hex()
+    )
+
+
+def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
+    """Return when a span began, with each operation that it stands for."""
+    parts = (span, *span.get("events", ()))
+    values = {
+        one["key"]: _value(one.get("value", {}))
+        for part in parts
+        for one in part.get("attributes", ())
+    }
+    name = str(values.get("gen_ai.operation.name"))
+    rows: Sequence[_Row] = ()
+    if kind := _KINDS.get(name):
+        rows = _convention_rows(kind, values)
+    elif name == "memory_operation":
+        rows = _draft_rows(values)
+    elif (
+        values.get("openinference.span.kind") == "RETRIEVER"
+    ):  # as OpenInference has what a retriever found
+        places = sorted(
+            {int(found[1]) for key in values if (found := _DOCUMENT.match(key))}
+        )
+        each = [f"retrieval.documents.{place}.document" for place in places]
+        rows = [
+            ("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", "")))
+            for one in each
+        ]
+    began = int(span.get("startTimeUnixNano", 0)) if rows else 0
+    return [
+        (began, memory_operation(kind, record, text, place if kind == "found" else 0))
+        for place, (kind, record, text) in enumerate(rows[:MOST_OPERATIONS], 1)
+    ]
+
+
+def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
+    """Return what the GenAI conventions of memory say."""
+    value, name = (
+        values.get("gen_ai.memory.records"),
+        values.get("gen_ai.memory.record.id"),
+    )
+    listed = json.loads(value) if isinstance(value, str) else value
+    rows = (
+        [listed]
+        if isinstance(listed, dict)
+        else listed
+        if isinstance(listed, list)
+        else []
+    )
+    records = [one if isinstance(one, dict) else {"content": one} for one in rows]
+    if not records and kind != "found":
+        records = [{"id": name}]
+    return [(kind, one.get("id", name), _text(one)) for one in records]
+
+
+def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
+    """Return what the draft of those conventions says by which Mem0 is instrumented: results as Mem0 returns them."""
+    kind, name = (
+        _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))),
+        values.get("gen_ai.memory.id"),
+    )
+    text, said = values.get("gen_ai.memory.output.messages"), None
+    if kind is None:
+        return ()
+    if isinstance(text, str) and len(text) <= _LONGEST_VALUE:
+        # It is written as JSON or as Python prints it, or it is neither, and the span
+        # then tells nothing.
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            said = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
+    results = said.get("results") if isinstance(said, dict) else said
+    if isinstance(results, list):
+        listed = [one for one in results if isinstance(one, dict)]
+        done = [
+            (_EVENTS.get(str(one["event"])) if "event" in one else kind, one)
+            for one in listed
+        ]
+        return [
+            (each, one.get("id"), _text({"content": one.get("memory")}))
+            for each, one in done
+            if each
+        ]
+    return (
+        []
+        if kind == "found"
+        else [
+            (kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))
+        ]
+    )
+
+
+def _text(record: Mapping[str, Any]) -> str | None:
+    content = record.get("content")
+    return (
+        content
+        if content is None or isinstance(content, str)
+        else json.dumps(content, ensure_ascii=False)
+    )
+
+
+def _value(value: Mapping[str, Any]) -> Any:
+    """Return a value of OTLP as JSON has it."""
+    if "arrayValue" in value:
+        return [_value(one) for one in value["arrayValue"].get("values", ())]
+    if "kvlistValue" in value:
+        return {
+            one["key"]: _value(one.get("value", {}))
+            for one in value["kvlistValue"].get("values", ())
+        }
+    return next(iter(value.values()), None)
+
+
+def _now() -> int:
+    return int(wall_time().timestamp() * _NANO)

@@ -1,0 +1,244 @@
+"""Channel: one message there, one reply back, counted once, written down before anything else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pytest_ltm._core.engine.port import Enclosed, Port
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.model.agent import Capabilities, ExpectedReply
+from pytest_ltm._core.model.filler import FillerExchange, ToldTexts
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import (
+    RAW,
+    Count,
+    Exchange,
+    Kind,
+    Reading,
+    Transcript,
+)
+from pytest_ltm._core.storage.clock import Clock
+from pytest_ltm._core.storage.errors import AgentFault
+
+
+class _Due(Struct):
+    """What a watcher waits for."""
+
+    answers: Mapping[int, str] | Callable[[datetime], str]
+    about: tuple[int, ...]
+    replies: int
+
+    def answer(self, now: datetime) -> str:
+        """Return what the next reply must contain; "" if nothing."""
+        return (
+            self.answers(now)
+            if callable(self.answers)
+            else self.answers.get(self.replies + 1, "")
+        )
+
+
+class Channel:
+    """The way to the port that answers in one conversation, and the record of what went over it.
+
+    Each event is in the journal before it counts; then `observers` hear of it. `heard`
+    is called after each exchange but recorded ones. `count`: how many tokens of replies
+    count towards spans; `reading`: what is read of them.
+    """
+
+    def __init__(
+        self,
+        port: Port,
+        counter: TokenCounter,
+        clock: Clock,
+        journal: Journal,
+        *,
+        count: Count = "capped",
+        reading: Reading = RAW,
+        observers: Sequence[Callable[[events.Event], object]] = (),
+        heard: Callable[[Exchange], object] = lambda _: None,
+    ) -> None:
+        self.port, self.clock, self.journal = port, clock, journal
+        self.transcript = Transcript(count)
+        """What was said."""
+        self.record = ConversationRecord(transcript=self.transcript, reading=reading)
+        self.texts = ToldTexts()
+        """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
+        self._counter, self._heard = counter, heard
+        self._messages = 0
+        self._due: list[_Due] = []
+        journal.observers += [self.record.add, *observers]
+        port.open(self.transcript)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the agent can do beyond replying."""
+        return self.port.capabilities
+
+    @property
+    def prompts(self) -> bool:
+        """Whether the agent is a control that is told what full marks ask for."""
+        return "Prompted" in self.capabilities
+
+    def ask(
+        self,
+        by: str,
+        kind: Kind,
+        text: str,
+        about: tuple[int, ...] = (),
+        tokens: int | None = None,
+        images: Sequence[str] = (),
+        *,
+        answer: str | None = None,
+        user: str = "",
+        alone: bool = False,
+        withdrawn: Sequence[str] = (),
+    ) -> Exchange:
+        """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
+
+        `images`: files that an AcceptsImages agent sees beside it; their names are
+        written down, and add no tokens. `tokens`: of the text, where they are known;
+        every text is counted once. `answer`: what full marks ask for, for a control.
+        `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the
+        agent must not remember it. `withdrawn`: values whose records are deleted after
+        it, of an agent that DeletesRecords. ConversationOver if there is no agent to
+        send it to, or no place to write it down: then it was not sent.
+        """
+        with self._exchange(by) as number:
+            recorded = self.port.upcoming(events.MessageSent)
+            if tokens is None and recorded is not None and recorded.text == text:
+                tokens = recorded.tokens
+            message = events.MessageSent(
+                exchange=number,
+                by=by,
+                kind=kind,
+                text=text,
+                tokens=self._counter.count(text) if tokens is None else tokens,
+                position=self.record.position,
+                now=self.clock.now,
+                about=about,
+                images=tuple([PurePath(image).name for image in images]),
+                user=user,
+                alone=alone,
+            )
+            self.journal.write(message)
+            enclosed = Enclosed(
+                images,
+                self._prompts(answer, about),
+                self.record.memory.holders(withdrawn),
+            )
+            reply = self.port.reply(message, enclosed)
+            if reply.retrieved is not None:
+                reply = replace(
+                    reply, retrieved=self.texts.replace_known_texts(reply.retrieved)
+                )
+            self.journal.write(reply)
+            self.port.written(reply)
+            for due in () if alone else self._due:
+                due.replies += 1
+        return self.transcript[-1]
+
+    def expect(
+        self,
+        answers: Mapping[int, str] | Callable[[datetime], str],
+        about: tuple[int, ...],
+        *,
+        replies: int,
+    ) -> None:
+        """Have later replies prompted, to whomever: by their numbers, of which `replies` have been given, or time."""
+        self._due.append(_Due(answers, about, replies))
+
+    def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
+        """Tell the agent an exchange that it need not answer; AgentFault if it will not have it.
+
+        `history`: the id of the exchange in the conversation's history, if it is one of
+        it.
+        """
+        with self._exchange("") as number:
+            tokens = (
+                self._counter.count(filler.message)
+                if filler.message_tokens is None
+                else filler.message_tokens
+            )
+            filler_sent = events.FillerSent(
+                exchange=number,
+                message=filler.message,
+                message_tokens=tokens,
+                reply=filler.expected_reply,
+                reply_tokens=0,
+                history=history,
+            )
+            self.record.now = (
+                self.clock.now
+            )  # a clock on the wall has moved on since the last event
+            # The port completes it with what telling took, so it is written down
+            # afterwards: a torn one is told again.
+            self.journal.write(self.port.tell(filler_sent))
+        return self.transcript[-1]
+
+    def recorded_filler(self) -> FillerExchange | None:
+        """Return the filler that comes next in the record, if filler does: what was said is said again."""
+        upcoming = self.port.upcoming(events.FillerSent)
+        if upcoming is not None:
+            return FillerExchange(
+                upcoming.message, upcoming.reply, upcoming.message_tokens
+            )
+        asked = self.port.upcoming(events.MessageSent)
+        if asked is not None and asked.kind == "filler":
+            return FillerExchange(asked.text, "", asked.tokens)
+        return None
+
+    def close(self) -> str | None:
+        """Let the agent go and finish the journal; returns a notice if the agent would not go quietly."""
+        notice = self.port.close()
+        self.journal.close()
+        return notice
+
+    def _prompts(
+        self, answer: str | None, about: tuple[int, ...]
+    ) -> list[ExpectedReply]:
+        if not self.prompts:
+            return []
+        own = [] if answer is None else [(answer, about)]
+        due = [
+            (text, due.about)
+            for due in self._due
+            if (text := due.answer(self.clock.now))
+        ]
+        return [
+            ExpectedReply(
+                text,
+                tuple(self.transcript.number(number).message for number in needles),
+            )
+            for text, needles in (*own, *due)
+        ]
+
+    @contextmanager
+    def _exchange(self, by: str) -> Iterator[int]:
+        """Have all that sending needs, and yield the number of the exchange; a fault in it is written down."""
+        is_new = (
+            not self.port.replaying
+        )  # asked first: the recorded reply may be the last of the record
+        self.port.ready(by)
+        number, self._messages = self._messages, self._messages + 1
+        try:
+            yield number
+        except AgentFault as fault:
+            self.journal.write(
+                events.Fault(
+                    exchange=number,
+                    text=str(fault),
+                    fatal=fault.fatal,
+                    lost=fault.usage,
+                )
+            )
+            raise
+        if is_new:
+            self._heard(self.transcript[-1])

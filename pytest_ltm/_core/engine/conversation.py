@@ -1,0 +1,694 @@
+"""Conversation: the one loop that acts. The script says what comes next, the port answers, observers hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.engine.channel import Channel
+from pytest_ltm._core.engine.lane import (
+    CreditedQuestion,
+    Ending,
+    GreenBody,
+    Lane,
+    Watching,
+)
+from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import KeptVerdict, ended_early
+from pytest_ltm._core.model import schedule as _schedule
+from pytest_ltm._core.model.filler import (
+    Filler,
+    FillerExchange,
+    PastExchange,
+    split_by_tokens,
+)
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.model.scenario import Ask, NewSession, Request, Say, Wait, Watch
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import Exchange, Kind
+from pytest_ltm._core.storage import errors as _errors
+
+# --- Script: what comes next.
+
+
+class Send(Struct, frozen=True):
+    """Send a message that no body makes."""
+
+    by: str
+    kind: Kind
+    text: str
+    about: tuple[int, ...] = ()
+    alone: bool = False
+
+
+class SendFiller(Struct, frozen=True):
+    """Tell this filler, and no other."""
+
+    filler: FillerExchange
+
+
+class TellHistoryPart(Struct, frozen=True):
+    """Tell one message of an exchange of the history."""
+
+    number: int
+    message: str
+
+
+class Renew(Struct, frozen=True):
+    """Begin the agent's next session."""
+
+
+class Close(Struct, frozen=True):
+    """End this example, whose body has been given up, like this."""
+
+    lane: int
+    ending: Ending
+
+
+class GiveUp(Struct, frozen=True):
+    """Nothing more can be said."""
+
+    reason: str
+
+
+Action: TypeAlias = (
+    "_schedule.Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
+)
+
+
+class ScriptChanged(_errors.ConversationOver):
+    """A body does not say what its script says; only its own example is over."""
+
+
+class ConversationScript:
+    """Says what comes next in a conversation: what `next` returns is done. The rest is for scripts that need it."""
+
+    def next(self, talk: Conversation) -> Action | None:
+        """Return the next decision, None if there is nothing this time."""
+        raise NotImplementedError
+
+    def decide_ahead(self, talk: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
+        """Return the decision that comes before the next request of a body."""
+        return ()
+
+    def check(
+        self,
+        lane: Lane,
+        made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher,
+    ) -> None:
+        """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
+
+    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
+        """The example waits."""
+
+    def release(self, lane: Lane) -> str:
+        """The rivals of an example may start; return the message that is sent after it, if any."""
+        raise NotImplementedError
+
+    def settle(self, lane: Lane) -> None:
+        """Raise ScriptChanged if the example, whose body has ended, is to go on."""
+
+
+class AgendaScript(ConversationScript):
+    """The opening message, then what an agenda decides."""
+
+    def __init__(
+        self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()
+    ) -> None:
+        entries = [
+            _schedule.AgendaEntry(
+                scenario=e.scenario,
+                incompatible=frozenset(e.incompatible),
+                together=e.together,
+            )
+            for e in plan.examples
+        ]
+        self.agenda = _schedule.Agenda(
+            entries, now=now, history=[past.at for past in history]
+        )
+        # An isolated example begins at once: an opening message would lie in its span.
+        self._opening = plan.opening if plan.span is not None else ""
+        self._rhythm = _schedule.session_rhythm(
+            plan.sessions, span=plan.span, began=now
+        )
+
+    def next(self, talk: Conversation) -> Action:
+        """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
+        if self._rhythm is not None and (
+            why := _schedule.cannot_come_back(talk.channel.capabilities)
+        ):
+            raise _errors.ConversationOver(
+                f"sessions are asked for (--ltm-sessions), and {why}"
+            )
+        if self._opening:
+            opening, self._opening = self._opening, ""
+            return Send("", "opening", opening)
+        self._advance(talk)
+        decision = self.agenda.decide(listening=talk.has_counting_watcher)
+        # After the last example there is no user to come back, so no further session is
+        # begun.
+        if self._rhythm is not None and not isinstance(decision, _schedule.Finish):
+            position, now = (
+                talk.channel.transcript.counted_tokens,
+                talk.channel.clock.now,
+            )
+            if self._rhythm.is_over(position, now):
+                return Renew()
+        match decision:
+            case _schedule.ResumeLane(index):
+                self.agenda.resume(index)
+            case _schedule.Start(index):
+                self.agenda.start(index)
+            case _schedule.Tell():
+                self.agenda.tell()
+        return decision
+
+    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
+        """Put the example on the agenda."""
+        self._advance(talk)  # a clock on the wall has moved on meanwhile
+        self.agenda.suspend(
+            lane.index, tokens=wait.tokens, time=wait.time, told=wait.history
+        )
+
+    def release(self, lane: Lane) -> str:
+        """Take the example from the agenda."""
+        self.agenda.end(lane.index)
+        return lane.example.reset if lane.own and lane.span is not None else ""
+
+    def _advance(self, talk: Conversation) -> None:
+        self.agenda.advance(
+            position=talk.channel.transcript.counted_tokens, now=talk.channel.clock.now
+        )
+
+
+class FillerSender:
+    """Fills a conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        filler: Filler,
+        count: Callable[[str], int],
+        history: Sequence[PastExchange] = (),
+    ) -> None:
+        self.history = history
+        self.told: dict[str, tuple[int, ...]] = {}
+        """By the id of what was told of the history the numbers of its exchanges: several if it was sent in parts."""
+        self._channel, self._filler, self._count = channel, filler, count
+
+    def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
+        """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
+        before = self._channel.transcript.counted_tokens
+        try:
+            # Also where one is recorded: the filler's next exchange must be the one
+            # after it.
+            filler: object = self._filler.make(
+                tokens, self._channel.port.max_message_tokens
+            )
+        except Exception as error:  # a filler may come from the user
+            raise _errors.ConversationOver(
+                f"the filler failed with {_errors.describe_error(error)}"
+            ) from error
+        if not isinstance(filler, FillerExchange):
+            why = f"make() returns a FillerExchange, not {filler!r}"
+            raise _errors.ConversationOver(f"the filler failed with FillerError: {why}")
+        filler = self._channel.recorded_filler() or filler
+        if "AcceptsHistory" in self._channel.capabilities and not answered:
+            exchange = self._channel.tell(filler)
+        else:
+            exchange = self._channel.ask(
+                "", "filler", filler.message, tokens=filler.message_tokens
+            )
+        # Else the agenda would decide for filler again and again, and the run would
+        # never end.
+        if self._channel.transcript.counted_tokens == before:
+            raise _errors.ConversationOver(
+                "the filler adds no tokens, so no wait would ever end. Use another --ltm-filler"
+            )
+        return exchange
+
+    def messages(self, number: int) -> Sequence[str]:
+        """Return the messages that tell one exchange of the history: parts that the agent takes, or the exchange."""
+        past = self.history[number]
+        if self._shows(past):
+            return (past.pictured,)
+        if "AcceptsHistory" in self._channel.capabilities:
+            return (past.message,)
+        return split_by_tokens(
+            past.asked, self._channel.port.max_message_tokens, self._count
+        )
+
+    def tell(self, number: int, message: str) -> Exchange:
+        """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
+        past = self.history[number]
+        try:
+            if self._shows(past):
+                exchange = self._channel.ask("", "history", message, images=past.images)
+            elif "AcceptsHistory" in self._channel.capabilities:
+                exchange = self._channel.tell(
+                    FillerExchange(message, past.reply), history=past.id
+                )
+            else:
+                exchange = self._channel.ask("", "history", message)
+        except _errors.AgentFault as fault:
+            raise _errors.ConversationOver(
+                f"the agent did not take {past.id} of the history: {fault}"
+            ) from fault
+        # A question may depend on the exchange, or on what it holds: dialogue turns,
+        # facts, summaries.
+        for name in (past.id, *past.holds):
+            self.told[name] = (*self.told.get(name, ()), exchange.number)
+        if "ShowsRetrieval" in self._channel.capabilities:
+            self._channel.texts.add(past, message)
+        return exchange
+
+    def _shows(self, past: PastExchange) -> bool:
+        """Return whether an exchange is sent with its photos: images cannot be told, only sent."""
+        return bool(past.images) and "AcceptsImages" in self._channel.capabilities
+
+
+class Conversation:
+    """One dialogue with one agent, in which every example of the plan is played.
+
+    `script` says what comes next, and `channel` has who answers, and who hears of what
+    happens. Every message goes out from `step`, which the port may suspend.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        bodies: Sequence[GreenBody],
+        script: ConversationScript,
+        channel: Channel,
+        *,
+        filler: Filler,
+        counter: TokenCounter,
+        history: Sequence[PastExchange] = (),
+    ) -> None:
+        self.plan, self.script, self.channel = plan, script, channel
+        self.pastime = FillerSender(channel, filler, counter.count, history)
+        self.counter = counter
+        self.notices: list[str] = []
+        self.gone: str | None = None
+        """Why the conversation cannot go on, if so."""
+        self.kept: dict[str, str] = {}
+        """Why an example does not follow its script any more, by example."""
+        self.finished = False
+        self.lanes = [
+            Lane(
+                index,
+                example,
+                body,
+                None if plan.span is None else example.span or plan.span,
+            )
+            for index, (example, body) in enumerate(
+                zip(plan.examples, bodies, strict=True)
+            )
+        ]
+        self._watched: dict[int, Lane] = {}
+
+    @property
+    def has_counting_watcher(self) -> bool:
+        """Whether a watcher counts replies and has not spoken yet."""
+        return bool(self._watched) and any(
+            lane.has_counting_watcher for lane in self._watched.values()
+        )
+
+    def step(self) -> None:
+        """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
+        try:
+            if self.gone is None:
+                self._act(self.script.next(self))
+                return
+            if self.channel.port.replaying:  # the record is not changed
+                self.channel.journal.over = (
+                    self.channel.journal.over or _errors.ConversationOver(self.gone)
+                )
+            for lane in (lane for lane in self.lanes if not lane.ended):
+                if lane.start is not None:
+                    lane.body.unwind_body()
+                self._end(lane, Ending(unreached=self.gone))
+            self.channel.journal.note(events.End(reason=self.gone))
+            self.finished = True
+        except _errors.DiskFault:
+            raise
+        except _errors.ConversationOver as over:
+            self.give_up(str(over))
+
+    def _act(self, action: Action | None) -> None:
+        match action:
+            case _schedule.ResumeLane(index):
+                self._speak(self.lanes[index], self.lanes[index].body.resume(None))
+            case _schedule.Start(index):
+                self._begin(self.lanes[index])
+            case Close(index, ending):
+                self._end(self.lanes[index], ending)
+            case GiveUp(reason):
+                self.give_up(reason)
+            case _schedule.Finish():
+                # Nothing follows that could settle a watcher, so each is asked for the
+                # last time.
+                for lane in list(self._watched.values()):
+                    for watching in lane.watching:
+                        if watching.verdict is None:
+                            self._look(lane, watching, at_end=True)
+                    self._settle(lane)
+                self.channel.journal.write(events.End(reason="complete"))
+                self.finished = True
+            case None:
+                pass
+            case _:
+                self._pass(action)
+
+    def _pass(self, action: Action) -> None:
+        match action:
+            case Renew():
+                self._renew(events.SessionBegan())
+            case _schedule.JumpTime(to):
+                self._jump(to)
+            case _schedule.Tell(number):
+                if (at := self.pastime.history[number].at) > self.channel.clock.now:
+                    self._jump(at)
+                for message in self.pastime.messages(number):
+                    self._heard(self.pastime.tell(number, message))
+            case TellHistoryPart(number, message):
+                self._heard(self.pastime.tell(number, message))
+            case _schedule.Fill(tokens):
+                # A watcher that counts replies needs real ones; else telling spares the
+                # agent's time and money.
+                self._attempt(
+                    lambda: self.pastime.send_filler(
+                        tokens, answered=self.has_counting_watcher
+                    )
+                )
+            case Send(by, kind, text, about, alone):
+                self._attempt(
+                    lambda: self.channel.ask(by, kind, text, about, alone=alone)
+                )
+            case SendFiller(filler):
+                self._attempt(lambda: self.channel.tell(filler))
+
+    def give_up(self, reason: str) -> None:
+        """Send nothing more: what has not ended will be reported as not reached."""
+        if self.gone is None:
+            self.gone = reason
+            self.notices.append(ended_early(reason))
+
+    def close(self, reason: str) -> None:
+        """Unwind whatever is still in progress, report nothing of it, and finish the files."""
+        for lane in self.lanes:
+            # A body that never began has no greenlet to unwind, and no clean-up to run.
+            if lane.start is not None and not lane.ended:
+                lane.body.unwind_body()
+        # While recorded events are replayed the journal has its end already, or is to
+        # be resumed further.
+        if not self.finished and not self.channel.port.replaying:
+            self.channel.journal.note(events.End(reason=reason))
+        self.finished = True
+        notice = self.channel.close()
+        if notice:
+            self.notices.append(notice)
+
+    # --- what the script says
+
+    def _begin(self, lane: Lane) -> None:
+        lane.start = self.channel.transcript.counted_tokens
+        # Before anything is written: what the agent cannot play never began.
+        unplayable = lane.unplayable(self.counter, self.channel.capabilities)
+        if unplayable:
+            self._release(lane)
+            self._end(lane, Ending(unplayable=unplayable))
+            return
+        now = self.channel.clock.now
+        self.channel.journal.write(
+            events.Begin(
+                example=lane.example.key, position=self.channel.record.position, now=now
+            )
+        )
+        self._speak(lane, lane.body.begin())
+
+    def _jump(self, to: datetime) -> None:
+        self.channel.journal.write(events.TimeJumped(to=to))
+        if not self.channel.port.replaying:
+            self.channel.clock.advance(to)
+            return
+        try:
+            self.channel.clock.jump_to_recorded(to)
+        except ValueError as error:
+            raise _errors.Divergence(
+                f"the journal holds an impossible jump: {error}"
+            ) from error
+
+    # --- one example speaks until it waits or ends
+
+    def _speak(self, lane: Lane, request: Request | None) -> None:
+        try:
+            while request is not None:
+                if self.gone is not None and isinstance(request, (Say, Ask)):
+                    return  # nothing more is sent; the next step unwinds it
+                try:
+                    self._catch_up(lane)
+                    if isinstance(request, Wait):
+                        self._wait(lane, request)
+                        return
+                    value = self._serve(lane, request)
+                except _errors.ConversationOver:
+                    raise
+                except _errors.LtmError as error:
+                    request = lane.body.throw_error(error)
+                    if isinstance(error, _errors.AgentFault):
+                        lane.broken = error
+                        if (
+                            request is not None
+                        ):  # it swallowed the fault; nothing it says now could be scored
+                            lane.body.unwind_body()
+                        break
+                else:
+                    request = lane.body.resume(value)
+            lane.body_ended = True
+            self._settle(lane)
+        except ScriptChanged as changed:
+            kept = KeptVerdict(example=lane.example.key, why=str(changed))
+            self.kept[kept.example] = kept.why
+            self.notices.append(kept.notice_text)
+            lane.body.unwind_body()
+            # It keeps its recorded verdict, whatever it raises while it is unwound.
+            lane.body_ended, lane.broken = True, None
+            self._watched.pop(lane.index, None)
+
+    def _catch_up(self, lane: Lane) -> None:
+        for action in self.script.decide_ahead(self, lane):
+            self._act(action)
+            if self.gone is not None:
+                raise _errors.ConversationOver(self.gone)
+
+    def _wait(self, lane: Lane, wait: Wait) -> None:
+        tokens, time = lane.targets(
+            wait,
+            position=self.channel.transcript.counted_tokens,
+            now=self.channel.clock.now,
+        )
+        there = len(self.pastime.history)
+        if wait.history > there:
+            raise _errors.ScenarioError(
+                f"waits for {wait.history} exchanges of the history, and it has {there}"
+            )
+        # Checked against the record before it is written: a journal never holds what
+        # did not happen.
+        event = events.WaitBegan(
+            example=lane.example.key, tokens=tokens, time=time, history=wait.history
+        )
+        self.script.check(lane, event)
+        self.channel.journal.write(event)
+        self.script.wait(self, lane, event)
+
+    def _serve(self, lane: Lane, request: Say | Ask | Watch | NewSession) -> str | None:
+        if isinstance(request, Watch):
+            self._watch(lane, request)
+            return None
+        if isinstance(request, NewSession):
+            event = events.SessionBegan(example=lane.example.key)
+            self.script.check(lane, event)
+            self._renew(event)
+            return None
+        if request.user and "SeparatesUsers" not in self.channel.capabilities:
+            raise _errors.Unmeasured(_schedule.NO_USERS, cause="requires")
+        asked = request if isinstance(request, Ask) else None
+        needles: tuple[int, ...] = ()
+        images: Sequence[str] = ()
+        alone = False
+        if asked is not None:
+            needles = lane.needles(asked.about, self.pastime.told)
+            apart = (
+                self.plan.questions == "alone" if asked.alone is None else asked.alone
+            )
+            alone = apart and self.channel.capabilities.asked_alone
+            images = (
+                asked.images if "AcceptsImages" in self.channel.capabilities else ()
+            )
+        answer = "" if asked is None else asked.answer
+        lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
+        # Before anything is sent: a body that says something else than its record is
+        # over without a word.
+        self.script.check(lane, request)
+        try:
+            exchange = self.channel.ask(
+                lane.example.key,
+                "say" if asked is None else "ask",
+                request.text,
+                needles,
+                images=images,
+                answer=answer,
+                user=request.user,
+                alone=alone,
+                withdrawn=lane.withdrawn_values(request),
+            )
+        except _errors.AgentFault as fault:
+            self._note(fault)
+            raise
+        lane.note_exchange(request, exchange)
+        if asked is not None:
+            lane.questions.append(
+                CreditedQuestion(exchange.number, needles, answer or "")
+            )
+        self._heard(exchange)
+        return exchange.reply
+
+    def _renew(self, event: events.SessionBegan) -> None:
+        if why := _schedule.cannot_come_back(self.channel.capabilities):
+            raise _errors.Unmeasured(why, cause="requires")
+        self.channel.journal.write(event)
+        try:
+            notice = self.channel.port.new_session()
+        except _errors.AgentFault as fault:
+            raise _errors.ConversationOver(
+                f"the agent could not be saved for its next session: {fault}"
+            ) from fault
+        if notice:
+            self.notices.append(notice)
+
+    def _watch(self, lane: Lane, request: Watch) -> None:
+        if not lane.own:
+            raise _errors.ScenarioError(
+                "watches before it has said anything. Tell the agent what to do first"
+            )
+        event = events.Watcher(example=lane.example.key, replies=request.replies)
+        self.script.check(lane, event)
+        last = lane.own[-1].number
+        if not lane.questions or lane.questions[-1].number != last:
+            lane.questions.append(
+                CreditedQuestion(
+                    last,
+                    tuple(
+                        number for number in lane.uncredited_exchanges if number != last
+                    ),
+                )
+            )
+        transcript = self.channel.transcript
+        since = [
+            one
+            for one in transcript.since(last)
+            if not one.told and (not one.alone or one.number == last)
+        ]
+        watching = Watching(request, since[: request.replies])
+        lane.watching.append(watching)
+        self._watched[lane.index] = lane
+        self.channel.journal.write(event)
+        if request.answers is not None:
+            self.channel.expect(
+                request.answers, (*lane.questions[-1].needles, last), replies=len(since)
+            )
+        else:
+            lane.unprompted = lane.unprompted or self.channel.prompts
+        self._look(lane, watching)
+
+    # --- what follows from an exchange, and from an end
+
+    def _attempt(self, send: Callable[[], Exchange]) -> None:
+        try:
+            exchange = send()
+        except _errors.AgentFault as fault:
+            self._note(fault)
+        else:
+            self._heard(exchange)
+
+    def _note(self, fault: _errors.AgentFault) -> None:
+        faults = self.channel.record.faults_in_a_row
+        if fault.fatal or faults >= MAX_CONSECUTIVE_FAULTS:
+            times = f"{faults} faults in a row, the last: " if faults > 1 else ""
+            self.give_up(f"the agent is gone ({times}{fault})")
+
+    def _heard(self, exchange: Exchange) -> None:
+        if exchange.told or exchange.alone or not self._watched:
+            return
+        watched = list(self._watched.values())
+        for lane in watched:
+            for watching in lane.watching:
+                if (
+                    watching.verdict is None
+                    and watching.since[-1].number < exchange.number
+                ):
+                    watching.since.append(exchange)
+                    self._look(lane, watching)
+        # Only now, because the end of one may send its reset message, which the others
+        # must hear after this one.
+        for lane in watched:
+            if lane.body_ended:
+                self._settle(lane)
+
+    def _look(self, lane: Lane, watching: Watching, *, at_end: bool = False) -> None:
+        try:
+            lane.body.judging(lambda: watching.look(at_end=at_end))
+        except lane.body.fatal:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a watcher may come from the user
+            lane.broken = error
+            watching.verdict = Unscored(
+                f"the watcher raised {type(error).__name__}: {_errors.text_of(error)}"
+            )
+
+    def _settle(self, lane: Lane) -> None:
+        """The body has ended: report the example, unless one of its watchers has still to speak."""
+        if lane.example.key in self.kept:
+            return
+        self.script.settle(lane)
+        if (
+            self.channel.journal.over is not None
+        ):  # a body that asked a judge hit it first, and ended
+            raise self.channel.journal.over
+        broken = lane.broken or lane.body.error
+        if broken is None and lane.has_counting_watcher:
+            return
+        self._release(lane)
+        if not lane.ended and (
+            broken is not None or all(w.verdict is not None for w in lane.watching)
+        ):
+            self._end(lane, lane.ending())
+
+    def _release(self, lane: Lane) -> None:
+        """Let its rivals start: a watcher to the end of the conversation keeps no rival waiting."""
+        if lane.released:
+            return
+        lane.released = True
+        reset = self.script.release(lane)
+        if reset and self.gone is None:
+            self._attempt(lambda: self.channel.ask(lane.example.key, "reset", reset))
+
+    def _end(self, lane: Lane, ending: Ending) -> None:
+        # `note`, not `write`: an end must not fail where nothing may be written any
+        # more.
+        self.channel.journal.note(events.End(example=lane.example.key))
+        lane.ended = True
+        self._watched.pop(lane.index, None)
+        try:
+            lane.body.finish(lane, ending)
+        except _errors.ConversationOver:
+            lane.ended = (
+                False  # its verdict could not be kept, and nothing of it was reported
+            )
+            raise

@@ -1,0 +1,118 @@
+"""ConversationFactory: composes a conversation of a port that answers and a script that says what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from msgspec import Struct
+
+from pytest_ltm._core.engine.channel import Channel
+from pytest_ltm._core.engine.conversation import (
+    AgendaScript,
+    Conversation,
+    ConversationScript,
+)
+from pytest_ltm._core.engine.lane import GreenBody
+from pytest_ltm._core.engine.port import (
+    AgentLine,
+    Calling,
+    LivePort,
+    Port,
+    Recorded,
+    RecordedEvents,
+    call_now,
+)
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.filler import Filler, PastExchange
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.judge import Judge
+from pytest_ltm._core.model.plan import Plan, PlannedExample, body_rng
+from pytest_ltm._core.model.scenario import Request
+from pytest_ltm._core.model.score import Scoring
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.clock import Clock
+
+
+class ConversationFactory(Struct, frozen=True, kw_only=True):
+    """What is the same of a conversation when it is played, rehearsed, resumed and scored again."""
+
+    plan: Plan
+    seed: int
+    """Where the chance of bodies comes from; the plan may have a digest of it only."""
+    clock: Clock
+    counter: TokenCounter
+    filler: Filler
+    history: Sequence[PastExchange] = ()
+    calling: Calling = call_now
+
+    def agenda(self) -> AgendaScript:
+        """Return the script of a conversation that is played for the first time, or resumed."""
+        return AgendaScript(self.plan, now=self.clock.now, history=self.history)
+
+    def live_port(
+        self, make: Callable[[], AgentLine], timings: Timings, **options: Any
+    ) -> LivePort:
+        """Return who answers for the agent that `make` makes; `options`: what else a LivePort takes."""
+        return LivePort(
+            make, self.counter, self.clock, timings, calling=self.calling, **options
+        )
+
+    def recorded_port(self, recorded: RecordedEvents, then: Port) -> Port:
+        """Return who answers from a record, and `then` goes on."""
+        # Without a record the port answers itself: no exchange then passes through
+        # another layer.
+        return Recorded(recorded, self.clock, then) if recorded.replaying else then
+
+    def open(
+        self,
+        bodies: Sequence[GreenBody],
+        script: ConversationScript,
+        port: Port,
+        journal: Journal,
+        **observing: Any,
+    ) -> Conversation:
+        """Return the conversation; `bodies` in the order of the plan, `observing`: who hears of what happens in it."""
+        channel = Channel(
+            port,
+            self.counter,
+            self.clock,
+            journal,
+            count=self.plan.count,
+            reading=self.plan.reading,
+            **observing,
+        )
+        return Conversation(
+            self.plan,
+            bodies,
+            script,
+            channel,
+            filler=self.filler,
+            counter=self.counter,
+            history=self.history,
+        )
+
+    def handle(
+        self,
+        send: Callable[[Request], Any],
+        example: PlannedExample,
+        talk: Callable[[], Conversation],
+        *,
+        judge: Judge | None = None,
+        **options: Any,
+    ) -> Ltm:
+        """Return what the body of an example talks through; `talk` returns its conversation, once it talks."""
+        plan = self.plan
+        return Ltm(
+            send,
+            now=lambda: self.clock.now,
+            example=example.number,
+            span=None if plan.span is None else example.span or plan.span,
+            rng=lambda: body_rng(self.seed, plan.trial, example),
+            definition=example.definition,
+            scoring=cast("Scoring", plan.scoring),
+            heard=lambda: talk().channel.transcript.exchanges_of(example.key),
+            judge=judge,
+            **options,
+        )

@@ -1,0 +1,375 @@
+"""Lane: one example in progress, as the conversation sees it; Body, its own side; Ending, its outcome."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+from greenlet import GreenletExit, getcurrent, greenlet
+from msgspec import Struct, field
+
+from pytest_ltm._core.model.agent import SEES_CLOCK
+from pytest_ltm._core.model.handle import Sheet
+from pytest_ltm._core.model.plan import PlannedExample
+from pytest_ltm._core.model.scenario import Ask, Request, Say, Wait, Watch
+from pytest_ltm._core.model.score import NO_ORACLE, Score, Unscored
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.transcript import Exchange, Transcript, TranscriptView
+from pytest_ltm._core.storage.errors import (
+    ScenarioError,
+    Unmeasured,
+    did_you_mean,
+    text_of,
+)
+from pytest_ltm.language.words import has_value
+
+T = TypeVar("T")
+
+
+class CreditedQuestion(Struct, frozen=True):
+    """A message asked for credit, by exchange numbers."""
+
+    number: int
+    needles: tuple[int, ...]
+    right: str = ""
+    """An answer that earns full marks, where one is known."""
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """What became of an example; exactly one of the four is not None."""
+
+    verdict: Score | Unscored | None = None
+    error: BaseException | None = None
+    """What its body raised, or the agent's fault: neither is ever a zero."""
+    unplayable: str | None = None
+    """Why it cannot be played: the agent lacks a capability, or its text is longer than the span."""
+    unreached: str | None = None
+    """Why it was not played to its end: the agent or the budget was gone."""
+
+
+class Watching(Struct):
+    """A watcher at work."""
+
+    request: Watch
+    since: list[Exchange]
+    """The exchanges that it sees: the scenario's last one and all after it."""
+    verdict: Score | Unscored | None = None
+
+    @property
+    def counts_replies(self) -> bool:
+        """Whether it counts replies and has not spoken yet."""
+        return self.request.replies is not None and self.verdict is None
+
+    def look(self, *, at_end: bool = False) -> None:
+        """Ask the watcher; if it has no verdict when it must, it is Unscored."""
+        verdict, replies = (
+            self.request.watcher(TranscriptView(self.since)),
+            self.request.replies,
+        )
+        if verdict is not None and not isinstance(verdict, (Score, Unscored)):
+            raise ScenarioError(
+                f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}"
+            )
+        if verdict is None and replies is not None and len(self.since) >= replies:
+            within = f"{replies} {'reply' if replies == 1 else 'replies'}"
+            verdict = Unscored(f"the watcher gave no verdict within {within}")
+        elif verdict is None and at_end:
+            verdict = Unscored(
+                "the watcher gave no verdict before the conversation ended"
+            )
+        self.verdict = verdict
+
+
+class Lane(Struct):
+    """One example of the plan in the conversation."""
+
+    index: int
+    example: PlannedExample
+    body: GreenBody
+    span: int | None
+    """Its memory span in tokens; None in an isolated conversation."""
+    start: int | None = None
+    """Tokens of the conversation that count towards spans, when it began."""
+    own: list[Exchange] = field(default_factory=list)
+    told: dict[int, Mapping[str, str | None]] = field(default_factory=dict)
+    """The values that its exchanges told, by what they are about; None: withdrawn."""
+    unchosen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values that questions offered and the replies did not choose, by what they are about."""
+    questions: list[CreditedQuestion] = field(default_factory=list)
+    watching: list[Watching] = field(default_factory=list)
+    broken: BaseException | None = None
+    """The agent's fault, or what one of its watchers raised."""
+    body_ended: bool = False
+    released: bool = False
+    """Its rivals may start."""
+    unprompted: bool = False
+    """It did not say what full marks ask for, and the agent is a control that has to be told."""
+    ended: bool = False
+    """It has been reported."""
+
+    def targets(
+        self, wait: Wait, *, position: int, now: datetime
+    ) -> tuple[int, datetime]:
+        """Return what the conversation must have reached before it goes on: tokens, and time.
+
+        Span and tokens are over at once in an isolated conversation. ScenarioError
+        beyond the span.
+        """
+        try:
+            time = now + wait.time
+        except OverflowError:
+            raise ScenarioError(
+                f"cannot wait {wait.time}: the calendar ends before that"
+            ) from None
+        if self.span is None:
+            return position, time
+        if wait.tokens > self.span:
+            raise ScenarioError(
+                f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
+            )
+        # A share of the span is counted from the example's beginning, tokens from now:
+        # the later one holds.
+        start = position if self.start is None else self.start
+        return math.ceil(
+            max(position + wait.tokens, start + wait.span * self.span)
+        ), time
+
+    def needles(
+        self, about: Sequence[str], history: dict[str, tuple[int, ...]] | None = None
+    ) -> tuple[int, ...]:
+        """Return the numbers of the exchanges that a question depends on; no `about`: all of its own.
+
+        `history`: the numbers of the exchanges told of the conversation's history, by
+        id: `about` may name these, too.
+        """
+        if not self.own and not history:
+            raise ScenarioError(
+                "asks before it has said anything, so there is nothing to remember. Say something first"
+            )
+        # Without `about` a question is on all that the scenario has said so far.
+        if not about:
+            return self.uncredited_exchanges
+        own: dict[str, tuple[int, ...]] = {
+            exchange.message: (exchange.number,) for exchange in self.own
+        }
+        # Its own message comes first: an id of the history that reads the same is not
+        # meant.
+        known = ChainMap(own, history or {})
+        for text in about:
+            if text not in known:
+                raise ScenarioError(
+                    f"about={text!r} was never said by this scenario.{did_you_mean(text, known)}"
+                )
+        return tuple(dict.fromkeys(number for text in about for number in known[text]))
+
+    @property
+    def uncredited_exchanges(self) -> tuple[int, ...]:
+        """The numbers of its exchanges that were not asked for credit."""
+        return tuple(exchange.number for exchange in self.own if exchange.kind == "say")
+
+    def unplayable(self, counter: TokenCounter, capabilities: frozenset[str]) -> str:
+        """Return why it cannot be played with this agent or in this span, or ""."""
+        needed = set(self.example.requires)
+        if capabilities & {
+            SEES_CLOCK,
+            "Prompted",
+        }:  # a control is told what to say in time
+            needed.discard("TimeAware")
+        missing = sorted(needed - capabilities)
+        if missing:
+            return f"needs an agent that is {' and '.join(missing)}"
+        # Only what is known before the body runs; what a body makes up is measured once
+        # it is said.
+        steps = self.example.definition.steps if self.example.definition else ()
+        tokens = sum(
+            counter.count(step.text) for step in steps if not isinstance(step, Wait)
+        )
+        if self.span is None or tokens <= self.span:
+            return ""
+        return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
+
+    def note_exchange(self, request: Say | Ask, exchange: Exchange) -> None:
+        """Note an exchange of its own, and the values that it told: of a question those that the reply chose."""
+        self.own.append(exchange)
+        if isinstance(request, Say):
+            told: Mapping[str, str | None] = request.tells
+        else:
+            offered = request.tells.items()
+            chosen = {
+                about: [one for one in values if has_value(exchange.reply, one)]
+                for about, values in offered
+            }
+            # A reply that names several of the values has chosen none.
+            told = {
+                about: values[0] for about, values in chosen.items() if len(values) == 1
+            }
+            for about, value in told.items():
+                self.unchosen[about] = tuple(
+                    one for one in request.tells[about] if one != value
+                )
+        if told:
+            self.told[exchange.number] = told
+
+    def withdrawn_values(self, request: Request) -> tuple[str, ...]:
+        """Return the values told before that a message withdraws."""
+        gone = (
+            [about for about, value in request.tells.items() if value is None]
+            if isinstance(request, Say)
+            else []
+        )
+        return tuple(
+            value
+            for told in self.told.values()
+            for about in gone
+            if (value := told.get(about)) is not None
+        )
+
+    def measured_span(self, transcript: Transcript) -> int | None:
+        """Return the tokens that count towards its span, from its start to the start of its last question."""
+        if self.start is None or not self.questions:
+            return None
+        return transcript.counted_before(self.questions[-1].number) - self.start
+
+    @property
+    def has_counting_watcher(self) -> bool:
+        """Whether a watcher of it counts replies and has not spoken yet."""
+        return any(watching.counts_replies for watching in self.watching)
+
+    def ending(self) -> Ending:
+        """Return what became of it now that its body and its watchers are done."""
+        broken = self.broken or self.body.error
+        if isinstance(
+            broken, Unmeasured
+        ):  # no fault of the answer, nor of the scenario
+            return Ending(verdict=Unscored(str(broken), cause=broken.cause))
+        if broken is None and not self.questions and self.body.assertion is None:
+            broken = ScenarioError(
+                "asks nothing, so it cannot be scored. Add an `ask` or a watcher"
+            )
+        # A control that was not told what to say is no measure of memory: not even of a
+        # failed check.
+        if self.unprompted and (
+            broken is None or (isinstance(broken, Exception) and self.broken is None)
+        ):
+            return Ending(verdict=Unscored(NO_ORACLE))
+        if broken is not None:
+            return Ending(error=broken)
+        watched = [
+            watching.verdict
+            for watching in self.watching
+            if watching.verdict is not None
+        ]
+        return Ending(
+            verdict=self.body.sheet.verdict(watched, threshold=self.example.threshold)
+        )
+
+
+# --- GreenBody: a body that is plain code, run in a greenlet that switches back at each
+# request.
+
+# Ctrl-C, and the end of the process's own generators: pytest must see them.
+UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
+
+
+class GreenBody:
+    """An example's own side of the conversation: runs `play` up to its next request, and on when it is resumed.
+
+    Subclasses say what `play` does, what surrounds each stretch of it, and what
+    `finish` reports.
+    """
+
+    fatal = UNWINDING
+    """What must never be taken for the end of one example."""
+    assertion_types: tuple[type[BaseException], ...] = (AssertionError,)
+
+    def __init__(self) -> None:
+        self.sheet = Sheet()
+        """Its findings so far; a failed assertion is a failed check there."""
+        self.error: BaseException | None = None
+        """What ended it other than a failed assertion: it cannot be scored."""
+        self.assertion: BaseException | None = None
+        """The failed assertion that ended it, if one did."""
+        self._green: greenlet | None = None
+        self._hub: greenlet | None = None
+
+    def play(self) -> object:
+        """Run the body."""
+        raise NotImplementedError
+
+    def surrounding_context(self) -> AbstractContextManager[object]:
+        """Return what surrounds each stretch of the body."""
+        return nullcontext()
+
+    def judging(self, call: Callable[[], T]) -> T:
+        """Return what judges answers: a watcher, or the body from one request to the next; Unmeasured if too slow."""
+        return call()
+
+    def finish(self, lane: Lane, ending: Ending) -> None:
+        """It is over, watchers included: report it."""
+        raise NotImplementedError
+
+    def send(self, request: Request) -> Any:
+        """Hand a request to the conversation and return its answer; only from within the body."""
+        __tracebackhide__ = True
+        if self._hub is None or getcurrent() is not self._green:
+            raise ScenarioError(
+                "the conversation can only be used in the body of the test, not in a fixture, a thread or after its end"
+            )
+        return self._hub.switch(request)
+
+    def begin(self) -> Request | None:
+        """Run up to the first request; None: it has ended."""
+        green = self._green = greenlet(lambda _: self.play())
+        # A new greenlet starts with an empty context; the body must see what its
+        # fixtures set.
+        green.gr_context = contextvars.copy_context()
+        return self._run(green.switch, None)
+
+    def resume(self, value: object) -> Request | None:
+        """Hand back the answer and run up to the next request; None: it has ended."""
+        return self._run(self._living.switch, value)
+
+    def throw_error(self, error: Exception) -> Request | None:
+        """Raise the error where the body waits; None: it has ended."""
+        return self._run(self._living.throw, error)
+
+    def unwind_body(self) -> None:
+        """Unwind the body, so that its `finally` blocks run; what they raise is lost with it."""
+        if self._green is None or self._green.dead:
+            return
+        self._hub = None  # it may not speak any more
+        try:
+            with self.surrounding_context():
+                self._green.throw(GreenletExit)
+        except self.fatal:
+            raise
+        except BaseException:  # noqa: BLE001, S110 - said above
+            pass
+
+    @property
+    def _living(self) -> greenlet:
+        return cast("greenlet", self._green)
+
+    def _run(self, switch: Callable[..., object], value: object) -> Request | None:
+        self._hub = getcurrent()
+        try:
+            with self.surrounding_context():
+                request = self.judging(lambda: switch(value))
+        except self.fatal:
+            raise
+        except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
+            if isinstance(error, self.assertion_types):
+                self.assertion = error
+                text = text_of(error).strip()
+                self.sheet.note_failed_assertion(
+                    text.splitlines()[0] if text else type(error).__name__
+                )
+            else:
+                self.error = error
+            return None
+        return None if self._living.dead else cast("Request", request)

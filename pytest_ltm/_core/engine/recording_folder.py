@@ -1,0 +1,218 @@
+"""Recording: what the folder of a started conversation holds, and how much of it is kept when it is resumed.
+
+What came from outside (replies, told filler, judge calls, faults) is kept. What follows
+the last of it comes of itself when the conversation is played again, so it is cut off;
+where the agent was gone its last faults are, too, so that it may be asked again. What
+is cut off goes to `timings.jsonl` first: a kill at any instant loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.engine.port import (
+    MAX_CONSECUTIVE_FAULTS,
+    Checkpoints,
+    RecordedAgent,
+)
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.timings import Resumed, Timings
+from pytest_ltm._core.model.agent import NOT_RESTORABLE, Capabilities
+from pytest_ltm._core.model.plan import Plan, plan_differences
+from pytest_ltm._core.storage.disk import disk_fault, open_regular
+from pytest_ltm._core.storage.errors import DefinitionError, LtmError
+from pytest_ltm._core.storage.schema import show_value
+
+JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = (
+    "journal.jsonl",
+    "timings.jsonl",
+    "results.json",
+    "checkpoints",
+)
+_OUTSIDE = (
+    events.Header,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.ModelAsked,
+    events.Fault,
+)
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """A journal that can be resumed."""
+
+    record: ConversationRecord
+    header: events.Header
+    kept: int
+    """Bytes that are kept when it is resumed."""
+    size: int
+    """Bytes of the file."""
+    torn: int
+    """Bytes of a last line that is not whole."""
+    heard: bool
+    """The agent has heard something: one that starts afresh would not know it."""
+
+    @property
+    def complete(self) -> bool:
+        """The conversation has come to its end: there is nothing to send."""
+        return self.record.complete
+
+    @property
+    def exchanges(self) -> int:
+        """Replies and told filler."""
+        return len(self.record.transcript)
+
+
+def read_recording(path: Path) -> Recording | None:
+    """Return what a journal holds; None if there is none or it has no whole header.
+
+    An incomplete last line is ignored. LtmError for anything but a journal of this
+    version.
+    """
+    if not path.is_file():
+        return None
+    record = ConversationRecord()
+    end = outside = before_faults = 0
+    for end, event in record.follow_journal(path):
+        # The place before a row of faults: an agent that was gone is asked again from
+        # there.
+        if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
+            before_faults = outside
+        if isinstance(event, _OUTSIDE):
+            outside = end
+    if record.header is None:
+        return None
+    gone = (
+        record.fatal
+        or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS
+        or bool(record.ended_early)
+    )
+    kept = (
+        end
+        if record.complete
+        else before_faults
+        if gone and record.faults_in_a_row
+        else outside
+    )
+    size, heard = (
+        path.stat().st_size,
+        len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone),
+    )
+    return Recording(
+        record=record,
+        header=record.header,
+        kept=kept,
+        size=size,
+        torn=size - end,
+        heard=heard,
+    )
+
+
+def cut_back(folder: Path, recording: Recording | None) -> None:
+    """Cut a journal back to what is kept of it, once what is cut off stands in the timings."""
+    path, kept = folder / JOURNAL, recording.kept if recording else 0
+    if not path.exists() or path.stat().st_size == kept:
+        return
+    with open_regular(path) as file:
+        file.seek(kept)
+        cut = file.read().decode("utf-8", "backslashreplace")
+    # First there, and on disk: only then may it go from the journal.
+    timings = Timings.resuming(folder / TIMINGS)
+    try:
+        timings.write(Resumed(kept=kept, cut=cut))
+        timings.sync()
+    finally:
+        timings.close()
+    try:
+        with path.open("r+b") as file:
+            file.truncate(kept)
+    except OSError as error:
+        raise disk_fault(path, error) from error
+
+
+# --- Whether a recorded conversation can be resumed: its plan and its agent must be the
+# original ones.
+
+
+class AgentRecord(Struct, frozen=True, kw_only=True):
+    """What a journal's header says of an agent."""
+
+    fingerprint: str
+    facts: events.AgentFacts
+
+
+def recorded_agent(recording: Recording) -> RecordedAgent:
+    """Return what the recording says of its agent; LtmError if it says nothing that can be used."""
+    agent = recording.header.agent
+    if agent is None or agent.max_message_tokens < 1:
+        raise LtmError("the journal's header does not list its agent's capabilities")
+    return RecordedAgent(Capabilities(agent.capabilities), agent.max_message_tokens)
+
+
+def recording_differences(recording: Recording, plan: Plan) -> list[str]:
+    """Return a sentence for each difference between the recorded plan and this one."""
+    if recording.header.plan_fingerprint == plan.fingerprint:
+        return []
+    try:
+        recorded = Plan.from_json(recording.header.plan, where="the recorded plan")
+        plans = ("the recorded plan", "the current plan")
+        texts = plan_differences(recorded, plan, names=("recorded", "now"), plans=plans)
+    except DefinitionError as error:
+        texts = [str(error)]
+    return texts or ["The plan's fingerprint is different."]
+
+
+def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
+    """Return a sentence for each difference between the recorded agent and this one."""
+    same = recording.header.agent_fingerprint == agent.fingerprint
+    texts = []
+    # An equal fingerprint says that spec and configuration, which come first, are the
+    # same: records hide secrets.
+    for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
+        then, now = (
+            getattr(recording.header.agent, name, None),
+            getattr(agent.facts, name),
+        )
+        if isinstance(then, dict) and isinstance(now, dict):
+            texts += value_changes(then, now, "The agent's configuration, {}:")
+        else:
+            held, today = (
+                {name: list(one) if isinstance(one, tuple) else one}
+                for one in (then, now)
+            )
+            texts += value_changes(held, today, "The agent's {}")
+    if not same and not texts:
+        texts.append(
+            "The agent's configuration differs in a value that is not shown because it may be secret."
+        )
+    return texts
+
+
+def value_changes(
+    then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}"
+) -> list[str]:
+    """Return a sentence for each value that is another one now; `subject`: what it calls a name."""
+    return [
+        f"{subject.format(name)} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
+        for name in {**then, **now}
+        if then.get(name) != now.get(name)
+    ]
+
+
+def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
+    """Return why no agent could resume the recording, or ""."""
+    if recording.complete or not recording.heard:
+        return ""
+    capabilities = recorded_agent(recording).capabilities
+    if "AcceptsHistory" not in capabilities and capabilities.saves:
+        said = (
+            recording.record.transcript.remembered
+        )  # a question asked alone leaves the agent where it was
+        lost = said and not checkpoints.has_state(said[-1].number)
+        return f"there is no checkpoint of exchange {said[-1].number}" if lost else ""
+    return "" if capabilities.restorable else NOT_RESTORABLE

@@ -1,0 +1,421 @@
+"""Playback: what a journal holds, one event after the other; RecordScript: the conversation that says it again."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from pytest_ltm._core.engine import conversation as _talk
+from pytest_ltm._core.engine.lane import Ending, Lane
+from pytest_ltm._core.engine.recording_folder import JOURNAL
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.run_file import conversations_in
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.model.scenario import Ask, Say
+from pytest_ltm._core.model.schedule import Finish, JumpTime, ResumeLane, Start
+from pytest_ltm._core.storage.errors import (
+    AgentError,
+    ConversationOver,
+    Divergence,
+    LtmError,
+)
+
+E = TypeVar("E", bound=events.Event)
+NO_USER = "it asks its simulated user's model something else"
+SPOKEN = frozenset({"say", "ask"})
+_HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
+# What a conversation that is held again comes to by itself; the script begins, jumps
+# and ends as recorded.
+_TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
+A = TypeVar("A", events.JudgeAsked, events.JudgeChecked, events.UserModelAsked)
+_APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
+
+
+class Playback:
+    """A recorded conversation, from its header to where it ends; what it is asked for is at `next`.
+
+    What judges and users' models said is set apart, to be asked for again; so are
+    verdicts, which are made again.
+    """
+
+    replaying = True
+    """No agent, judge or user's model is ever called."""
+
+    def __init__(
+        self, record: ConversationRecord, said: Iterable[events.Event]
+    ) -> None:
+        self.record = record
+        self.wanted = ""
+        """Who was needed that is not here: the agent itself, or a user's model that is asked something else."""
+        self._asked: dict[
+            tuple[type[events.ModelAsked], str, str, int], deque[Any]
+        ] = {}
+        self._events: deque[events.Event] = deque()
+        for event in said:
+            if isinstance(event, events.ModelAsked):
+                key = type(event), event.example, event.prompt, event.vote
+                self._asked.setdefault(key, deque()).append(event)
+            elif (
+                not isinstance(event, _APART) and getattr(event, "reason", None) is None
+            ):
+                self._events.append(event)
+        if self._events and isinstance(self._events[-1], events.MessageSent):
+            self._events.pop()  # never replied to
+        self._left = Counter(
+            speaker for event in self._events if (speaker := _event_example(event))
+        )
+
+    @classmethod
+    def open_playback(cls, path: Path) -> Playback | None:
+        """Return what a journal holds, None if there is none or it has no header; LtmError for any other file."""
+        if not path.is_file():
+            return None
+        record = ConversationRecord()
+        said = [event for _, event in record.follow_journal(path)]
+        return cls(record, said) if said else None
+
+    @property
+    def header(self) -> events.Header:
+        """What the conversation was begun with."""
+        if self.record.header is None:
+            raise LtmError("the record has no header")
+        return self.record.header
+
+    @property
+    def next(self) -> events.Event | None:
+        """The event that comes next, None at the end."""
+        return self._events[0] if self._events else None
+
+    def upcoming(self, kind: type[E]) -> E | None:
+        """Return the event that comes next, if it is of that kind."""
+        result = self.next
+        return result if isinstance(result, kind) else None
+
+    def no_agent(self) -> NoReturn:
+        """Stand in for the agent, which is not made."""
+        self.wanted = "it uses the agent itself, and there is none"
+        raise AgentError("no agent exists while a run is scored again")
+
+    def skip(self) -> None:
+        """Go on to the event after it."""
+        speaker = _event_example(self._events.popleft())
+        if speaker:
+            self._left[speaker] -= 1
+
+    def count_remaining(self, example: str) -> int:
+        """Return how many messages, waits and watchers of an example are still to come."""
+        return self._left[example]
+
+    def reply(self, kind: type[A], example: str, prompt: str, vote: int) -> A | None:
+        """Return what a judge or a user's model was heard to say to that very question, None if it was not asked."""
+        replies = self._asked.get((kind, example, prompt, vote))
+        if not replies:
+            return None
+        # The last one stands for all further ones: a test may ask its judge more often
+        # than it did.
+        result: A = replies.popleft() if len(replies) > 1 else replies[0]
+        return result
+
+
+def header_of(path: Path) -> events.Header | None:
+    """Return a journal's first line, None if it is incomplete; LtmError if it is not a header."""
+    result = next(events.read_events(path), None) if path.is_file() else None
+    return result if isinstance(result, events.Header) else None
+
+
+def recorded_plan(path: Path) -> Plan | None:
+    """Return the plan in a journal's first line, None if there is no whole one; LtmError if it cannot be read."""
+    header = header_of(path)
+    return None if header is None else plan_of(header)
+
+
+def plan_of(header: events.Header) -> Plan:
+    """Return the recorded plan; DefinitionError if this version cannot read it."""
+    return Plan.from_json(header.plan, where="the recorded plan")
+
+
+def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
+    """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
+    for path in (
+        path
+        for name, path in conversations_in(run, JOURNAL).items()
+        if name.agent == label
+    ):
+        try:
+            header = header_of(path)
+        except LtmError:
+            continue
+        configuration = (
+            header.agent.configuration
+            if header is not None and header.agent is not None
+            else None
+        )
+        fields = (
+            configuration.get("file", configuration)
+            if isinstance(configuration, dict)
+            else None
+        )
+        if isinstance(fields, dict) and isinstance(fields.get("agent"), str):
+            return fields
+    return None
+
+
+def as_recorded(text: str) -> str:
+    """Return a text as a journal holds it: without secrets."""
+    fault = events.Fault(exchange=0, text=text)
+    recorded = events.decode_event(events.encode_event(fault), "a text")
+    return recorded.text if isinstance(recorded, events.Fault) else text
+
+
+def _event_example(event: events.Event | None) -> str:
+    """Return the example whose body made an event, "" where none did."""
+    if isinstance(event, events.MessageSent):
+        return event.by if event.kind in SPOKEN else ""
+    return (
+        event.example
+        if isinstance(event, (events.WaitBegan, events.SessionBegan, events.Watcher))
+        else ""
+    )
+
+
+# --- RecordScript: follows a record instead of an agenda, and so needs no agent and no
+# filler.
+
+CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
+
+
+class RecordScript(_talk.ConversationScript):
+    """Says a record again; `kept_ending(example)` returns how an example ended that cannot be scored again.
+
+    `passed` must observe the conversation, so that the record keeps up with it.
+    """
+
+    def __init__(
+        self, playback: Playback, kept_ending: Callable[[str], Ending]
+    ) -> None:
+        self._playback, self._kept_ending = playback, kept_ending
+        self.cut_short = False
+        """The record ends before the conversation does."""
+        self._lanes: dict[str, Lane] = {}
+        self._waiting: set[int] = set()
+        self._told = 0
+        """How many exchanges of the history have been told."""
+        self._parts: deque[str] = deque()
+        """What is left to be told of the next."""
+
+    def skip_passed(self, event: events.Event) -> None:
+        """Go on in the record by what has been said or has ended again."""
+        recorded = self._playback.next
+        same = type(recorded) is type(event)
+        if (same and isinstance(event, _TAKEN)) or (
+            isinstance(event, events.End) and event == recorded
+        ):
+            self._playback.skip()
+
+    def next(self, talk: _talk.Conversation) -> _talk.Action | None:
+        """Return what the record has next."""
+        self._lanes = self._lanes or {lane.example.key: lane for lane in talk.lanes}
+        action: _talk.Action | None = None
+        match self._playback.next:
+            case None if self._playback.record.complete:
+                lanes = (lane for lane in talk.lanes if not lane.ended)
+                over = all(
+                    lane.body_ended and lane.example.key not in talk.kept
+                    for lane in lanes
+                )
+                action = Finish() if over else _talk.GiveUp("its end is not recorded")
+            case None:
+                action = _talk.GiveUp(self._why_over())
+            case events.Begin(example=name):
+                self._playback.skip()
+                lane = self._lanes.get(name)
+                action = (
+                    Start(lane.index)
+                    if lane is not None and lane.start is None
+                    else None
+                )
+            case events.TimeJumped(to=to):
+                self._playback.skip()
+                action = JumpTime(to)
+            case events.End(example=str(name)):
+                action = self._end(talk, name)
+            case events.SessionBegan(example=""):
+                action = _talk.Renew()
+            case (
+                events.WaitBegan(example=name)
+                | events.SessionBegan(example=name)
+                | events.Watcher(example=name)
+            ):
+                # A waiting body that waited again, or began to watch, goes on as soon
+                # as its wait was over.
+                action = self._resumed(name)
+                if action is None:
+                    self._playback.skip()  # of an example that is not here
+            case event:
+                action = self._said(talk, event)
+        return action
+
+    def decide_ahead(
+        self, talk: _talk.Conversation, lane: Lane
+    ) -> Iterator[_talk.Action]:
+        """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
+        while (event := self._playback.next) is not None:
+            match event:
+                case events.End(example=str(name)) if name != lane.example.key:
+                    action = self._end(talk, name)
+                    if action is not None:
+                        yield action
+                case events.MessageSent(kind="reset", by=by) if by != lane.example.key:
+                    yield _repeat_send(event)
+                case _:
+                    break
+        record = self._playback.record
+        if event is None and not record.complete:
+            raise ConversationOver(self._why_over())
+        if isinstance(event, events.End) and record.ended_early:
+            raise ConversationOver(record.ended_early)
+
+    def check(
+        self,
+        lane: Lane,
+        made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher,
+    ) -> None:
+        """Raise ScriptChanged if the record has something else."""
+        event = self._playback.next
+        if isinstance(made, events.SessionBegan):
+            if made != event:
+                raise _talk.ScriptChanged("it begins a session where it did not")
+        elif isinstance(made, (events.WaitBegan, events.Watcher)):
+            if made != event:
+                is_same = (
+                    type(event) is type(made) and _event_example(event) == made.example
+                )
+                what = "for something else" if is_same else "where it did not"
+                raise _talk.ScriptChanged(f"it waits or watches {what}")
+        elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
+            raise _talk.ScriptChanged(
+                f"it says {_shorten_repr(made.text)}, where it said nothing"
+            )
+        elif (event.kind, event.text) != (
+            "ask" if isinstance(made, Ask) else "say",
+            as_recorded(made.text),
+        ):
+            raise _talk.ScriptChanged(
+                f"it says {_shorten_repr(made.text)}, where it said {_shorten_repr(event.text)}"
+            )
+
+    def wait(
+        self, talk: _talk.Conversation, lane: Lane, wait: events.WaitBegan
+    ) -> None:
+        """Remember that it waits."""
+        del talk, wait
+        self._waiting.add(lane.index)
+
+    def release(self, lane: Lane) -> str:
+        """Return the message that was sent after it."""
+        match self._playback.next:
+            case events.MessageSent(kind="reset", by=lane.example.key, text=text):
+                return text
+        return ""
+
+    def settle(self, lane: Lane) -> None:
+        """Raise ScriptChanged if it used the agent, or had more to say."""
+        wanted, self._playback.wanted = self._playback.wanted, ""
+        if wanted:
+            raise _talk.ScriptChanged(wanted)
+        # An example that failed midway had more to say then; that is no change of its
+        # script.
+        by_itself = (
+            lane.broken is None
+            and lane.body.error is None
+            and lane.body.assertion is None
+        )
+        if (
+            by_itself
+            and self._playback.count_remaining(lane.example.key)
+            and not lane.released
+        ):
+            raise _talk.ScriptChanged("it ends where it went on")
+
+    # --- one event of the record
+
+    def _resumed(self, example: str) -> ResumeLane | None:
+        lane = self._lanes.get(example)
+        if lane is None or lane.index not in self._waiting:
+            return None
+        self._waiting.discard(lane.index)
+        return ResumeLane(lane.index)
+
+    def _said(self, talk: _talk.Conversation, event: events.Event) -> _talk.Action:
+        match event:
+            case events.MessageSent(kind="history", text=text):
+                return self._history(talk, text)
+            case events.MessageSent(by=by, kind=kind):
+                return (self._resumed(by) if kind in SPOKEN else None) or _repeat_send(
+                    event
+                )
+            case events.FillerSent(history=history, message=message, reply=reply):
+                return (
+                    self._history(talk, message)
+                    if history
+                    else _talk.SendFiller(FillerExchange(message, reply))
+                )
+            case events.Fault():  # what the agent was told and would not have: its text is not recorded
+                return _talk.SendFiller(FillerExchange("", ""))
+        raise Divergence("the journal holds a reply to no message")
+
+    def _history(self, talk: _talk.Conversation, text: str) -> _talk.TellHistoryPart:
+        """Return the next part of the history, which must be what was told."""
+        # The parts depend on how long a message may be, and so on the agent: they are
+        # cut as they were then.
+        if not self._parts and self._told < len(talk.pastime.history):
+            self._parts.extend(talk.pastime.messages(self._told))
+        if not self._parts or as_recorded(self._parts[0]) != text:
+            raise ConversationOver("the recorded history is not the data set's")
+        part = _talk.TellHistoryPart(self._told, self._parts.popleft())
+        self._told += not self._parts
+        return part
+
+    def _end(self, talk: _talk.Conversation, example: str) -> _talk.Action | None:
+        lane, record = self._lanes.get(example), self._playback.record
+        early, verdict = record.ended_early, record.example(example).verdict
+        reason = None if verdict is None else verdict.reason
+        # What it did after its wait left no trace but its end; one that was not reached
+        # did nothing.
+        if (
+            lane is not None
+            and not (early and reason == early)
+            and (action := self._resumed(example))
+        ):
+            return action
+        self._playback.skip()
+        if lane is None or lane.ended:
+            return None
+        if example in talk.kept:
+            return _talk.Close(lane.index, self._kept_ending(example))
+        why = (
+            ""
+            if lane.start is not None
+            else lane.unplayable(talk.counter, talk.channel.capabilities)
+        )
+        if why and (not early or reason == why):
+            return Start(lane.index)
+        return _talk.GiveUp(early) if early and not lane.body_ended else None
+
+    def _why_over(self) -> str:
+        """Return why nothing follows in the record, which may just have been cut short."""
+        early = self._playback.record.ended_early
+        self.cut_short = not early
+        return early or CUT_SHORT
+
+
+def _repeat_send(event: events.MessageSent) -> _talk.Send:
+    return _talk.Send(event.by, event.kind, event.text, event.about, event.alone)
+
+
+def _shorten_repr(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,0 +1,227 @@
+"""Scoring: from what became of an example, and the transcript, to its result; pure, so that it can be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from pytest_ltm._core.engine.lane import CreditedQuestion, Ending, Lane
+from pytest_ltm._core.journal import result as _result
+from pytest_ltm._core.journal.cost import Bill
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.memory_ledger import (
+    MemoryLedger,
+    evidence_found,
+    memory_result,
+    retrieval_metrics,
+)
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.model.score import Score, Unscored, with_bounds
+from pytest_ltm._core.model.transcript import Kind, Transcript, needle_gap
+from pytest_ltm._core.storage.errors import AgentFault, LtmInternalError, text_of
+
+
+def scenario_result(
+    lane: Lane,
+    ending: Ending,
+    transcript: Transcript,
+    *,
+    costs: Mapping[int, float],
+    guesses: Collection[int] = (),
+    own_wish: bool = False,
+    reading: str = "",
+    memory: MemoryLedger | None = None,
+    **place: Any,
+) -> _result.ScenarioResult:
+    """Return the result of an example.
+
+    `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges
+    where it did not tell all. `own_wish`: its error only says that it skipped itself.
+    `reading`: the version of the reading that rules go by. `memory`: what the agent's
+    memory did. `place` has the fields that say where it was played: agent, span_label,
+    trial, nodeid.
+    """
+    outcome, cause, reason = classify_ending(ending, lane.example.threshold)
+    if own_wish:
+        # pytest.skip in a test is its own wish, no fault of agent or scenario.
+        outcome, cause, reason = "skipped", "", str(ending.error)
+    verdict = None if ending.verdict is None else with_bounds(ending.verdict)
+    score = verdict if isinstance(verdict, Score) else None
+    questions = tuple(
+        question_result(question, transcript) for question in lane.questions
+    )
+    measured = lane.measured_span(transcript)
+    own_costs = [
+        costs[exchange.number] for exchange in lane.own if exchange.number in costs
+    ]
+    rule = ending.verdict.rule if ending.verdict else ""
+    if (
+        rule and reading and not rule.endswith(reading)
+    ):  # a recorded row that is kept names it already
+        rule = f"{rule}+{reading}"
+    remembered = None
+    if memory is not None and memory.is_known:
+        # Only for an agent that shows its memory: to know the words of all that was
+        # said takes time.
+        memory.hear(transcript)
+        own, right = (
+            [one.number for one in lane.own],
+            {one.number: one.right for one in lane.questions},
+        )
+        is_lost = score is not None and score.value < 1
+        remembered = memory_result(
+            lane.told, questions, memory, own, right, lane.unchosen, is_lost=is_lost
+        )
+    return _result.ScenarioResult(
+        scenario=lane.example.scenario,
+        example=lane.example.example,
+        span=lane.span,
+        outcome=outcome,
+        score=score.value if score else None,
+        reason=reason,
+        cause=cause,
+        upper=score.upper if score and score.upper > score.value else None,
+        checks=score.checks if score else (),
+        rule=rule,
+        evidence=str(ending.verdict.evidence)
+        if ending.verdict
+        else "",  # a reply may know more than its text
+        threshold=lane.example.threshold,
+        skills=lane.example.skills,
+        gap=questions[-1].gap if questions else None,
+        measured_span=measured,
+        overrun=measured is not None and lane.span is not None and measured > lane.span,
+        tokens=sum(
+            exchange.message_tokens + exchange.reply_tokens for exchange in lane.own
+        ),
+        cost_usd=sum(own_costs) if own_costs else None,
+        estimated=any(exchange.number in guesses for exchange in lane.own),
+        questions=questions,
+        metrics=tuple(
+            _result.ExampleMetric(*one)
+            for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()
+        ),
+        memory=remembered,
+        **place,
+    )
+
+
+def _metrics(
+    own: Mapping[str, float],
+    questions: Sequence[_result.QuestionResult],
+    outcome: _result.Outcome,
+) -> Mapping[str, float]:
+    """Return the figures that a scenario noted, and whether a wrong answer had its evidence; else the recall."""
+    if not own:
+        return retrieval_metrics(questions)
+    found = evidence_found(questions, own) if outcome == "failed" else None
+    return own if found is None else {**own, "wrong_but_found": float(found)}
+
+
+def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
+    """Return what the result of a conversation says of its tokens and dollars."""
+    transcript = record.transcript
+
+    def tokens(kinds: Collection[Kind]) -> int:
+        return sum(
+            one.message_tokens + one.reply_tokens
+            for one in transcript
+            if one.kind in kinds
+        )
+
+    def usd(kinds: Collection[Kind]) -> float | None:
+        return bill.exchanges_usd(
+            {one.number for one in transcript if one.kind in kinds}
+        )
+
+    stored = bill.told_use or Usage()
+    return {
+        "tokens": transcript.position,
+        "count": transcript.counts,
+        "filler_tokens": tokens({"filler"}),
+        "reply_tokens": sum(one.reply_tokens for one in transcript if not one.told),
+        "exchanges": len(transcript),
+        "cost_usd": bill.total_usd,
+        "filler_cost_usd": usd({"filler", "history"}),
+        "harness_cost_usd": usd({"opening", "reset"}),
+        "hypothetical": bill.hypothetical,
+        "input_tokens": bill.input_tokens,
+        "output_tokens": bill.output_tokens,
+        "cached_tokens": bill.cached_tokens,
+        "metered": bill.metered,
+        "calls": bill.calls,
+        "told": bill.told * (bill.told_use is not None),
+        "told_calls": stored.calls,
+        "told_input_tokens": stored.input_tokens,
+        "estimated": bool(bill.guesses),
+        "lost_tokens": 0 if bill.lost is None else bill.lost.total,
+        "lost_cost_usd": bill.lost_usd,
+        "mishaps": tuple(record.mishaps.values()),
+    }
+
+
+def classify_ending(
+    ending: Ending, threshold: float
+) -> tuple[_result.Outcome, _result.Cause, str]:
+    """Return the outcome of an example, why it has no score if so, and the reason."""
+    if isinstance(ending.verdict, Score):
+        return (
+            _result.outcome_of(ending.verdict.value, threshold),
+            "",
+            ending.verdict.reason,
+        )
+    if isinstance(ending.verdict, Unscored):
+        return "skipped", ending.verdict.cause, ending.verdict.reason
+    if ending.unplayable is not None:
+        return "skipped", "requires", ending.unplayable
+    if ending.unreached is not None:
+        return "skipped", "not reached", ending.unreached
+    error = ending.error
+    cause: _result.Cause = (
+        "internal" if isinstance(error, LtmInternalError) else "scenario"
+    )
+    return (
+        "error",
+        "agent" if isinstance(error, AgentFault) else cause,
+        describe_ending_error(error),
+    )
+
+
+def describe_ending_error(error: BaseException | None) -> str:
+    """Return an error of ours as its sentence, any other with its type."""
+    if error is None:
+        return "it ended without a verdict"
+    text = text_of(error)
+    return (
+        text
+        if isinstance(error, AgentFault)
+        else f"{type(error).__name__}: {text}".rstrip(": ")
+    )
+
+
+def question_result(
+    question: CreditedQuestion, transcript: Transcript
+) -> _result.QuestionResult:
+    """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
+    asked = transcript.number(question.number)
+    needles = [transcript.number(number) for number in question.needles]
+    places = dict(asked.places)
+    refs = tuple(
+        _result.NeedleRef(
+            number=needle.number,
+            text=needle.message,
+            gap=needle_gap(needle, asked),
+            told_gap=transcript.told_gap(needle, asked),
+            seconds_passed=(asked.now - needle.now).total_seconds(),
+            rank=places.get(needle.number),
+        )
+        for needle in needles
+    )
+    return _result.QuestionResult(
+        number=asked.number,
+        text=asked.message,
+        answer=asked.reply,
+        gap=min((ref.gap for ref in refs), default=None),
+        needles=refs,
+        retrieved=asked.retrieved,
+    )

@@ -1,0 +1,360 @@
+"""What scoring a run again comes to: which verdicts differ and why, and what may change between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, value_changes
+from pytest_ltm._core.engine.rescore import Playback, plan_of
+from pytest_ltm._core.engine.scoring import classify_ending
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import (
+    Automatic,
+    ConversationName,
+    ConversationResult,
+    ScenarioResult,
+    read_results,
+)
+from pytest_ltm._core.model.plan import Plan, is_of_source
+from pytest_ltm._core.model.score import Score, Unscored, undecided_if_open
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import to_record
+
+
+class Move(Struct, frozen=True):
+    """One verdict that is another one now."""
+
+    row: ScenarioResult
+    """The example's row now."""
+    before: Automatic
+    why: str
+    """What has changed of that which decides a verdict; a few words."""
+
+    @property
+    def after(self) -> Automatic:
+        """The verdict of the rules now."""
+        return by_rules(self.row)
+
+    @property
+    def amended(self) -> bool:
+        """Whether a person has said something else, which counts."""
+        return self.row.automatic is not None
+
+
+class Rescored(Struct, frozen=True, kw_only=True):
+    """The outcome of scoring a run again."""
+
+    run: str
+    """The id of the run that was scored again."""
+    same: int
+    moves: tuple[Move, ...]
+    kept: Mapping[str, str]
+    """Why an example keeps its recorded verdict, by its conversation and name: `full-2k-0 colours/0`."""
+    unknown: int = 0
+    """Examples without a recorded verdict, because the run had not reached them."""
+    left_out: int = 0
+    """Recorded verdicts of examples that were not scored again."""
+    without: int = 0
+    """Examples that have no verdict, then or now: an error, or skipped."""
+    definitions: Mapping[str, str] = {}
+    """What is said of a definition that is not generated as recorded, by conversation and example, as in `kept`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values for `summary.json`."""
+        moved = [
+            {
+                "nodeid": one.row.nodeid,
+                "before": to_record(one.before),
+                "after": to_record(one.after),
+            }
+            | {"why": one.why, "amended": one.amended}
+            for one in self.moves
+        ]
+        return {
+            "run": self.run,
+            "same": self.same,
+            "unknown": self.unknown,
+            "left_out": self.left_out,
+            "without": self.without,
+            "kept": dict(self.kept),
+            "moved": moved,
+            **({"definitions": dict(self.definitions)} if self.definitions else {}),
+        }
+
+
+def compare_scorings(
+    run: str,
+    before: Iterable[ScenarioResult],
+    after: Iterable[ScenarioResult],
+    *,
+    plans: Mapping[ConversationName, Sequence[Plan]],
+    kept: Mapping[str, str],
+) -> Rescored:
+    """Return what moved between two scorings of one run.
+
+    `plans`: the recorded and the current plan by conversation; `kept`: as in
+    `Rescored`.
+    """
+    then, now = (
+        {(str(row.conversation), row.id): row for row in rows}
+        for rows in (before, after)
+    )
+    moves, unmoved = list[Move](), list[ScenarioResult]()
+    new = [row for place, row in now.items() if place not in then]
+    for place, row in now.items():
+        if place in then and _compared(then[place]) != _compared(row):
+            why = "; ".join(
+                verdict_differences(then[place], row, plans.get(row.conversation, ()))
+            )
+            moves.append(Move(row, by_rules(then[place]), why or _UNVERSIONED))
+        elif (
+            place in then and " ".join(place) not in kept
+        ):  # what is kept has an entry of its own
+            unmoved.append(row)
+    same, unknown = (
+        sum(row.scored or row.cause in ("unscored", "ungraded") for row in rows)
+        for rows in (unmoved, new)
+    )
+    without, left_out = (
+        len(unmoved) + len(new) - same - unknown,
+        len(then.keys() - now.keys()),
+    )
+    return Rescored(
+        run=run,
+        same=same,
+        moves=tuple(moves),
+        kept=kept,
+        unknown=unknown,
+        left_out=left_out,
+        without=without,
+    )
+
+
+_UNVERSIONED = "no version has changed: the code that the test uses has, or the judge answered differently"
+
+
+def by_rules(row: ScenarioResult) -> Automatic:
+    """Return the verdict of the rules, before a person amended it."""
+    return row.automatic or row.verdict
+
+
+def verdict_differences(
+    before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]
+) -> list[str]:
+    """Return what differs of that which decides a verdict."""
+    texts = _version_difference("evaluator", before.rule, after.rule)
+    texts += _version_difference(
+        "threshold", f"{before.threshold:g}", f"{after.threshold:g}"
+    )
+    if len(plans) == 2:
+        then, now = plans
+        one, other = (
+            next(
+                (
+                    example.version
+                    for example in plan.examples
+                    if example.key == before.id
+                ),
+                "",
+            )
+            for plan in plans
+        )
+        if is_of_source(one) and is_of_source(
+            other
+        ):  # hashes, which mean nothing to a reader
+            texts += ["the test's source has changed"] * (one != other)
+        else:
+            texts += _version_difference("scenario", one, other)
+        texts += _version_difference("scoring", then.scoring, now.scoring)
+        texts += _version_difference("reading", str(then.reading), str(now.reading))
+        # Another judge explains nothing where no judge was asked.
+        if before.judge_calls or after.judge_calls:
+            texts += _judge_differences(then.judge, now.judge)
+            texts += _version_difference(
+                "votes", str(then.judge_votes), str(now.judge_votes)
+            )
+    return texts
+
+
+def _compared(row: ScenarioResult) -> tuple[object, ...]:
+    """Return what makes a verdict another one: a judge may give another reason for the same score."""
+    plain = by_rules(row)
+    return plain.outcome, plain.score, plain.upper
+
+
+def _judge_differences(before: str, after: str) -> list[str]:
+    """Return which judge, or which of its prompts, is another one."""
+    (one, prompts), (other, others) = (
+        [*text.rstrip(")").split(" ("), ""][:2] for text in (before, after)
+    )
+    if one != other:
+        return _version_difference("judge", one, other)
+    then, now = prompts.split(", "), others.split(", ")
+    old, new = (
+        [part for part in then if part not in now],
+        [part for part in now if part not in then],
+    )
+    return _version_difference("prompt", ", ".join(old), ", ".join(new))
+
+
+def _version_difference(what: str, before: str, after: str) -> list[str]:
+    return (
+        [] if before == after else [f"{what} {before or 'none'} -> {after or 'none'}"]
+    )
+
+
+# --- What may be another one when a run is re-scored, and what may not.
+
+# Settings of a run that decide only how it is scored, not what is said.
+FREE = frozenset({"scoring", "judge", "reading", "rescored"})
+_FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
+
+
+def setting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each changed setting that decides what is said."""
+    held, today = (
+        {name: value for name, value in one.items() if name not in FREE}
+        for one in (then, now)
+    )
+    return value_changes(held, today)
+
+
+def plan_differences(recorded: Plan, now: Plan) -> list[str]:
+    """Return a sentence for each difference that keeps a conversation from being scored again."""
+    then, today = (
+        {name: plan[name] for name in _FIXED}
+        for plan in (recorded.to_json(), now.to_json())
+    )
+    known = {example.key for example in recorded.examples}
+    missing = [
+        f"{example.key} was not recorded."
+        for example in now.examples
+        if example.key not in known
+    ]
+    return value_changes(then, today, "The plan's {}") + missing
+
+
+def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
+    """Return the recorded plan, of today's examples, with the rules of today.
+
+    `same_judge`: only the original judge is used.
+    """
+    today = {example.key: example for example in now.examples}
+    judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
+    examples = tuple(
+        replace(one, version=new.version, skills=new.skills, threshold=new.threshold)
+        for one in recorded.examples
+        if (new := today.get(one.key)) is not None
+    )
+    return replace(
+        recorded,
+        examples=examples,
+        scoring=now.scoring,
+        reading=now.reading,
+        **judge,  # type: ignore[arg-type]
+    )
+
+
+# --- The verdicts that a recorded conversation came to, from its results or, where it
+# died before them, its journal.
+
+
+def recorded_result(folder: Path) -> ConversationResult | None:
+    """Return a conversation's results, None if there are none that can be read."""
+    try:
+        return read_results(folder / RESULTS)
+    except LtmError:
+        return None
+
+
+def recorded_rows(folder: Path) -> list[ScenarioResult]:
+    """Return the verdicts of a conversation; from its journal those with a score only, which says no more."""
+    result = recorded_result(folder)
+    if result is not None:
+        return [row for row in result.scenarios if row.cause != "not reached"]
+    name = ConversationName.of_folder(folder.name)
+    try:
+        playback = Playback.open_playback(folder / JOURNAL)
+        known = (
+            {}
+            if playback is None
+            else {example.key: example for example in plan_of(playback.header).examples}
+        )
+    except LtmError:
+        return []
+    if playback is None or name is None or name.variant:
+        return []
+    rows = []
+    for key, recorded in playback.record.examples.items():
+        verdict, example = recorded.verdict, known.get(key)
+        if (
+            example is not None
+            and verdict is not None
+            and verdict.score is not None
+            and 0 <= verdict.score <= 1
+        ):
+            outcome, cause, _ = classify_ending(ending_told(verdict), example.threshold)
+            row = ScenarioResult(
+                scenario=example.scenario,
+                example=example.example,
+                agent=name.agent,
+                span_label=name.span,
+                span=None,
+                trial=name.trial,
+                nodeid="",
+                score=float(verdict.score),
+                upper=verdict.upper,
+                reason=verdict.reason,
+                threshold=example.threshold,
+                rule=verdict.rule,
+                outcome=outcome,
+                cause=cause,
+            )
+            rows.append(row)
+    return rows
+
+
+def ending_of(row: ScenarioResult) -> Ending:
+    """Return how an example ended, from its row."""
+    if row.score is not None:
+        score = Score(
+            row.score,
+            row.reason,
+            row.checks,
+            row.rule,
+            row.evidence,
+            row.upper_end - row.score,
+        )
+        return Ending(verdict=undecided_if_open(score))
+    if row.cause == "requires" and not row.questions:
+        return Ending(unplayable=row.reason)
+    if row.cause == "not reached":
+        return Ending(unreached=row.reason)
+    if row.outcome == "error":
+        return Ending(error=LtmError(row.reason))
+    cause = (
+        row.cause
+        if row.cause in ("evaluator", "judge", "user", "ungraded")
+        else "unscored"
+    )
+    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
+
+
+def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
+    """Return how an example ended, from its event in the journal; without one it was not reached."""
+    if verdict is None:
+        return Ending(unreached="no verdict is recorded")
+    if verdict.score is not None and 0 <= verdict.score <= 1:
+        # An older journal may hold an upper bound below the score, or none.
+        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
+        score = Score(
+            verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open
+        )
+        return Ending(verdict=undecided_if_open(score))
+    return Ending(verdict=Unscored(verdict.reason))

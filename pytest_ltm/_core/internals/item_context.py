@@ -1,0 +1,599 @@
+"""Stretch: what pytest keeps one of in the process, swapped in for each stretch of a body."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import pytest
+from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_records_key
+from _pytest.warnings import catch_warnings_for_item
+
+from pytest_ltm._core.calls.hub import OwnThread, own_thread
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from _pytest.capture import CaptureManager
+
+
+class Swap(Protocol):
+    """One thing that an item has for itself."""
+
+    def put_in(self) -> Any:
+        """Put the item's own in place; return what was there."""
+        ...
+
+    def take_out(self, outside: Any) -> None:
+        """Keep the item's own for the next time, and put back what was there."""
+        ...
+
+
+class InPlace:
+    """Several swaps as one context; the last in is the first out, and each is taken out whatever befell the others."""
+
+    __slots__ = ("_inside", "_swaps")
+
+    def __init__(self, swaps: Sequence[Swap]) -> None:
+        self._swaps = swaps
+        self._inside: list[tuple[Swap, Any]] = []
+
+    def __enter__(self) -> None:
+        try:
+            self.put_in()
+        except BaseException:
+            self.take_out()
+            raise
+        _IN_PLACE.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        _IN_PLACE.remove(self)
+        self.take_out()
+
+    def put_in(self) -> None:
+        """Put everything in."""
+        for swap in self._swaps:
+            self._inside.append((swap, swap.put_in()))
+
+    def take_out(self) -> None:
+        """Take out what is in."""
+        if self._inside:
+            swap, outside = self._inside.pop()
+            try:
+                swap.take_out(outside)
+            finally:
+                self.take_out()
+
+
+# What is in place now, the innermost last.
+_IN_PLACE: list[InPlace] = []
+
+
+@contextmanager
+def suspend_item_context() -> Iterator[None]:
+    """Take out everything that is in place, and put it in again: another conversation goes on meanwhile."""
+    inside = _IN_PLACE[:]
+    _IN_PLACE.clear()
+    for each in reversed(inside):
+        each.take_out()
+    try:
+        yield
+    finally:
+        for each in inside:
+            each.put_in()
+        _IN_PLACE.extend(inside)
+
+
+class Pinned:
+    """While pytest is in the middle of a fixture or a report, a request of the conversation lets nobody else go on."""
+
+    def __init__(self, own: OwnThread) -> None:
+        self._own = own
+
+    def put_in(self) -> None:
+        """Let everybody wait."""
+        self._own.pinned += 1
+
+    def take_out(self, outside: None) -> None:
+        """Let the others go on again."""
+        self._own.pinned -= 1
+
+
+class ElapsedSeconds:
+    """The seconds that went by inside, summed up."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def put_in(self) -> float:
+        """Return the time on the stopwatch."""
+        return stopwatch_seconds()
+
+    def take_out(self, outside: float) -> None:
+        """Add what went by."""
+        self.seconds += stopwatch_seconds() - outside
+
+
+class CurrentTest:
+    """PYTEST_CURRENT_TEST, which shows other programs, and who looks at a hung session, what is running."""
+
+    NAME = "PYTEST_CURRENT_TEST"
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._value = f"{item.nodeid} (call)".replace("\x00", "(null)")
+
+    def put_in(self) -> str | None:
+        """Name the item."""
+        before = os.environ.get(self.NAME)
+        os.environ[self.NAME] = self._value
+        return before
+
+    def take_out(self, outside: str | None) -> None:
+        """Name what was named."""
+        if outside is None:
+            os.environ.pop(self.NAME, None)
+        else:
+            os.environ[self.NAME] = outside
+
+
+class ReportedItem:
+    """The item that xdist takes reports to be of, on a worker."""
+
+    def __init__(self, item: pytest.Item, worker: Any) -> None:
+        self._item, self._worker = item, worker
+        self.index: int | None = None
+
+    def put_in(self) -> int:
+        """Report this item, whichever xdist asked for."""
+        if self.index is None:
+            # Looked up once: with thousands of items each search would take as long as
+            # a report.
+            self.index = self._item.session.items.index(self._item)
+        asked: int = self._worker.item_index
+        self._worker.item_index = self.index
+        return asked
+
+    def take_out(self, outside: int) -> None:
+        """Report the one that xdist asked for."""
+        self._worker.item_index = outside
+
+
+class Logs:
+    """Handlers and level of the root logger, with a handler for what caplog and the report show."""
+
+    def __init__(self, item: pytest.Item, plugin: Any) -> None:
+        self._item, self._plugin = item, plugin
+        self._level: int | None = None
+        self._added: list[logging.Handler] = []
+        self._removed: list[logging.Handler] = []
+        self.handler: LogCaptureHandler | None = None
+
+    def begin_call(self) -> None:
+        """Prepare what caplog shows of the call phase."""
+        handler = self.handler = LogCaptureHandler()
+        handler.setFormatter(self._plugin.formatter)
+        self._added.append(handler)
+        if self._plugin.log_level is not None:
+            handler.setLevel(self._plugin.log_level)
+        self._item.stash[caplog_handler_key] = handler
+        self._item.stash[caplog_records_key]["call"] = handler.records
+
+    def put_in(self) -> tuple[int, list[logging.Handler], list[logging.Handler]]:
+        """Log for this item; return level and handlers as they were, and the handlers as they are."""
+        root, others = logging.root, logging.root.handlers[:]
+        outside = root.level
+        _set_level(root, self.wanted_level(outside))
+        mine = root.handlers[:] = [
+            one for one in others if one not in self._removed
+        ] + self._added
+        return outside, others, mine
+
+    def take_out(
+        self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]
+    ) -> None:
+        """Keep what the item has added, removed and set; log as before."""
+        root, (level, others, mine) = logging.root, outside
+        if root.handlers != mine:
+            # A test may add or remove handlers of its own, which must be there again
+            # when it goes on.
+            self._added = [one for one in root.handlers if one not in others]
+            self._removed = [one for one in others if one not in root.handlers]
+        root.handlers[:] = others
+        self._level = root.level  # caplog.set_level moves it, for this item only
+        _set_level(root, level)
+
+    def wanted_level(self, outside: int) -> int:
+        """Return the root logger's level for this item."""
+        if self._level is not None:
+            return self._level
+        return (
+            min(outside, self.handler.level)
+            if self.handler is not None and self.handler.level
+            else outside
+        )
+
+
+def _set_level(root: logging.Logger, level: int) -> None:
+    if (
+        root.level != level
+    ):  # whenever it is set, all loggers forget what they know of levels
+        root.setLevel(level)
+
+
+class CaptureFixture:
+    """The item's capsys, capfd ..., of which pytest's manager knows one at a time."""
+
+    def __init__(self, manager: CaptureManager) -> None:
+        self._manager = manager
+        self._mine: Any = None
+
+    def put_in(self) -> Any:
+        """Put this item's in place."""
+        others, self._manager._capture_fixture = (
+            self._manager._capture_fixture,
+            self._mine,
+        )
+        return others
+
+    def take_out(self, outside: Any) -> None:
+        """Keep it."""
+        self._mine, self._manager._capture_fixture = (
+            self._manager._capture_fixture,
+            outside,
+        )
+
+
+# The characters that are kept of what one item prints to stdout, or to stderr: the
+# first and the last half.
+LONGEST = 2**24
+
+
+def shorten_middle(text: str) -> str:
+    """Return a text, or its beginning and its end."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half]}{_left_out(len(text) - 2 * half, 'characters')}{text[-half:]}"
+
+
+def cut_captured(manager: CaptureManager) -> None:
+    """Cut what was captured into files to the beginning and the end, before anybody reads the whole into memory."""
+    for capture in (
+        getattr(manager._global_capturing, name, None) for name in ("out", "err")
+    ):
+        file: Any = getattr(getattr(capture, "tmpfile", None), "buffer", None)
+        if isinstance(file, io.FileIO):
+            cut_file(file)
+
+
+def cut_file(file: io.FileIO) -> None:
+    """Cut what was written into a file to the beginning and the end."""
+    if (size := file.seek(0, os.SEEK_END)) <= LONGEST:
+        return
+    half = LONGEST // 2
+    file.seek(0)
+    head = file.read(half)
+    file.seek(size - half)
+    tail = file.read(half)
+    file.seek(0)
+    file.truncate()
+    file.write(head + _left_out(size - 2 * half, "bytes").encode() + tail)
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"\n[{count:,} {what} are left out here]\n"
+
+
+class DiscardOutput:
+    """What nobody says: it stays off the screen, unless -s shows everything."""
+
+    def __init__(self, manager: CaptureManager) -> None:
+        self._manager = manager
+
+    def put_in(self) -> bool:
+        """Capture; return whether it does."""
+        if CapturedStreams.in_debugger:
+            return False
+        self._manager.resume_global_capture()
+        return True
+
+    def take_out(self, outside: bool) -> None:
+        """Forget what was captured."""
+        if outside:
+            self._manager.suspend_global_capture(in_=False)
+            cut_captured(self._manager)
+            self._manager.read_global_capture()
+
+
+class CapturedStreams:
+    """What is captured of stdout and stderr for the item's report."""
+
+    in_debugger = False
+    """Whether pdb has the terminal: capturing then stays off. Set for the class."""
+
+    def __init__(self, manager: CaptureManager, fixture: CaptureFixture) -> None:
+        self._manager, self._fixture = manager, fixture
+        self.texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        self._sizes = dict.fromkeys(self.texts, 0)
+
+    def put_in(self) -> tuple[Any] | None:
+        """Capture; return the fixture that was there, None if nothing is captured."""
+        if CapturedStreams.in_debugger:
+            self._manager.suspend(
+                in_=True
+            )  # a hook call of another item may have resumed it
+            return None
+        others = self._fixture.put_in()
+        self._manager.resume_global_capture()
+        self._manager.activate_fixture()
+        return (others,)
+
+    def take_out(self, outside: tuple[Any] | None) -> None:
+        """Keep what was captured."""
+        if outside is None:
+            return
+        try:
+            self._manager.deactivate_fixture()
+            self._manager.suspend_global_capture(in_=False)
+            cut_captured(self._manager)
+            for (name, parts), text in zip(
+                self.texts.items(), self._manager.read_global_capture(), strict=True
+            ):
+                if text:
+                    parts.append(text)
+                    self._sizes[name] += len(text)
+                if self._sizes[name] > 2 * LONGEST:
+                    parts[:] = [shorten_middle("".join(parts))]
+                    self._sizes[name] = LONGEST
+        finally:
+            self._fixture.take_out(outside[0])
+
+
+class RunningLoop:
+    """asyncio's one running loop of a thread: bodies that take turns must not see each other's."""
+
+    def __init__(self) -> None:
+        self._mine: asyncio.AbstractEventLoop | None = None
+
+    def put_in(self) -> asyncio.AbstractEventLoop | None:
+        """Run in this item's loop, if it is in any."""
+        return _swap_running_loop(self._mine)
+
+    def take_out(self, outside: asyncio.AbstractEventLoop | None) -> None:
+        """Run in whichever loop was running."""
+        self._mine = _swap_running_loop(outside)
+
+
+def _swap_running_loop(
+    loop: asyncio.AbstractEventLoop | None,
+) -> asyncio.AbstractEventLoop | None:
+    module: Any = sys.modules.get(
+        "asyncio"
+    )  # until somebody has imported it no loop runs
+    if module is None:
+        return None
+    before: asyncio.AbstractEventLoop | None = module._get_running_loop()
+    module._set_running_loop(loop)
+    return before
+
+
+# --- Warnings: filters and records of an item's own.
+
+WarningState = tuple[Any, Any, Any]
+
+# The state outside of all items: inside, the marks of whichever item pytest asks for
+# hold.
+OUTSIDE: pytest.StashKey[WarningState] = pytest.StashKey()
+
+
+class Warnings:
+    """The warning filters and records of one item (None: of nobody), put in place for each stretch of it.
+
+    pytest.warns, recwarn and filterwarnings marks then work in bodies that take turns.
+    """
+
+    def __init__(self, config: pytest.Config, item: pytest.Item | None) -> None:
+        self._recording: AbstractContextManager[None] | None = None
+        filters, *rest = config.stash[OUTSIDE]
+        self._inside: WarningState = (list(filters), *rest)
+        if config.pluginmanager.has_plugin("warnings"):
+            ihook = config.hook if item is None else item.ihook
+            # pytest's own, so that marks, options and -W mean what they mean elsewhere.
+            recording = catch_warnings_for_item(
+                config=config, ihook=ihook, when="runtest", item=item
+            )
+            with self.active():
+                recording.__enter__()
+            self._recording = recording
+
+    def active(self) -> InPlace:
+        """Put this warning state in place meanwhile."""
+        return InPlace((self,))
+
+    def put_in(self) -> WarningState:
+        """Warn as this item does; return the state that was there."""
+        outside = _warning_state()
+        _set_warning_state(self._inside)
+        return outside
+
+    def take_out(self, outside: WarningState) -> None:
+        """Keep this item's state, and warn as before."""
+        self._inside = _warning_state()
+        _set_warning_state(outside)
+
+    def close(self) -> None:
+        """Hand the recorded warnings to pytest."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            with self.active():
+                recording.__exit__(None, None, None)
+
+
+def remember_warnings(config: pytest.Config) -> None:
+    """Take the present state as that outside of all items."""
+    config.stash[OUTSIDE] = _warning_state()
+
+
+def _warning_state() -> WarningState:
+    return (
+        warnings.filters,
+        warnings.showwarning,
+        getattr(warnings, "_showwarnmsg_impl", None),
+    )
+
+
+def _set_warning_state(state: WarningState) -> None:
+    module: Any = warnings
+    module.filters, module.showwarning, module._showwarnmsg_impl = state
+    # Modules remember which warnings they have shown; they must look at the new
+    # filters.
+    module._filters_mutated() if hasattr(
+        module, "_filters_mutated"
+    ) else module._filters_mutated_lock_held()
+
+
+class ItemContext:
+    """Everything that pytest keeps one of, swapped in for each stretch of one item's body."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        manager = item.config.pluginmanager
+        capture: CaptureManager | None = manager.get_plugin("capturemanager")
+        plugin: Any = manager.get_plugin("logging-plugin")
+        worker = worker_interactor(item.config)
+        self._item, self._worker = item, worker
+        self.spent = ElapsedSeconds()
+        self.warnings = Warnings(item.config, item)
+        self._reported = None if worker is None else ReportedItem(item, worker)
+        self._logs = None if plugin is None else Logs(item, plugin)
+        self._fixture = None if capture is None else CaptureFixture(capture)
+        own = own_thread()
+        self._pinned = None if own is None else Pinned(own)
+        self._output = (
+            None
+            if capture is None or self._fixture is None
+            else CapturedStreams(capture, self._fixture)
+        )
+        # Warnings are first in and last out: what the others warn of meanwhile is still
+        # this item's.
+        self._claimed = _those_of(
+            self.warnings, CurrentTest(item), self._reported, self._logs, self._output
+        )
+        # The loop is none of the claims: an agent's reply is awaited in a loop of its
+        # own.
+        self._active = (self.spent, *self._claimed, RunningLoop())
+
+    def begin_call(self) -> None:
+        """Prepare what caplog shows of the call phase."""
+        if self._logs is not None:
+            self._logs.begin_call()
+
+    def active(self) -> InPlace:
+        """Put this item's state in place meanwhile."""
+        return InPlace(self._active)
+
+    def claims(self) -> InPlace:
+        """Attribute everything printed, logged and warned of meanwhile to this item, wherever it comes from."""
+        return InPlace(self._claimed)
+
+    @property
+    def log_level(self) -> int:
+        """From which level on the item wants logs."""
+        return (
+            logging.root.level
+            if self._logs is None
+            else self._logs.wanted_level(logging.root.level)
+        )
+
+    def fixtures(self) -> InPlace:
+        """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""
+        return InPlace(_those_of(self._pinned, self.warnings, self._fixture))
+
+    def reporting(self) -> InPlace:
+        """Tell xdist that the reports are this item's, whichever item it asked for."""
+        return InPlace(_those_of(self._pinned, self._reported))
+
+    def announce_end(self, duration: float) -> None:
+        """Tell xdist at once that the item is done, if it is not the one that xdist waits for."""
+        if (
+            self._reported is not None
+            and self._reported.index != self._worker.item_index
+        ):
+            self._worker.sendevent(
+                "runtest_protocol_complete",
+                item_index=self._reported.index,
+                duration=duration,
+            )
+
+    def add_sections(self) -> None:
+        """Add what was captured to the item's report."""
+        for name, parts in (
+            self._output.texts.items() if self._output is not None else ()
+        ):
+            if parts:
+                self._item.add_report_section(
+                    "call", name, shorten_middle("".join(parts))
+                )
+        if self._logs is not None and self._logs.handler is not None:
+            self._item.add_report_section(
+                "call", "log", self._logs.handler.stream.getvalue().strip()
+            )
+
+    def restore_log_records(self) -> None:
+        """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
+        if self._logs is not None and self._logs.handler is not None:
+            self._item.stash[caplog_records_key]["call"][:] = self._logs.handler.records
+
+
+def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:
+    return tuple(swap for swap in swaps if swap is not None)
+
+
+@contextmanager
+def capture_unattributed(config: pytest.Config) -> Iterator[None]:
+    """Keep what belongs to no example (filler, opening) apart.
+
+    What is printed stays off the screen, unless -s shows everything; warnings follow
+    the filters of the configuration, not those of whichever item pytest asks for, and
+    are told as nobody's.
+    """
+    capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
+    nobodys = Warnings(config, None)
+    try:
+        with InPlace(
+            _those_of(nobodys, None if capture is None else DiscardOutput(capture))
+        ):
+            yield
+    finally:
+        nobodys.close()
+
+
+@runtime_checkable
+class WorkerInteractor(Protocol):
+    """xdist's side of a worker, whose class cannot be imported: xdist sends its source to the worker."""
+
+    def sendevent(self, name: str, **values: Any) -> None:
+        """Send the controller an event."""
+
+    def handle_command(self, command: Any) -> None:
+        """Carry out what the controller says."""
+
+
+def worker_interactor(config: pytest.Config) -> Any:
+    """Return xdist's side of this worker, or None where there is none."""
+    if not hasattr(config, "workerinput"):
+        return None
+    return next(
+        (
+            p
+            for p in config.pluginmanager.get_plugins()
+            if isinstance(p, WorkerInteractor)
+        ),
+        None,
+    )

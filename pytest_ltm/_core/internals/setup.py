@@ -1,0 +1,531 @@
+"""Several items set up at once: the tree of set-up nodes, fixture values of an item's own, the phases of an item."""
+
+from __future__ import annotations
+
+import collections
+import contextvars
+import copy
+import itertools
+import os
+import sys
+import traceback
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from _pytest._code.code import (
+    ExceptionChainRepr,
+    ReprEntry,
+    ReprFileLocation,
+    ReprTraceback,
+)
+from _pytest.fixtures import get_scope_package
+from _pytest.nodes import Node
+from _pytest.runner import (
+    SetupState,
+    call_and_report,
+    check_interactive_exception,
+    show_test_item,
+)
+from greenlet import getcurrent, greenlet
+
+from pytest_ltm._core.internals.item_context import remember_warnings
+from pytest_ltm._core.storage.errors import LtmError, text_of
+from pytest_ltm.agents._subprocess_agent import Traceback
+
+if sys.version_info < (3, 11):
+    from exceptiongroup import BaseExceptionGroup
+
+NodeCounter = collections.Counter[Node]
+
+
+class TreeSetupState(SetupState):
+    """A SetupState whose live nodes form a tree instead of one path, so that several items can be set up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: NodeCounter = collections.Counter()
+        """Nodes that items in progress still need."""
+
+    def hold_nodes(self, item: pytest.Item) -> None:
+        """Keep the item's nodes up until it is let go."""
+        self.held.update(item.listchain())
+
+    def let_go(self, item: pytest.Item) -> None:
+        """Let the item's nodes be torn down."""
+        for node in item.listchain():
+            self.held[node] -= 1
+            if not self.held[node]:
+                del self.held[node]
+
+    def setup(self, item: pytest.Item) -> None:
+        """Set up the nodes of the item that are not up yet: pytest's own code, on this item's own path."""
+        full = self.stack
+        self.stack = {node: full[node] for node in item.listchain() if node in full}
+        try:
+            super().setup(item)
+        finally:
+            full.update(self.stack)
+            self.stack = full
+
+    def teardown_exact(self, nextitem: pytest.Item | None) -> None:
+        """Tear down every node that neither the next item nor an item in progress needs."""
+        keep = set(nextitem.listchain()) if nextitem else set()
+        errors: list[BaseException] = []
+        for node in [
+            n for n in reversed(self.stack) if n not in keep and self.held[n] <= 0
+        ]:
+            finalizers = self.stack.pop(node)[0]
+            while finalizers:
+                try:
+                    finalizers.pop()()
+                except (
+                    pytest.fail.Exception,
+                    pytest.skip.Exception,
+                    Exception,  # noqa: BLE001 - as pytest does
+                ) as error:
+                    errors.append(error)
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            raise BaseExceptionGroup("errors while tearing down", errors[::-1])
+
+
+def install_setup_state(session: pytest.Session) -> TreeSetupState:
+    """Replace the session's setup state; LTM runs only."""
+    state = TreeSetupState()
+    session._setupstate = state
+    remember_warnings(session.config)
+    return state
+
+
+# --- LaneFixtures: fixture values of an item's own.
+
+FixtureDefs = list[pytest.FixtureDef[Any]]
+Pool = dict[Any, pytest.FixtureDef[Any]]
+NODES_BY_SCOPE: dict[str, type[Node]] = {
+    "class": pytest.Class,
+    "module": pytest.Module,
+    "session": pytest.Session,
+}
+
+
+class LaneFixtures(dict[str, FixtureDefs]):
+    """Name -> fixture definitions for one item: like pytest's, but with cached values of their own.
+
+    Function-scoped ones are the item's alone; wider ones are shared, through `pool`, by
+    the items that pytest would let share them; session-scoped ones without parameters
+    are pytest's own.
+    """
+
+    def __init__(self, item: pytest.Item, pool: Pool) -> None:
+        self._item = cast("Any", item)
+        self._pool = pool
+        self._callspec: Any = getattr(item, "callspec", None)
+        fixtures: dict[str, FixtureDefs] = self._item._fixtureinfo.name2fixturedefs
+        super().__init__(fixtures)
+        for name in list(self):
+            self[name] = [self._mine(definition) for definition in self[name]]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the definitions; `request.getfixturevalue` comes here, too, with names not seen before."""
+        if name not in self:
+            where = self._item if pytest.version_tuple >= (8, 1) else self._item.nodeid
+            result = self._item.session._fixturemanager.getfixturedefs(name, where)
+            if result:
+                self[name] = [self._mine(definition) for definition in result]
+        return super().get(name, default)
+
+    def _mine(self, definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
+        parametrized = self._callspec and self._callspec._arg2scope.get(
+            definition.argname
+        )
+        scope = parametrized.value if parametrized else definition.scope
+        if scope == "function":
+            return _copy_fixture_definition(definition)
+        parameters = frozenset(self._parameters_under(definition, set()))
+        if scope == "session" and not parameters:
+            return definition
+        if scope == "package":
+            node = get_scope_package(self._item, definition)
+        else:
+            node = self._item.getparent(NODES_BY_SCOPE[scope])
+        key: Any = (definition, node or self._item, parameters)
+        if key not in self._pool:
+            self._pool[key] = _copy_fixture_definition(definition)
+        return self._pool[key]
+
+    def _parameters_under(
+        self, definition: pytest.FixtureDef[Any], seen: set[str]
+    ) -> Iterator[tuple[str, int]]:
+        indices = self._callspec.indices if self._callspec else {}
+        if definition.argname in indices:
+            yield definition.argname, indices[definition.argname]
+        for name in definition.argnames:
+            if name not in seen:
+                seen.add(name)
+                for needed in self.get(name) or ():
+                    yield from self._parameters_under(needed, seen)
+
+
+def _copy_fixture_definition(
+    definition: pytest.FixtureDef[Any],
+) -> pytest.FixtureDef[Any]:
+    mine: Any = copy.copy(definition)
+    mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
+    fresh: pytest.FixtureDef[Any] = mine
+    return fresh
+
+
+def prepare_fixtures(item: pytest.Item, pool: Pool) -> None:
+    """Give the item fixture values of its own; before its setup."""
+    cast("Any", item)._request._arg2fixturedefs = LaneFixtures(item, pool)
+
+
+def dispose_fixtures(item: pytest.Item) -> None:
+    """Let fixture values go after the teardown, as pytest's own protocol does."""
+    if hasattr(item, "_request"):
+        cast("Any", item)._request = False
+        cast("Any", item).funcargs = None
+
+
+# --- The phases of an item: run with all hooks, their reports not logged yet.
+
+# With the separator: a user's package beside it may be called `pytest_ltm_something`.
+PACKAGE = str(Path(__file__).parents[2]) + os.sep
+
+
+def as_users_see_it(error: BaseException) -> BaseException:
+    """Return the error without our frames; one that no user's code led to as just its sentence."""
+    for link in _exception_chain(error):
+        link.__traceback__ = _users_frames(link.__traceback__)
+    shown = error.__traceback__ or (error.__cause__ and error.__cause__.__traceback__)
+    if isinstance(error, Exception) and shown is None:
+        return pytest.fail.Exception(
+            f"{type(error).__name__}: {text_of(error)}", pytrace=False
+        )
+    return error
+
+
+def users_traceback(error: BaseException) -> str:
+    """Return what the users' own code behind an error of ours raised, as Python shows it; "" where it did not."""
+    chain = _exception_chain(error)
+    elsewhere = next((link for link in chain if isinstance(link, Traceback)), None)
+    if elsewhere is not None:
+        return str(elsewhere).rstrip()
+    raised = next((link for link in chain if not isinstance(link, LtmError)), None)
+    if raised is None:
+        return ""
+    for link in chain:
+        link.__traceback__ = _users_frames(link.__traceback__)
+    return (
+        ""
+        if raised.__traceback__ is None
+        else "".join(traceback.format_exception(raised)).rstrip()
+    )
+
+
+def _exception_chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    return chain
+
+
+def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    kept = None
+    frames = []
+    while traceback is not None:
+        frame = traceback.tb_frame
+        made = str(frame.f_globals.get("__name__", "")).startswith(
+            f"{Path(PACKAGE).name}."
+        )  # as of a dataclass
+        if not (
+            frame.f_code.co_filename.startswith(PACKAGE)
+            or (frame.f_code.co_filename == "<string>" and made)
+        ):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    for entry in reversed(frames):
+        kept = types.TracebackType(
+            kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno
+        )
+    return kept
+
+
+def run_phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
+    """Run one phase of an item with all hooks, and return its report without logging it."""
+    return call_and_report(item, when, log=False, **arguments)
+
+
+def show_text_alone(item: pytest.Item, error: BaseException) -> None:
+    """Have this error shown as its text, at the item's test: no traceback leads to a verdict, and one takes long."""
+    text = str(error)
+    headline = f"{type(error).__name__}: {text}".partition("\n")[0]
+    crash = ReprFileLocation(str(item.path), (item.location[1] or 0) + 1, headline)
+    entry = ReprEntry(text.split("\n"), None, None, None, "value")
+    shown = ExceptionChainRepr([(ReprTraceback([entry], None, "value"), crash, None)])
+    vars(item)["repr_failure"] = lambda _: shown
+
+
+def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
+    """Have `--junitxml` say that the test's body raised, where it has this report: to it such an error is setup's."""
+    if not config.getoption("xmlpath", None):
+        return
+    from _pytest.junitxml import xml_key
+
+    xml = config.stash.get(xml_key, None)
+    for element in () if xml is None else xml.node_reporter(report).nodes:
+        if element.tag == "error":
+            said = element.get("message", "")
+            element.set(
+                "message",
+                said.replace("failed on setup with", "failed in the body with", 1),
+            )
+
+
+def failed_setup(
+    item: pytest.Item, error: BaseException, *, begun: bool
+) -> pytest.TestReport:
+    """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR.
+
+    Where none was begun, plugins that wrap setups are told of this one.
+    """
+    shown = as_users_see_it(error)
+
+    def raise_it() -> None:
+        # Hidden behind the user's frames; where there are none, pytest must have one to
+        # show.
+        __tracebackhide__ = shown.__traceback__ is not None
+        raise shown
+
+    wrapped = (
+        raise_it
+        if begun
+        else lambda: _only_wrappers(item, "pytest_runtest_setup", raise_it)
+    )
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(wrapped, when="setup")
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(
+        item=item, call=call
+    )
+    if check_interactive_exception(call, report):
+        item.ihook.pytest_exception_interact(node=item, call=call, report=report)
+    return report
+
+
+def empty_teardown(item: pytest.Item) -> pytest.TestReport:
+    """Return the report of the teardown of an item that was never set up: plugins wait for it."""
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
+        lambda: _only_wrappers(
+            item, "pytest_runtest_teardown", lambda: None, nextitem=None
+        ),
+        when="teardown",
+    )
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(
+        item=item, call=call
+    )
+    return report
+
+
+def _only_wrappers(
+    item: pytest.Item, name: str, phase: Callable[[], None], **arguments: Any
+) -> None:
+    """Run this in place of a phase, inside what plugins wrap around it: some keep state there for the report."""
+    manager = item.config.pluginmanager
+    everybody = {one.plugin for one in getattr(manager.hook, name).get_hookimpls()}
+    wrapping = {
+        one.plugin
+        for one in getattr(item.ihook, name).get_hookimpls()
+        if _is_wrapper(one)
+    }
+    manager.subset_hook_caller(name, everybody - wrapping).call_extra(
+        [phase], {"item": item, **arguments}
+    )
+
+
+def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
+    """Return label and success of a subtest's report, of pytest 9 or of pytest-subtests; None for any other."""
+    context: Any = getattr(report, "context", None)  # of no other report
+    if context is None or report.skipped or hasattr(report, "wasxfail"):
+        return None
+    named = [f"{name}={value}" for name, value in context.kwargs.items()]
+    return " ".join([*filter(None, [context.msg]), *named]) or "subtest", report.passed
+
+
+def show_item(item: pytest.Item) -> None:
+    """Show the item as `--setup-show` does."""
+    if pytest.version_tuple >= (9, 1):
+        show_test_item(item, add_space=True)
+    else:
+        cast("Any", show_test_item)(item)
+
+
+def last_teardown(item: pytest.Item) -> pytest.TestReport:
+    """Tear down whatever is still up, and return the report of it as that of a second teardown of this item.
+
+    Plugins that keep state for each item have let go of it, so they hear of the report
+    only.
+    """
+    state = cast("Any", item.session)._setupstate
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
+        lambda: state.teardown_exact(None), when="teardown"
+    )
+    return pytest.TestReport.from_item_and_call(item, call)
+
+
+# --- What other plugins wrap around the protocol of an item.
+
+PROTOCOL = "pytest_runtest_protocol"
+# The hook with their wrappers alone, and the item that follows each; absent where there
+# are none.
+OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.StashKey()
+
+
+class Unwrapped:
+    """In place of `config.hook.pytest_runtest_protocol`: without the wrappers that `Around` puts around each item."""
+
+    def __init__(self, hook: Any, rest: Any) -> None:
+        self._hook, self._rest = hook, rest
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Run the protocol of the item that pytest asks for."""
+        return self._rest(**arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the hook in all else: plugins may come and go."""
+        return getattr(self._hook, name)
+
+
+@contextmanager
+def one_by_one(session: pytest.Session) -> Iterator[None]:
+    """Have other plugins wrap each item meanwhile, not what pytest asks for, in which others begin and end.
+
+    What pytest itself wraps around the protocol a `Stretch` swaps, or it watches the
+    process.
+    """
+    config = session.config
+    manager = config.pluginmanager
+    hook: Any = getattr(manager.hook, PROTOCOL)
+    hookimpls = hook.get_hookimpls()
+    others = {
+        one.plugin
+        for one in hookimpls
+        if _is_wrapper(one) and not one.function.__module__.startswith("_pytest.")
+    }
+    if not others:
+        yield
+        return
+    wrappers = manager.subset_hook_caller(
+        PROTOCOL, {one.plugin for one in hookimpls} - others
+    )
+    config.stash[OTHERS] = wrappers, dict(itertools.pairwise(session.items))
+    setattr(
+        config.hook,
+        PROTOCOL,
+        Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)),
+    )
+    try:
+        yield
+    finally:
+        setattr(config.hook, PROTOCOL, hook)
+        del config.stash[OTHERS]
+
+
+def _is_wrapper(implementation: Any) -> bool:
+    return bool(implementation.wrapper or implementation.hookwrapper)
+
+
+class ProtocolWrappers:
+    """What other plugins wrap around one item: entered before its setup, left once it has been reported.
+
+    It stands still in a greenlet of its own meanwhile, where it keeps its context
+    variables.
+    """
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+        self._green: greenlet | None = None
+        self._variables: list[tuple[contextvars.ContextVar[Any], Any]] = []
+
+    def enter_wrappers(self) -> None:
+        """Run the wrappers up to their yield."""
+        hook, following = self._item.config.stash.get(OTHERS, (None, {}))
+        if hook is None or self._green is not None:
+            return
+        # Which item really is next nobody knows yet.
+        arguments = {"item": self._item, "nextitem": following.get(self._item)}
+        green = self._green = greenlet(
+            lambda: hook.call_extra([_stand_still], arguments)
+        )
+        before = contextvars.copy_context()
+        green.gr_context = before.copy()
+        green.switch()
+        inside: Any = green.gr_context
+        self._variables = [
+            (one, inside[one])
+            for one in inside
+            if one not in before or before[one] is not inside[one]
+        ]
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Set the context variables as the wrappers did."""
+        tokens = [(one, one.set(value)) for one, value in self._variables]
+        try:
+            yield
+        finally:
+            for one, token in tokens:
+                one.reset(token)
+
+    def leave(self) -> None:
+        """Let the wrappers finish."""
+        if self._green is not None and not self._green.dead:
+            self._green.parent = getcurrent()
+            self._green.switch()
+
+
+def _stand_still() -> bool:
+    cast("greenlet", getcurrent().parent).switch()
+    return True
+
+
+def never_rerun(item: pytest.Item) -> None:
+    """Take away the mark by which plugins rerun what fails: a second attempt would be another conversation."""
+    for node in item.listchain():
+        node.own_markers[:] = [
+            mark for mark in node.own_markers if mark.name != "flaky"
+        ]
+
+
+# --- `--stepwise` where items do not end in their order: none may be left behind.
+
+
+def leave_none_behind(
+    session: pytest.Session, is_reported: Callable[[pytest.Item], bool]
+) -> None:
+    """Have the next `--stepwise` begin with the first item that was still in progress when an item failed.
+
+    pytest takes every item before the failed one for passed.
+    """
+    plugin: Any = session.config.pluginmanager.get_plugin("stepwiseplugin")
+    if plugin is None:
+        return
+    holder, name = (
+        (plugin.cached_info, "last_failed")
+        if hasattr(plugin, "cached_info")
+        else (plugin, "lastfailed")
+    )
+    failed = getattr(holder, name)
+    for item in session.items if failed is not None else ():
+        # Before 9.2 pytest keeps node ids as texts.
+        identity = item.nodeid if isinstance(failed, str) else item.id  # type: ignore[attr-defined,unused-ignore]
+        if identity == failed:
+            return
+        if not is_reported(item):
+            setattr(holder, name, identity)
+            return

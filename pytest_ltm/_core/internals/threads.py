@@ -1,0 +1,132 @@
+"""What agents say in threads of their own: prints, logs, warnings; kept there, and said again in their item's place.
+
+`_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked
+up in the module first.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from _pytest import capture
+
+from pytest_ltm._core.calls.hub import SAYING
+
+_STREAMS = ("stdout", "stderr")
+
+
+class _Routed:
+    """sys.stdout or sys.stderr: what an agent's thread writes there is kept, anything else passes."""
+
+    def __init__(self, name: str, file: Any) -> None:
+        self._name, self._file = name, file
+
+    def write(self, text: str) -> Any:
+        speaking = SAYING.get()
+        if speaking is None:
+            return self._file.write(text)
+        speaking.add(lambda: getattr(sys, self._name).write(text), len(text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if SAYING.get() is None:
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def _set_routed(where: Any, name: str, value: Any) -> None:
+    routed = where is sys and name in _STREAMS and not isinstance(value, _Routed)
+    setattr(where, name, _Routed(name, value) if routed else value)
+
+
+@contextmanager
+def route_agent_output() -> Iterator[None]:
+    """Within the block keep what is said in agents' threads until their conversations go on."""
+    handle, is_enabled, warn = (
+        logging.Logger.handle,
+        logging.Logger.isEnabledFor,
+        warnings.warn,
+    )
+
+    def handled(logger: logging.Logger, record: logging.LogRecord) -> None:
+        speaking = SAYING.get()
+        if speaking is None:
+            handle(logger, record)
+        else:
+            speaking.add(partial(handle, logger, record))
+
+    def enabled(logger: logging.Logger, level: int) -> bool:
+        speaking = SAYING.get()
+        return (
+            is_enabled(logger, level)
+            if speaking is None
+            else _is_wanted(logger, level, speaking.level)
+        )
+
+    def warned(
+        message: Any,
+        category: Any = None,
+        stacklevel: int = 1,
+        source: Any = None,
+        **more: Any,
+    ) -> None:
+        speaking = SAYING.get()
+        if speaking is None:
+            warn(message, category, stacklevel + 1, source, **more)
+            return
+        frame: Any = sys._getframe(1)
+        for _ in range(stacklevel - 1):
+            frame = frame.f_back or frame
+        kind = (
+            type(message) if isinstance(message, Warning) else category or UserWarning
+        )
+        where = (
+            frame.f_code.co_filename,
+            frame.f_lineno,
+            frame.f_globals.get("__name__", "<unknown>"),
+        )
+        speaking.add(
+            partial(warnings.warn_explicit, message, kind, *where, source=source)
+        )
+
+    module: Any = capture
+    streams = {name: getattr(sys, name) for name in _STREAMS}
+    module.setattr = _set_routed
+    for name, file in streams.items():
+        _set_routed(sys, name, file)
+    logging.Logger.handle, logging.Logger.isEnabledFor = handled, enabled  # type: ignore[method-assign,assignment]
+    warnings.warn = warned
+    try:
+        yield
+    finally:
+        warnings.warn = warn
+        logging.Logger.handle, logging.Logger.isEnabledFor = handle, is_enabled  # type: ignore[method-assign,unused-ignore]
+        del module.setattr
+        for name in _STREAMS:
+            now = getattr(sys, name)
+            if isinstance(now, _Routed):
+                setattr(sys, name, now._file)
+
+
+def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
+    """Return what `Logger.isEnabledFor` would, if the root logger had this level."""
+    if logger.disabled or logger.manager.disable >= level:
+        return False
+    one: logging.Logger | None = logger
+    while one is not None and one is not logging.root:
+        if one.level:
+            return level >= one.level
+        one = one.parent
+    return level >= roots

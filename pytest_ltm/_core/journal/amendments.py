@@ -1,0 +1,129 @@
+"""Amendments: verdicts corrected by hand, kept beside the automatic ones (Castillo-Bolado et al., 2024, appendix B).
+
+They stand in `amendments.json` of the run folder, apart from the results, so that
+scoring again does not lose them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from msgspec import structs
+
+from pytest_ltm._core.journal.result import RunResult, ScenarioResult, outcome_of
+from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._core.storage.schema import SPARSE, from_record, json_text, to_record
+
+FILE = "amendments.json"
+LOCK = ".amendments.lock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """One verdict amended by a person."""
+
+    score: float
+    """The share of full marks, 0 to 1."""
+    reason: str
+    """Why the automatic verdict is wrong; never empty."""
+    by: tuple[str, ...] = field(default=(), metadata={SPARSE: True})
+    """Who said so in a review; empty where the verdict was amended directly."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.score <= 1:
+            raise ConfigurationError(
+                f"a score lies between 0 and 1, not {self.score!r}"
+            )
+        if not self.reason.strip():
+            raise ConfigurationError(
+                "an amended verdict needs a reason, because readers of the total will ask for it"
+            )
+
+
+def read_amendments(run_folder: Path) -> dict[str, Amendment]:
+    """Return the amendments of a run by node id; empty if there are none."""
+    path = run_folder / FILE
+    if not path.exists():
+        return {}
+    try:
+        record = json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise LtmError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(record, dict):
+        raise LtmError(f"{path}: expected an object of node ids, not {record!r}")
+    return {
+        nodeid: from_record(Amendment, entry, f"{path}: {nodeid}")
+        for nodeid, entry in record.items()
+    }
+
+
+def amend_verdict(
+    run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment
+) -> ScenarioResult:
+    """Write the amendment down and return the amended result; ConfigurationError if the run has no such item.
+
+    A later amendment of the same item replaces an earlier one; the automatic verdict
+    stays.
+    """
+    rows = {row.nodeid: row for row in run.scenarios}
+    if nodeid not in rows:
+        raise ConfigurationError(
+            f"run {run.run_id} has no item {nodeid!r}.{did_you_mean(nodeid, rows)}"
+        )
+    write_amendment(run_folder, nodeid, amendment)
+    return amend_result(rows[nodeid], amendment)
+
+
+def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
+    """Put an amendment in the place of what was said of a node id before; None takes that away.
+
+    Several processes may do so at the same time. LtmError if the file cannot be read or
+    written.
+    """
+    from filelock import FileLock
+
+    with FileLock(str(run_folder / LOCK)):
+        kept = {
+            name: entry
+            for name, entry in read_amendments(run_folder).items()
+            if name != nodeid
+        }
+        amendments = kept if amendment is None else kept | {nodeid: amendment}
+        text = json_text(
+            {name: to_record(entry) for name, entry in sorted(amendments.items())}
+        )
+        write_whole(run_folder / FILE, text.encode())
+
+
+def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
+    """Return the run with the amended verdicts in place of the automatic ones, which each row keeps."""
+    conversations = tuple(
+        replace(
+            held,
+            scenarios=tuple(
+                amend_result(row, amendments[row.nodeid])
+                if row.nodeid in amendments
+                else row
+                for row in held.scenarios
+            ),
+        )
+        for held in run.conversations
+    )
+    return structs.replace(run, conversations=conversations)
+
+
+def amend_result(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:
+    """Return the row with the amended verdict."""
+    return replace(
+        row,
+        score=amendment.score,
+        reason=f"amended by hand: {amendment.reason}",
+        cause="",
+        outcome=outcome_of(amendment.score, row.threshold),
+        upper=None,
+        automatic=row.automatic or row.verdict,
+    )

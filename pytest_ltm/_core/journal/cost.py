@@ -1,0 +1,707 @@
+"""Cost: prices for a million tokens, what a conversation used, and the budget that a run shares."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field, structs
+
+from pytest_ltm._core.journal import events, timings
+from pytest_ltm._core.journal.codec import iter_readable
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.storage.errors import BudgetSpent, ConfigurationError
+from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.language.patterns import lazy_pattern
+
+MILLION = 1_000_000
+JUDGE, USER = "judge", "user"
+"""The labels under which the prices of the judge and of simulated users' models are given."""
+# The name of a simulated user's model that is a list of messages: it costs nothing.
+SCRIPTED = "scripted"
+# When the list prices were true, year and month.
+LISTED = "2025-08"
+
+_LABELLED = lazy_pattern(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
+_DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
+_FORM = "Write dollars per million tokens in and out, as in 3/15 or, with the price of cached tokens, 3/15/0.3"
+_PARTS = (2, 3)
+
+
+class Price(Struct, frozen=True):
+    """Dollars for a million tokens in, out, and in from the provider's cache (None: as any other in)."""
+
+    tokens_in: float
+    tokens_out: float
+    cached: float | None = None
+
+    def cost_of_tokens(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
+        """Return the dollars for the given tokens; `cached` are among `tokens_in`."""
+        rate = self.tokens_in if self.cached is None else self.cached
+        kept = min(cached, tokens_in)
+        return (
+            (tokens_in - kept) * self.tokens_in
+            + kept * rate
+            + tokens_out * self.tokens_out
+        ) / MILLION
+
+    def __str__(self) -> str:
+        parts = [
+            self.tokens_in,
+            self.tokens_out,
+            *([] if self.cached is None else [self.cached]),
+        ]
+        return "/".join(f"{part:g}" for part in parts)
+
+
+class Prices(Struct, frozen=True):
+    """What the user says that tokens cost."""
+
+    any: Price | None = None
+    """Of every agent without a price of its own; never of the judge or of a simulated user."""
+    by_label: Mapping[str, Price] = field(default_factory=dict)
+
+    def price_for(self, label: str) -> Price | None:
+        """Return the price of an agent, of the judge or of simulated users; None if none was given."""
+        return self.by_label.get(label, None if label in (JUDGE, USER) else self.any)
+
+
+def read_prices(given: Iterable[str]) -> Prices:
+    """Return what `IN/OUT[/CACHED]` and `LABEL=IN/OUT[/CACHED]` say; the last word on a label holds.
+
+    Raises ConfigurationError for anything else.
+    """
+    pairs = [
+        labelled.groups() if (labelled := _LABELLED.fullmatch(text)) else ("", text)
+        for text in given
+    ]
+    prices = {label: read_price(text) for label, text in pairs}
+    return Prices(prices.pop("", None), prices)
+
+
+def read_price(text: str) -> Price:
+    """Return the price that `IN/OUT[/CACHED]` says; ConfigurationError if it says none."""
+    try:
+        parts = [float(part) for part in text.split("/")]
+    except ValueError:
+        parts = []
+    if len(parts) not in _PARTS or not all(0 <= part < math.inf for part in parts):
+        raise ConfigurationError(f"{text.strip()!r} is not a price. {_FORM}")
+    return Price(*parts)
+
+
+def list_price(model: str, base_url: str) -> Price | None:
+    """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
+    from pytest_ltm._core.calls.chat_model import (
+        ENDPOINTS,
+    )  # reads a file, which ordinary test runs are spared
+
+    known = next(
+        (
+            endpoint.prices
+            for endpoint in ENDPOINTS.values()
+            if endpoint.base_url == base_url
+        ),
+        {},
+    )
+    listed = known.get(model) or known.get(_DATED.sub("", model))
+    return None if listed is None else read_price(listed)
+
+
+# --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a
+# reply reports tokens only.
+
+
+class PricedReply(Protocol):
+    """A reply of an agent or a judge, wherever it is recorded."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens as its provider counts them."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars as its provider reports them."""
+
+
+class Tariff(Struct, frozen=True, kw_only=True):
+    """What replies cost that do not report dollars."""
+
+    price: Price | None = None
+    """Of the reported tokens or, where none are reported, of those that were counted here."""
+    free: bool = False
+    """Without a price they cost nothing; otherwise the cost is unknown."""
+
+    def cost(
+        self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)
+    ) -> float | None:
+        """Return the dollars of a recorded reply of agent or judge; None where it is not reported.
+
+        `counted`: tokens of the message and of the reply, for where no usage is
+        reported.
+        """
+        usd = reply.cost_usd
+        if usd is None and self.price is not None:
+            usd = self.price.cost_of_tokens(*_used_tokens(reply, counted))
+        return None if usd is None else float(usd)
+
+    def dollars_for(self, usage: Usage) -> float | None:
+        """Return the dollars of tokens; None without a price."""
+        if self.price is None:
+            return 0.0 if self.free else None
+        return self.price.cost_of_tokens(
+            usage.input_tokens, usage.output_tokens, usage.cached_tokens
+        )
+
+    def estimates(self, reply: PricedReply) -> bool:
+        """Whether tokens or dollars of a reply are an estimate, for want of a report."""
+        unreported = (
+            reply.usage is None and reply.cost_usd is None and self.price is not None
+        )
+        return unreported or (reply.usage is not None and reply.usage.estimated)
+
+    def charged_amounts(
+        self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)
+    ) -> tuple[float | None, int]:
+        """Return what a budget is charged with: dollars (None: unknown) and tokens."""
+        usd = self.cost(reply, counted=counted)
+        asked, said, _ = _used_tokens(reply, counted)
+        return (0.0 if usd is None and self.free else usd), asked + said
+
+
+class Bill(Struct):
+    """What the replies of one conversation cost and used, be they recorded or new."""
+
+    tariff: Tariff
+    costs: dict[int, float] = field(default_factory=dict)
+    """Dollars by exchange, where they are known."""
+    guesses: set[int] = field(default_factory=set)
+    """The exchanges whose tokens and dollars were not all reported."""
+    hypothetical: bool = False
+    """Nothing of it is spent."""
+    lost: Usage | None = None
+    """What was used and came to nothing."""
+    lost_usd: float | None = None
+    """What that cost, where a price or the cost of the reply before tells; in no other figure."""
+    input_tokens: int | None = None
+    """As the agent's provider counts them; None where no reply told."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    metered: int = 0
+    """Replies whose usage is known."""
+    calls: int = 0
+    """Requests to models for those."""
+    told: int = 0
+    """What the agent was only told."""
+    told_use: Usage | None = None
+    """What that took; None where it does not report it."""
+    _asked: int = 0
+    """Tokens of the last message."""
+    _last: float | None = None
+    """Dollars of the last reply."""
+
+    def count_event(self, event: events.Event) -> None:
+        """Count what the conversation says."""
+        if isinstance(event, events.MessageSent):
+            self._asked = event.tokens
+        elif isinstance(event, events.ReplyReceived):
+            self._add(event, counted=(self._asked, event.tokens))
+        elif isinstance(event, events.FillerSent):
+            self.told += 1
+            if is_billed(event):
+                self._add(event)
+        if (
+            isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault))
+            and event.lost is not None
+        ):
+            self.lost = event.lost + self.lost
+            usd = self.tariff.dollars_for(event.lost)
+            if (usd := self._last if usd is None else usd) is not None:
+                self.lost_usd = (self.lost_usd or 0.0) + usd
+
+    def _add(
+        self,
+        reply: events.ReplyReceived | events.FillerSent,
+        counted: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.hypothetical |= reply.hypothetical
+        if self.tariff.estimates(reply):
+            self.guesses.add(reply.exchange)
+        self._last = self.tariff.cost(reply, counted=counted)
+        if self._last is not None:
+            self.costs[reply.exchange] = self._last
+        if reply.usage is not None:
+            self.input_tokens = (self.input_tokens or 0) + reply.usage.input_tokens
+            self.output_tokens = (self.output_tokens or 0) + reply.usage.output_tokens
+            self.cached_tokens = (self.cached_tokens or 0) + reply.usage.cached_tokens
+            if isinstance(reply, events.FillerSent):
+                self.told_use = reply.usage + self.told_use
+            else:
+                self.metered += 1
+                self.calls += reply.usage.calls
+
+    @property
+    def total_usd(self) -> float | None:
+        """All dollars together; None where nothing is known."""
+        return sum(self.costs.values()) if self.costs else None
+
+    def exchanges_usd(self, exchanges: Collection[int]) -> float | None:
+        """Return the dollars of these exchanges; None where no reply reports its cost."""
+        return (
+            sum(
+                (cost for number, cost in self.costs.items() if number in exchanges),
+                0.0,
+            )
+            if self.costs
+            else None
+        )
+
+
+def is_billed(filler_sent: events.FillerSent) -> bool:
+    """Whether telling an exchange took something, as far as the agent reports it."""
+    return filler_sent.usage is not None or filler_sent.cost_usd is not None
+
+
+def _used_tokens(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int, int]:
+    """Return tokens in, out, and from the cache: as reported, else those of the message and the reply alone."""
+    if reply.usage is None:
+        return *counted, 0
+    return (
+        reply.usage.input_tokens,
+        reply.usage.output_tokens,
+        reply.usage.cached_tokens,
+    )
+
+
+# --- Budget: what all conversations of a run may spend together, on every worker; the
+# ledger is a file of the run.
+
+# The file in the run folder.
+LEDGER = "budget.json"
+# Who spent it; what came to nothing; what is kept for what is being sent, and what was
+# when its process died.
+Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
+
+_AMOUNT = lazy_pattern(r"(\d+(?:\.\d+)?)([km]?)")
+_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+class Limits(Struct, frozen=True):
+    """What may be spent; None: as much as it takes."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    """In and out together, agent and judge."""
+
+    def __bool__(self) -> bool:
+        return self.usd is not None or self.tokens is not None
+
+    def doubled_limits(self, spent: SpentBudget) -> str:
+        """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+        words = (
+            []
+            if self.usd is None
+            else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
+        )
+        more = (
+            []
+            if self.tokens is None
+            else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
+        )
+        return " ".join([*words, *more])
+
+
+class SpentBudget(Struct, frozen=True):
+    """What was spent."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+    """Replies of agent and judge."""
+
+    def __add__(self, other: SpentBudget) -> SpentBudget:
+        return SpentBudget(
+            self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls
+        )
+
+    def __str__(self) -> str:
+        dollars = f"${self.usd:.4f}, " if self.usd else ""
+        return f"{dollars}{self.tokens:,} tokens, {self.calls:,} {'reply' if self.calls == 1 else 'replies'}"
+
+
+class Budget:
+    """The limits of one run, and the ledger in which its conversations write what they spend."""
+
+    def __init__(self, limits: Limits, ledger: Shared) -> None:
+        self.limits, self.ledger = limits, ledger
+
+    def account(self, conversation: str, *, agent: str) -> Account:
+        """Return where one conversation of an agent writes what it spends."""
+        return Account(self, conversation, agent)
+
+    def total_spending(self) -> SpentBudget:
+        """Return what all have spent together."""
+        return _sum_spent(self.ledger.read())
+
+    def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
+        """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
+
+        def alter(before: dict[str, Any]) -> dict[str, Any]:
+            value: dict[str, Any] = {
+                side: {key: structs.astuple(spent) for key, spent in of.items()}
+                for side, of in known.items()
+            }
+            for being in ("gone", "reserved"):
+                for key, row in before.get(being, {}).items():
+                    _add_spent(value, "gone", key, SpentBudget(*row))
+            return value
+
+        self.ledger.change(alter)
+
+
+class Account:
+    """What one conversation may spend; the same limits hold for all, so each asks before each message."""
+
+    def __init__(self, budget: Budget, conversation: str, agent: str) -> None:
+        self._budget, self._conversation, self._agent = budget, conversation, agent
+        self.refused: BudgetSpent | None = None
+        """Why nothing more was sent, if so."""
+        self._last = SpentBudget()
+        """The last exchange: the next one is expected to take as much."""
+        self._reserved = False
+
+    def check(self, refused: str = "") -> None:
+        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take.
+
+        `refused`: why this may not be sent in any case.
+        """
+        if refused and self.refused is None:
+            self.refused = BudgetSpent(refused)
+        if self.refused is not None:
+            raise self.refused
+        try:
+            self._budget.ledger.change(self._reserve)
+        except BudgetSpent as over:
+            self.refused = over
+            raise
+        self._reserved = True
+
+    def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
+        left = value.setdefault("reserved", {}).pop(self._conversation, None)
+        if (
+            left is not None and not self._reserved
+        ):  # of a process that has died: it was sent, and counts for good
+            _add_spent(value, "gone", self._conversation, SpentBudget(*left))
+        spent = _sum_spent(value)  # what others have reserved counts as spent
+        limits, over = self._budget.limits, []
+        if limits.usd is not None and spent.usd >= limits.usd:
+            over.append(f"--ltm-max-cost=${limits.usd:g}")
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            over.append(f"--ltm-max-tokens={limits.tokens:,}")
+        if over:
+            raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
+        _add_spent(value, "reserved", self._conversation, self._last)
+        return value
+
+    def release(self) -> None:
+        """Let go of what was reserved: nothing was sent."""
+        if self._reserved:
+            self._settle(None, SpentBudget())
+
+    def charge_reserved(self) -> None:
+        """Count what was reserved: it was sent, and nobody waits for what comes back."""
+        if self._reserved:
+            self._settle("gone", self._last)
+
+    def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
+        """Write down what came to nothing; without a price it cost as much as the last reply."""
+        self._settle(
+            "lost", SpentBudget(self._last.usd if usd is None else usd, tokens)
+        )
+
+    def add(
+        self,
+        side: Side,
+        *,
+        usd: float | None,
+        tokens: int,
+        calls: int = 1,
+        metered: bool = True,
+    ) -> None:
+        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
+
+        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise
+        the price of the message and the reply alone is not all of it: nobody knows what
+        else was sent.
+        """
+        spent = SpentBudget(usd or 0.0, tokens, calls)
+        self._settle(side, spent)
+        if side == "agent" and calls:
+            self._last = structs.replace(spent, calls=0)
+        if (usd is None or not metered) and self._budget.limits.usd is not None:
+            label = self._agent if side == "agent" else side
+            self.refused = BudgetSpent(
+                f"--ltm-max-cost: the {side} reports neither what its replies cost nor tokens that a known price could "
+                f"apply to. Let it report dollars, or tokens with --ltm-price={label}=IN/OUT (dollars per million "
+                "tokens), or limit tokens: --ltm-max-tokens=N"
+            )
+
+    def _settle(self, side: Side | None, spent: SpentBudget) -> None:
+        """Write down what was spent in place of what was reserved; None: nothing was."""
+
+        def alter(value: dict[str, Any]) -> dict[str, Any]:
+            value.get("reserved", {}).pop(self._conversation, None)
+            if side is not None:
+                _add_spent(value, side, self._conversation, spent)
+            return value
+
+        self._reserved = False
+        self._budget.ledger.change(alter)
+
+
+def read_dollars(text: str) -> float:
+    """Return the dollars that `2.50` or `$2.50` says; ConfigurationError if it says none."""
+    return _parse_amount(text.removeprefix("$"), text, "number of dollars, as in 2.50")
+
+
+def read_tokens(text: str) -> int:
+    """Return the tokens that `200000`, `200k` or `1.5m` says; ConfigurationError if it says none."""
+    return round(_parse_amount(text, text, "number of tokens, as in 200k or 1.5m"))
+
+
+def _parse_amount(text: str, given: str, what: str) -> float:
+    match = _AMOUNT.fullmatch(text.strip().lower().replace(",", "").replace("_", ""))
+    if not match:
+        raise ConfigurationError(f"{given!r} is not a {what}")
+    return float(match[1]) * _SCALE[match[2]]
+
+
+def spent_in(
+    journal: Path,
+    timed: Path,
+    *,
+    agent: Tariff,
+    judge: Tariff,
+    user: Callable[[str], Tariff] = lambda _: Tariff(),
+) -> dict[Side, SpentBudget]:
+    """Return what a recorded conversation has spent; broken lines count as not there.
+
+    `user`: of a simulated user's model.
+    """
+    sides: dict[Side, SpentBudget] = dict.fromkeys(
+        ("agent", "judge", "user", "lost"), SpentBudget()
+    )
+    # What was only reckoned (`hypothetical`) is on the bill, and not spent.
+    bill, message = Bill(agent), 0
+    for event in events.iter_readable_events(journal):
+        bill.count_event(event)
+        if isinstance(event, events.MessageSent):
+            message = event.tokens
+        elif isinstance(event, events.ReplyReceived) and not event.hypothetical:
+            usd, tokens = agent.charged_amounts(event, counted=(message, event.tokens))
+            sides["agent"] += SpentBudget(usd or 0.0, tokens, 1)
+        elif (
+            isinstance(event, events.FillerSent)
+            and is_billed(event)
+            and not event.hypothetical
+        ):
+            usd, tokens = agent.charged_amounts(event)
+            sides["agent"] += SpentBudget(usd or 0.0, tokens)
+        elif (
+            isinstance(event, events.ModelAsked)
+            and event.fault is not None
+            and event.usage is not None
+        ):
+            tariff = (
+                user(event.model) if isinstance(event, events.UserModelAsked) else judge
+            )
+            sides["lost"] += SpentBudget(
+                tariff.dollars_for(event.usage) or 0.0, event.usage.total
+            )
+    if bill.lost is not None:
+        sides["lost"] += SpentBudget(bill.lost_usd or 0.0, bill.lost.total)
+    _add_bought(sides, timed, judge, user)
+    return sides
+
+
+def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
+    """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
+    asked = events.iter_readable_events(journal)
+    lost = [
+        one.usage
+        for one in asked
+        if isinstance(one, events.JudgeAsked | events.JudgeChecked)
+        and one.fault is not None
+    ]
+    timed_ones = iter_readable(timed, timings.decode_timing)
+    lost += [
+        one.lost
+        for one in timed_ones
+        if isinstance(one, timings.JudgeTime) and not one.remembered
+    ]
+    spent = (
+        SpentBudget(judge.dollars_for(usage) or 0.0, usage.total)
+        for usage in lost
+        if usage is not None
+    )
+    return sum(spent, SpentBudget())
+
+
+def _add_bought(
+    sides: dict[Side, SpentBudget],
+    timed: Path,
+    judge: Tariff,
+    user: Callable[[str], Tariff],
+) -> None:
+    """Add what was asked of the judge and of users' models, as far as it was really sent."""
+    for timing in iter_readable(timed, timings.decode_timing):
+        side: Side
+        if isinstance(timing, timings.JudgeTime) and not timing.remembered:
+            side, tariff = "judge", judge
+        elif isinstance(timing, timings.UserTime):
+            side, tariff = "user", user(timing.model)
+        else:
+            continue
+        usd, tokens = tariff.charged_amounts(timing)
+        sides[side] += SpentBudget(usd or 0.0, tokens, 1)
+        if timing.lost is not None:
+            sides["lost"] += SpentBudget(
+                tariff.dollars_for(timing.lost) or 0.0, timing.lost.total
+            )
+
+
+def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
+    return sum(
+        (SpentBudget(*row) for side in value.values() for row in side.values()),
+        SpentBudget(),
+    )
+
+
+def _add_spent(
+    value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget
+) -> None:
+    rows = value.setdefault(side, {})
+    rows[conversation] = structs.astuple(
+        SpentBudget(*rows.get(conversation, ())) + spent
+    )
+
+
+# --- Forecast: what conversations would take, of a dry run.
+
+OPINION, MESSAGE = 60, 45
+"""Tokens of a judge's reply, and of what a simulated user's model writes."""
+
+
+class Bar(Struct, frozen=True, kw_only=True):
+    """One example in the schedule, in tokens of the conversation."""
+
+    scenario: str
+    example: str
+    start: int
+    end: int
+    speaks: tuple[int, ...]
+    """Where its own messages begin."""
+
+
+class TokenUse(Struct, frozen=True, kw_only=True):
+    """What some messages of a conversation take."""
+
+    messages: int = 0
+    """That are answered."""
+    tokens_in: int = 0
+    """What is sent for the replies, with all that is sent again."""
+    cached: int = 0
+    """Of those, what may come from the provider's cache at best."""
+    tokens_out: int = 0
+
+    def __add__(self, other: TokenUse) -> TokenUse:
+        return TokenUse(
+            **{
+                name: getattr(self, name) + getattr(other, name)
+                for name in self.__struct_fields__
+            }
+        )
+
+
+class Schedule(Struct, frozen=True):
+    """When the examples of one conversation speak."""
+
+    bars: tuple[Bar, ...]
+    tokens: int
+    """How long the conversation is,"""
+    examples: int
+    """and how many examples it has: some of them may be silent."""
+
+
+# What conversations take together is the sum of what each takes.
+_SUMMED = (
+    "conversations",
+    "tokens",
+    "filler_tokens",
+    "told",
+    "retold",
+    "scenarios",
+    "filler",
+    "harness",
+    "judge",
+    "simulated_seconds",
+    "examples",
+    "cut_short",
+)
+
+
+class Forecast(Struct, frozen=True, kw_only=True):
+    """What one conversation would take, or several of an agent at a span."""
+
+    agent: str
+    span_label: str
+    conversations: int = 1
+    tokens: int
+    """Of all messages and replies, each once."""
+    filler_tokens: int
+    told: int
+    """Exchanges that the agent is told without being asked for a reply."""
+    retold: int = 0
+    """Exchanges that it is told again, because after a question asked alone there is no other way back."""
+    scenarios: TokenUse
+    filler: TokenUse
+    """Filler, and the history of a data set."""
+    harness: TokenUse
+    """The opening message, and messages that end a scenario."""
+    judge: TokenUse
+    users: Mapping[str, TokenUse]
+    """What the models of simulated users would take at most."""
+    longest_gap: int
+    """Tokens between something said and the question that depends on it."""
+    simulated_seconds: float
+    examples: int
+    unplayed: tuple[str, ...]
+    """Why examples would be skipped, a sentence each."""
+    cut_short: int
+    """Examples whose body ended before its last line because of a simulated answer."""
+    schedule: Schedule
+    """That of the first of them."""
+    assumed_reply: int | None = None
+    """Tokens that each reply was assumed to have; None: what is typical."""
+
+    def __add__(self, other: Forecast) -> Forecast:
+        names = dict.fromkeys([*self.users, *other.users])
+        return structs.replace(
+            self,
+            **{name: getattr(self, name) + getattr(other, name) for name in _SUMMED},
+            users={
+                name: self.users.get(name, TokenUse())
+                + other.users.get(name, TokenUse())
+                for name in names
+            },
+            longest_gap=max(self.longest_gap, other.longest_gap),
+            unplayed=tuple(dict.fromkeys([*self.unplayed, *other.unplayed])),
+        )
+
+    @property
+    def agent_use(self) -> TokenUse:
+        """What the agent would take."""
+        return self.scenarios + self.filler + self.harness

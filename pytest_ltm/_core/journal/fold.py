@@ -1,0 +1,278 @@
+"""The fold: from the events of a journal to the state of its conversation; everybody who reads a journal reads this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, convert, field
+
+from pytest_ltm._core.calls import CUT_SHORT
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.memory_ledger import MemoryLedger
+from pytest_ltm._core.model.agent import CUT_OFF, Mishap, add_mishaps
+from pytest_ltm._core.model.transcript import RAW, Exchange, Reading, Transcript
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Leap(Struct, frozen=True, kw_only=True):
+    """Time that was jumped, because no example could speak."""
+
+    position: int
+    """Tokens of the conversation before it."""
+    before: datetime
+    to: datetime
+
+
+class Example(Struct):
+    """What is recorded of one example beside its exchanges."""
+
+    begin: int | None = None
+    """Tokens of the conversation before it; None if it never began."""
+    end: int | None = None
+    """Tokens of the conversation up to its end; None if it has not ended."""
+    waits: list[events.WaitBegan] = field(default_factory=list)
+    watchers: list[events.Watcher] = field(default_factory=list)
+    judged: list[events.JudgeAsked] = field(default_factory=list)
+    """What it asked the judge, the calls that failed included."""
+    voiced: list[events.UserModelAsked] = field(default_factory=list)
+    """What the models of its simulated users were asked, the calls that failed included."""
+    verdict: events.VerdictRecorded | None = None
+
+
+class ConversationRecord(Struct):
+    """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
+
+    header: events.Header | None = None
+    reading: Reading = RAW
+    """What is read of the agent's replies, as the plan says it."""
+    transcript: Transcript = field(default_factory=Transcript)
+    """The exchanges: a message without a reply is none."""
+    messages: dict[int, events.MessageSent] = field(default_factory=dict)
+    """All messages that were sent, by their exchange."""
+    replies: dict[int, events.ReplyReceived] = field(default_factory=dict)
+    """What the agent generated, by exchange."""
+    faults: dict[int, events.Fault] = field(default_factory=dict)
+    """By exchange."""
+    jumps: list[Leap] = field(default_factory=list)
+    sessions: list[int] = field(default_factory=list)
+    """Tokens of the conversation before each session but the first."""
+    examples: dict[str, Example] = field(default_factory=dict)
+    """By name (`colours/0`), in the order in which anything was recorded of them."""
+    position: int = 0
+    """Tokens that were said."""
+    now: datetime = START
+    """The conversation's time."""
+    speaking: str = ""
+    """The example whose message was the last, or that began after it; "" for filler or none."""
+    last: int | None = None
+    """The exchange of the last message, or of what was told last."""
+    faults_in_a_row: int = 0
+    """Faults since the last reply."""
+    memory: MemoryLedger = field(default_factory=MemoryLedger)
+    """What the agent's memory did."""
+    mishaps: dict[str, Mishap] = field(default_factory=dict)
+    """What went wrong within the agent without making a fault, summed up, by what it was."""
+    reason: str | None = None
+    """Why the conversation ended; None as long as its end is not the last event."""
+
+    @classmethod
+    def read_record(cls, path: Path) -> Self:
+        """Return what a journal records; LtmError, with file and line, if it cannot be read."""
+        record = cls()
+        for _ in record.follow_journal(path):
+            pass
+        return record
+
+    @classmethod
+    def after(cls, said: Iterable[events.Event]) -> Self:
+        """Return the state after these events; ValueError if one cannot follow those before it."""
+        record = cls()
+        for event in said:
+            record.add(event)
+        return record
+
+    def follow_journal(self, path: Path) -> Iterator[tuple[int, events.Event]]:
+        """Add the events of a journal, and yield each after that with the bytes of the file up to its end."""
+        for number, (end, event) in enumerate(events.iter_event_lines(path), start=1):
+            try:
+                self.add(event)
+            except ValueError as error:
+                raise LtmError(f"{path}, line {number}: {error}") from error
+            yield end, event
+
+    @property
+    def unanswered(self) -> dict[int, Exchange]:
+        """The messages that have no reply, as exchanges with an empty one."""
+        return {
+            number: _fold_exchange(asked)
+            for number, asked in self.messages.items()
+            if number not in self.replies
+        }
+
+    @property
+    def complete(self) -> bool:
+        """Whether the conversation is complete."""
+        return self.reason == "complete"
+
+    @property
+    def ended_early(self) -> str:
+        """Why the conversation ended before its end, for the agent or the budget was gone; "" if it did not."""
+        return (
+            "" if self.reason in {None, "complete", "interrupted"} else str(self.reason)
+        )
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the last fault was the end of the conversation, and no reply followed."""
+        return self.faults_in_a_row > 0 and next(reversed(self.faults.values())).fatal
+
+    @property
+    def seconds(self) -> float:
+        """The conversation's own time since its beginning; 0 if that is not recorded."""
+        began = self.header and self.header.now
+        return (self.now - began).total_seconds() if began else 0.0
+
+    def example(self, name: str) -> Example:
+        """Return what is recorded of an example."""
+        return self.examples.setdefault(name, Example())
+
+    def exchange(self, number: int) -> Exchange | None:
+        """Return the exchange of that number, with an empty reply if it has none; None if there is no such message."""
+        try:
+            return self.transcript.number(number)
+        except KeyError:
+            asked = self.messages.get(number)
+            return None if asked is None else _fold_exchange(asked)
+
+    def fault(self, number: int) -> str:
+        """Return what the agent did instead of replying to that message; "" if it did not fail."""
+        return self.faults[number].text if number in self.faults else ""
+
+    def add(self, event: events.Event) -> None:
+        """Go on to the next event; ValueError if it cannot follow those before it."""
+        self.reason = None
+        match event:  # the frequent kinds first
+            case events.MessageSent():
+                self.messages[event.exchange] = event
+                self.position, self.now = event.position, event.now
+                self.speaking, self.last = event.by, event.exchange
+            case events.ReplyReceived():
+                self._add_reply(event)
+            case events.FillerSent():
+                self.speaking, self.last = "", event.exchange
+                self._add_exchange(_fold_told(event, self.position, self.now), event)
+            case events.TimeJumped():
+                self.jumps.append(
+                    Leap(position=self.position, before=self.now, to=event.to)
+                )
+                self.now = event.to
+            case events.Fault():
+                self.faults.pop(event.exchange, None)  # so that the last is the last
+                self.faults[event.exchange] = event
+                self.faults_in_a_row += 1
+            case events.SessionBegan():
+                self.sessions.append(self.position)
+            case events.Header():
+                self._begin(event)
+            case events.End(reason=str() as reason):
+                self.reason = reason
+            case _:
+                self._add_to_example(event)
+
+    def _add_to_example(self, event: events.Event) -> None:
+        match event:  # the check of a judge belongs to the run
+            case events.WaitBegan():
+                self.example(event.example).waits.append(event)
+            case events.Begin():
+                self.example(event.example).begin = event.position
+                self.now, self.speaking = event.now, event.example
+            case events.End(example=str() as name):
+                self.example(name).end = self.position
+            case events.JudgeAsked():
+                self.example(event.example).judged.append(event)
+            case events.UserModelAsked():
+                self.example(event.example).voiced.append(event)
+            case events.VerdictRecorded():
+                self.example(event.example).verdict = event
+            case events.Watcher():
+                self.example(event.example).watchers.append(event)
+
+    def _begin(self, header: events.Header) -> None:
+        self.header, self.now = header, header.now or self.now
+        if not self.transcript:
+            self.transcript.counts = header.plan.get("count", "all")
+            self.reading = convert(header.plan.get("reading", {}), Reading)
+
+    def _add_reply(self, event: events.ReplyReceived) -> None:
+        asked = self.messages.get(event.exchange)
+        if asked is None or event.exchange in self.replies:
+            raise ValueError(
+                f"a reply to no message: no message {event.exchange} waits for one"
+            )
+        self.replies[event.exchange] = event
+        # Unless the agent has told it itself: one cut reply is one mishap.
+        if event.finish_reason in CUT_SHORT and not any(
+            each.what.startswith(CUT_OFF) for each in event.mishaps
+        ):
+            add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
+        self._add_exchange(_fold_exchange(asked, event, self.reading), event)
+
+    def _add_exchange(
+        self, exchange: Exchange, event: events.ReplyReceived | events.FillerSent
+    ) -> None:
+        add_mishaps(self.mishaps, event.mishaps)
+        self.memory.add(event.exchange, event.memory)
+        self.transcript.append(exchange)
+        self.position, self.now, self.faults_in_a_row = (
+            self.transcript.position,
+            event.now or self.now,
+            0,
+        )
+
+
+def _fold_told(event: events.FillerSent, start: int, now: datetime) -> Exchange:
+    return Exchange(
+        number=event.exchange,
+        by="",
+        kind="history" if event.history else "filler",
+        message=event.message,
+        reply=event.reply,
+        start=start,
+        message_tokens=event.message_tokens,
+        reply_tokens=event.reply_tokens,
+        now=now,
+        told=True,
+    )
+
+
+def _fold_exchange(
+    asked: events.MessageSent,
+    given: events.ReplyReceived | None = None,
+    read: Reading = RAW,
+) -> Exchange:
+    got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
+    reply = read(got.text)
+    return Exchange(
+        number=asked.exchange,
+        by=asked.by,
+        kind=asked.kind,
+        message=asked.text,
+        reply=reply,
+        start=asked.position,
+        message_tokens=asked.tokens,
+        reply_tokens=got.tokens,
+        now=asked.now,
+        retrieved=got.retrieved,
+        places=got.places,
+        user=asked.user,
+        unread=None if reply == got.text else got.text,
+        was_cut=got.finish_reason in CUT_SHORT,
+        alone=asked.alone,
+    )

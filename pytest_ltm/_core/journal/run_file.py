@@ -1,0 +1,346 @@
+"""`run.json`: how a run was started, so that the same can be started again; where runs are, and what they tested."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.locks import lock_holder
+from pytest_ltm._core.storage.schema import json_text, show_value, to_record
+
+FILE = "run.json"
+# What a run writes at its very end.
+SUMMARY = "summary.json"
+FORMAT = "pytest-ltm run 1"
+# What a merged run has in its place: how each of its parts was started.
+PARTS = "parts.json"
+LATEST = "latest"
+
+
+class RunFile(Struct, frozen=True, kw_only=True):
+    """How a run was started."""
+
+    run: str
+    """The run's id."""
+    options: Mapping[str, Any]
+    """Options of the command line by their names within pytest (`ltm_span`): texts, lists of texts, or true."""
+    paths: tuple[str, ...]
+    """What the command line named to be run."""
+    folder: str
+    """Where it was started, relative to the root folder."""
+    settings: Mapping[str, Any]
+    """What options and ini file came to; equal for runs that can be resumed, JSON values."""
+    versions: Mapping[str, str]
+    """Of what took part."""
+    source: SourceRevision | None = None
+    """The commit that is tested; None where it is unknown."""
+
+
+def write_run_file(folder: Path, run: RunFile) -> None:
+    """Write it into a run folder."""
+    record = {"format": FORMAT, **to_record(run)}
+    if run.source is None:
+        del record["source"]
+    else:
+        record["source"] = msgspec.to_builtins(
+            run.source
+        )  # without what is unknown of it
+    # Without it nothing could be resumed: it outlives a loss of power.
+    write_whole(folder / FILE, json_text(record).encode(), lasting=True)
+
+
+def read_run_file(folder: Path) -> RunFile:
+    """Return what `write_run_file` wrote; ConfigurationError says what is wrong with it, and where."""
+    path = folder / FILE
+    try:
+        record = json.loads(read_regular(path))
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"{folder}: no {FILE} says how it was started. Merged and imported runs have none: name one of the "
+            "original runs"
+        ) from error
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not JSON: {error}") from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ConfigurationError(f"{path}: not a run file that this version can resume")
+    for name, kind in _KINDS.items():
+        if not isinstance(record.get(name), kind):
+            raise ConfigurationError(
+                f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}"
+            )
+    texts = [
+        record["paths"],
+        *(value for value in record["options"].values() if value is not True),
+    ]
+    if not all(
+        isinstance(text, str)
+        for value in texts
+        for text in (value if isinstance(value, list) else [value])
+    ):
+        raise ConfigurationError(f"{path}: options and paths must be texts")
+    return RunFile(
+        **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])},
+        source=source_of(folder),
+    )
+
+
+def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:
+    """Return `run.json` as it is, and the folders of its conversations; of a merged run those of each of its parts.
+
+    Nothing of a run of which nobody knows how it was started.
+    """
+    for name in (FILE, PARTS):
+        with contextlib.suppress(
+            OSError, ValueError, RecursionError, KeyError, TypeError
+        ):
+            record = json.loads(read_regular(run / name))
+            parts = (
+                [{"run": record, "conversations": [*conversations]}]
+                if name == FILE
+                else record["parts"]
+            )
+            wanted = {*conversations}
+            kept = [
+                part
+                | {"conversations": sorted(wanted.intersection(part["conversations"]))}
+                for part in parts
+            ]
+            return [
+                part
+                for part in kept
+                if part["conversations"] and isinstance(part["run"], dict)
+            ]
+    return []
+
+
+class _Tested(Struct):
+    source: SourceRevision | None = None
+
+
+def source_of(folder: Path) -> SourceRevision | None:
+    """Return the commit that a run tested; None where its run file says none, or cannot be read."""
+    try:
+        return msgspec.json.decode(read_regular(folder / FILE), type=_Tested).source
+    except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None
+
+
+def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
+    """Return the files of this name in the folders of a run's conversations, in the order of the folders' names."""
+    pairs = (
+        (ConversationName.of_folder(path.parent.name), path)
+        for path in sorted(run.glob(f"*/{file}"))
+    )
+    return {name: path for name, path in pairs if name is not None}
+
+
+def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
+    """Return the run folder that `latest`, a run's id or a path (relative to `base`) names.
+
+    ConfigurationError if there is none, with what runs there are.
+    """
+    runs = ltm_dir / "runs"
+    name = text
+    if text == LATEST:
+        try:
+            name = read_regular(ltm_dir / LATEST).decode().strip()
+        except (OSError, ValueError):
+            raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
+    if runs.is_dir() and name in {
+        path.name for path in runs.iterdir() if path.is_dir()
+    }:
+        return runs / name
+    if text not in {"", LATEST} and os.path.isdir(base / text):  # noqa: PTH112 - a path object refuses a long name
+        return base / text
+    known = [path.name for path in newest_first(ltm_dir)]
+    if not known:
+        raise ConfigurationError(
+            f"there is no run {name!r}: there are no runs in {runs}"
+        )
+    few = ", ".join([LATEST, *known[:_FEW]]) + (" ..." if len(known) > _FEW else "")
+    raise ConfigurationError(
+        f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *known])} Runs: {few}"
+    )
+
+
+def newest_first(ltm_dir: Path) -> list[Path]:
+    """Return the folders of runs, the one that was begun last first; none where they cannot be read."""
+    return folders_by_age(ltm_dir / "runs")
+
+
+def folders_by_age(folder: Path) -> list[Path]:
+    """Return the folders within a folder in the same order; not those that are being built, which begin with a dot."""
+    try:
+        paths = (
+            path
+            for path in folder.iterdir()
+            if path.is_dir() and not path.name.startswith(".")
+        )
+        return sorted(paths, key=_run_sort_key, reverse=True)
+    except OSError:
+        return []
+
+
+def cut_short(run: Path) -> bool:
+    """Return whether a run had begun to talk when its process ended, and nobody wrote down what it came to."""
+    if (
+        (run / SUMMARY).exists()
+        or not (run / FILE).is_file()
+        or not any(run.glob("*/journal.jsonl"))
+    ):
+        return False
+    with contextlib.suppress(OSError):
+        return not lock_holder(run)  # it may be going on
+    return False
+
+
+def _run_sort_key(run: Path) -> tuple[float, float, str]:
+    """Return when a run was begun: what its id says, which copying keeps, else when it was written."""
+    with contextlib.suppress(OSError):
+        written = (run / FILE if (run / FILE).is_file() else run).stat().st_mtime
+        moment = _time_in_run_id(run)
+        return moment.timestamp() if moment else float(int(written)), written, run.name
+    return 0.0, 0.0, run.name
+
+
+def run_start_time(run: Path) -> datetime | None:
+    """Return when a run was begun, to the second; None where that cannot be told."""
+    if moment := _time_in_run_id(run):
+        return moment
+    with contextlib.suppress(OSError, ValueError, OverflowError):
+        return (
+            datetime.fromtimestamp(int(_run_sort_key(run)[1]), timezone.utc)
+            if run.is_dir()
+            else None
+        )
+    return None
+
+
+def _time_in_run_id(run: Path) -> datetime | None:
+    try:
+        return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(
+            tzinfo=timezone.utc
+        )
+    except ValueError:  # a name of somebody's own
+        return None
+
+
+_STAMP = len("20260105-101500")
+_FEW = 5
+_KINDS = {
+    "run": str,
+    "options": dict,
+    "paths": list,
+    "folder": str,
+    "settings": dict,
+    "versions": dict,
+}
+
+
+# --- The commit that is tested, read from the files of `.git` and from a CI job's
+# environment: git itself is never run.
+
+
+class SourceRevision(Struct, frozen=True, omit_defaults=True):
+    """Which version of the code was tested. Who made it, and what else its repository says, is not kept."""
+
+    commit: str = ""
+    """The hash of the commit that was checked out; changes that were not committed are not in it."""
+    branch: str = ""
+
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Bytes of `packed-refs` that are looked at.
+_MOST = 1_000_000
+# Of a branch's name, in characters.
+_LONGEST = 200
+# By CI system: the variable with the commit, and those with its branch, the first that
+# is set.
+_CI = (
+    ("GITHUB_SHA", ("GITHUB_HEAD_REF", "GITHUB_REF_NAME")),
+    ("CI_COMMIT_SHA", ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME")),
+    ("BUILD_SOURCEVERSION", ("BUILD_SOURCEBRANCHNAME",)),
+    ("CIRCLE_SHA1", ("CIRCLE_BRANCH",)),
+    ("GIT_COMMIT", ("GIT_BRANCH",)),
+)
+
+
+def source_revision(
+    folder: Path, environment: Mapping[str, str] = os.environ
+) -> SourceRevision | None:
+    """Return what is checked out in a folder; None if that is unknown. It raises nothing.
+
+    A CI job says which branch its commit belongs to, because it checks out no branch,
+    and both where the code was copied without its repository.
+    """
+    result = _checked_out(folder)
+    if result and result.branch:
+        return result
+    for variable, branches in _CI:
+        commit = environment.get(variable, "")
+        if _HASH.fullmatch(commit) and (result is None or result.commit == commit):
+            branch = next(
+                (name for each in branches if (name := environment.get(each))), ""
+            )
+            return SourceRevision(commit, branch[:_LONGEST])
+    return result
+
+
+def _checked_out(folder: Path) -> SourceRevision | None:
+    try:
+        git = next(
+            path / ".git"
+            for path in (folder, *folder.parents)
+            if (path / ".git").exists()
+        )
+        if git.is_file():  # of a worktree or a submodule
+            git = (
+                git.parent
+                / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            )
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref:"):
+            return SourceRevision(head) if _HASH.fullmatch(head) else None
+        ref = head.removeprefix("ref:").strip()
+        common = (
+            git / _read_text(git / "commondir") if (git / "commondir").exists() else git
+        )
+        commit = (
+            _read_text(git / ref)
+            or _read_text(common / ref)
+            or _packed_ref(common / "packed-refs", ref)
+        )
+    except (StopIteration, OSError, ValueError):
+        return None
+    return (
+        SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST])
+        if _HASH.fullmatch(commit)
+        else None
+    )
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _packed_ref(path: Path, ref: str) -> str:
+    with path.open(encoding="utf-8") as file:
+        lines = (line.split() for line in file.read(_MOST).splitlines())
+        return next((words[0] for words in lines if words[1:] == [ref]), "")

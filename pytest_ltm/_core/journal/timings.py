@@ -1,0 +1,239 @@
+"""Timings: latencies, retries and interruptions, apart from the journal so that equal runs have equal journals.
+
+Nothing depends on them but sums of seconds: what cannot be read of them is left out,
+and told. Each line has a checksum of its own; one that is damaged spoils no other.
+"""
+
+# Annotations are evaluated here, because they say how each field is read.
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TypeAlias, TypeVar, get_args
+
+from msgspec.structs import replace
+
+from pytest_ltm._core.journal.codec import (
+    Chain,
+    JournalRecord,
+    NonNegativeInt,
+    RecordCodec,
+    encode_record,
+    iter_readable,
+    whole_lines,
+)
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.disk import Appender, append_line, read_regular
+from pytest_ltm._core.storage.errors import LtmError
+
+
+class _Timing(JournalRecord, frozen=True, kw_only=True):
+    """What was timed."""
+
+    at: datetime | None = None
+    """The time on the wall, which only people read; `Timings` sets it."""
+
+
+class _ExchangeTime(_Timing, frozen=True, kw_only=True):
+    exchange: NonNegativeInt
+    seconds: float
+
+
+class ReplyTime(_ExchangeTime, frozen=True, kw_only=True, tag="reply"):
+    """How long the agent took."""
+
+
+class TellTime(_ExchangeTime, frozen=True, kw_only=True, tag="told"):
+    """How long the agent took over an exchange that it was only told."""
+
+
+class SettleTime(_ExchangeTime, frozen=True, kw_only=True, tag="settled"):
+    """How long the agent took until what it was told before that exchange could be found."""
+
+
+class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
+    """An attempt to send a message that is followed by another."""
+
+    exchange: NonNegativeInt
+    attempt: NonNegativeInt
+    waited: float
+    """Seconds."""
+    error: str
+
+
+class JudgeTime(_Timing, frozen=True, kw_only=True, tag="judge"):
+    """How long the judge took, and what it used; `remembered`: it was not asked, the cache was."""
+
+    example: str
+    vote: NonNegativeInt
+    remembered: bool
+    seconds: float
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
+
+
+class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):
+    """An attempt to ask the judge that is followed by another."""
+
+    attempt: NonNegativeInt
+    wait: float
+    """Seconds."""
+    error: str
+
+
+class UserTime(_Timing, frozen=True, kw_only=True, tag="user"):
+    """How long the model of a simulated user took, and what it used."""
+
+    example: str
+    model: str
+    seconds: float
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
+
+
+class UserRetry(JudgeRetry, frozen=True, kw_only=True, tag="user_retry"):
+    """An attempt to ask the model of a simulated user that is followed by another."""
+
+
+class Resumed(_Timing, frozen=True, kw_only=True, tag="resumed"):
+    """The conversation is resumed."""
+
+    kept: NonNegativeInt
+    """Bytes of its journal."""
+    cut: str
+    """What was cut off it."""
+
+
+class Began(_Timing, frozen=True, kw_only=True, tag="began"):
+    """A part of the run begins to play: the run itself, or one that resumes it."""
+
+    after: float
+    """Seconds since its process began."""
+
+
+class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
+    """A part of the run has ended by itself; one that was killed has no end."""
+
+    seconds: float
+    """Since its process began."""
+
+
+Timing: TypeAlias = (
+    ReplyTime
+    | TellTime
+    | SettleTime
+    | Retry
+    | JudgeTime
+    | JudgeRetry
+    | UserTime
+    | UserRetry
+    | Resumed
+    | Began
+    | Ended
+)
+_LINES: RecordCodec[Timing] = RecordCodec(get_args(Timing), "these timings")
+T = TypeVar("T", bound=Timing)
+
+
+class Timings:
+    """Writes `timings.jsonl`, each line with the time on the wall. Without a file nothing is kept."""
+
+    def __init__(self, file: IO[str] | Appender | None = None) -> None:
+        self._file = file
+
+    @classmethod
+    def at(cls, path: Path) -> "Timings":
+        """Begin timings in a new file."""
+        return cls(Appender(path, new=True))
+
+    @classmethod
+    def resuming(cls, path: Path) -> "Timings":
+        """Resume timings; a torn last line is a damaged one from now on."""
+        torn = path.is_file() and read_regular(path)[-1:] not in (b"", b"\n")
+        file = Appender(path, new=False)
+        # Else the first new line would be part of the torn one.
+        file.append(b"\n" * torn)
+        return cls(file)
+
+    def write(self, timing: Timing) -> None:
+        """Append what was timed; DiskFault if it cannot be kept."""
+        if self._file is not None:
+            line = encode_record(
+                replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime)
+            )
+            append_line(self._file, Chain().seal_line(line))
+
+    def sync(self) -> None:
+        """Ask the disk to keep what is there."""
+        if isinstance(self._file, Appender):
+            self._file.sync()
+
+    def close(self) -> None:
+        """Make sure that everything is on disk."""
+        if isinstance(self._file, Appender):
+            self._file.close()
+
+
+def decode_timing(line: bytes, where: str) -> Timing:
+    """Return what a line times; LtmError that begins with `where` if it is none, or not what was written."""
+    text = Chain().verify_line(line)
+    if text is None:
+        raise LtmError(f"{where}: its checksum does not fit")
+    return _LINES.decode(text, where)
+
+
+def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
+    """Yield the timings of one kind that can be read; no file holds none."""
+    return (
+        timing
+        for timing in iter_readable(path, decode_timing)
+        if isinstance(timing, kind)
+    )
+
+
+def load_all_timings(path: Path) -> tuple[list[Timing], str]:
+    """Return all timings that can be read, and what is wrong with the file, "" if nothing is."""
+    timings: list[Timing] = []
+    lost = 0
+    try:
+        for _, line in whole_lines(path):
+            try:
+                timings.append(decode_timing(line, ""))
+            except LtmError:
+                lost += 1
+    except LtmError as error:
+        return timings, str(error)
+    lines = "a line" if lost == 1 else f"{lost:,} lines"
+    return timings, f"{path}: {lines} cannot be read" if lost else ""
+
+
+def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:
+    """Return what all parts of a run took, from its `Began` and `Ended` in their order.
+
+    A part that was killed lasted at least until the last time that was `seen` in it.
+    """
+    times, total, open_at = sorted(seen), 0.0, list[Began]()
+
+    def until_killed(end: int) -> float:
+        last, began = times[end - 1] if end else None, open_at.pop()
+        return (
+            began.after + max((last - began.at).total_seconds(), 0.0)
+            if last and began.at
+            else began.after
+        )
+
+    for part in parts:
+        if isinstance(part, Ended):
+            total += part.seconds
+            open_at.clear()
+        elif isinstance(part, Began):
+            if open_at and part.at is not None:
+                total += until_killed(bisect_left(times, part.at))
+            open_at = [part]
+    return total + (until_killed(len(times)) if open_at else 0.0)

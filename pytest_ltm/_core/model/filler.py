@@ -1,0 +1,199 @@
+"""What passes the tokens between scenarios: filler, and the dated history of a data set that is told in its place."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from pytest_ltm.language.patterns import lazy_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class FillerExchange:
+    """One message that keeps the agent busy, with the reply that it asks for."""
+
+    message: str
+    """What the agent is sent."""
+    expected_reply: str
+    """The reply that the message asks for: told to an agent that accepts history, else only used to measure."""
+    message_tokens: int | None = None
+    """Tokens of the message by the plan's counter, where the filler knows them exactly, to save counting again."""
+
+
+class Filler(Protocol):
+    """A source of filler; one instance serves one conversation."""
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return filler whose message plus expected reply just reach `tokens` tokens: one item less would not.
+
+        It may be less, and is then asked for the rest. Takes time linear in the tokens
+        made.
+
+        Args:
+            tokens: The size wanted; 0 asks for the smallest filler.
+            max_message_tokens: The message must not be larger.
+
+        Raises:
+            FillerError: If it cannot fill.
+        """
+
+    def configuration(self) -> object:
+        """Return JSON values for the plan's fingerprint."""
+
+
+# --- History: dated exchanges of a data set that the agent is told in the place of
+# filler, the oldest first.
+
+# The characters kept of a retrieved text that is not part of the history.
+LONGEST_SHOWN = 200
+_SENTENCE = lazy_pattern(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
+_WORD = lazy_pattern(r"\s*\S+\s*")
+
+
+class PastExchange(Struct, frozen=True):
+    """One exchange of a history."""
+
+    id: str
+    """What questions name it by: the id of its turn or session, unique in its history."""
+    at: datetime
+    """When it happened, aware; none is earlier than the one before it."""
+    message: str
+    """What an agent that accepts history is told as the message,"""
+    reply: str
+    """and as the reply to it."""
+    asked: str
+    """What any other agent is sent; it replies to that, and the reply earns nothing."""
+    holds: tuple[str, ...] = ()
+    """Ids of the turns in it, if it has several: questions may name these, too."""
+    images: tuple[str, ...] = ()
+    """Files of the photos in it, for agents that take images,"""
+    pictured: str = ""
+    """and what such an agent is sent beside them, in the place of all else."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the turns in it, or its own where it has none."""
+        return self.holds or (self.id,)
+
+
+class ToldTexts:
+    """Which exchanges of a history the texts are that an agent retrieved, as they were told or sent.
+
+    The message counts, what is sent to agents that accept no history, the reply, and
+    message and reply on two lines. A text that several exchanges have, such as a reply
+    that is always the same, names none of them. Digests are kept: the texts of ten
+    million tokens would take four times their size.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, tuple[str, ...]] = {}
+
+    def add(self, past: PastExchange, *more: str) -> None:
+        """Take in an exchange that was told; `more`: the parts in which it was sent."""
+        texts = {
+            past.message,
+            past.asked,
+            past.reply,
+            f"{past.message}\n{past.reply}",
+            *more,
+        }
+        for text in filter(None, map(str.strip, texts)):
+            key = _text_digest(text)
+            # Several exchanges have it: it names none of them, and stays known as such.
+            if self._ids.setdefault(key, past.ids) != past.ids:
+                self._ids[key] = ()
+
+    def replace_known_texts(self, shown: Sequence[str]) -> tuple[str, ...]:
+        """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
+        nones: dict[str, None] = {}
+        for text in shown:
+            ids = self._ids.get(_text_digest(text.strip()))
+            nones.update(
+                dict.fromkeys(
+                    ids
+                    or (
+                        text
+                        if len(text) <= LONGEST_SHOWN
+                        else f"{text[: LONGEST_SHOWN - 1]}…",
+                    )
+                )
+            )
+        return tuple(nones)
+
+
+def _text_digest(text: str) -> bytes:
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=16
+    ).digest()
+
+
+def is_cut(text: str) -> bool:
+    """Return whether a recorded text is the beginning of the one that was retrieved."""
+    return len(text) == LONGEST_SHOWN and text.endswith("…")
+
+
+# The most that one character has; an emoji or a rare Chinese sign may be as many
+# tokens.
+_BYTES = 4
+
+
+def split_by_tokens(text: str, most: int, count: Callable[[str], int]) -> list[str]:
+    """Return a text in parts of at most `most` tokens that joined are the text again.
+
+    It is cut where sentences and lines end; a longer one between words, a longer word
+    anywhere. The same text is always cut in the same way.
+    """
+    if (
+        len(text) * _BYTES <= most or count(text) <= most
+    ):  # no token is shorter than a byte
+        return [text]
+    return list(_pack_pieces(text, most, count))
+
+
+def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
+    pieces = list(_split_into_pieces(text, most, count))
+    start = 0
+    while start < len(pieces):
+        end, size = start, 0
+        while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
+            size, end = size + pieces[end][1], end + 1
+        while (
+            (part := "".join(piece for piece, _ in pieces[start:end]))
+            and end > start + 1
+            and count(part) > most
+        ):
+            end -= 1  # a seam may cost a token
+        yield part
+        start = end
+
+
+def _split_into_pieces(
+    text: str, most: int, count: Callable[[str], int]
+) -> Iterator[tuple[str, int]]:
+    """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
+    for sentence in _SENTENCE.findall(text):
+        if (tokens := count(sentence)) <= most:
+            yield sentence, tokens
+        else:
+            for word in _WORD.findall(sentence):
+                yield from _halve_word(word, most, count)
+
+
+def _halve_word(
+    word: str, most: int, count: Callable[[str], int]
+) -> Iterator[tuple[str, int]]:
+    tokens = count(word)
+    if tokens <= most or len(word) == 1:
+        yield word, tokens
+        return
+    # Halves, not the longest start that fits: a word of a million characters is then
+    # counted twenty times.
+    middle = len(word) // 2
+    yield from _halve_word(word[:middle], most, count)
+    yield from _halve_word(word[middle:], most, count)

@@ -1,0 +1,595 @@
+"""Ltm, the handle behind the `ltm` fixture: what a scenario's body says, and the sheet that it is scored on."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from textwrap import shorten
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pytest_ltm._core.model.judge import PROMPTS, Judge, Opinion, ask_judge
+from pytest_ltm._core.model.scenario import (
+    Ask,
+    Definition,
+    NewSession,
+    Request,
+    Say,
+    Step,
+    Wait,
+    Watch,
+    Watcher,
+)
+from pytest_ltm._core.model.score import (
+    Check,
+    Replies,
+    Score,
+    Scoring,
+    Unscored,
+    undecided_if_open,
+    with_bounds,
+)
+from pytest_ltm._core.model.simulated_user import TURNS, LtmUser, UserQuestion
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.storage.clock import duration
+from pytest_ltm._core.storage.errors import ScenarioError, did_you_mean
+
+# Names that others use for what a scenario does.
+METHOD_ALIASES = {
+    "answer": "ask",
+    "chat": "ask",
+    "expect": "check",
+    "fail": "check",
+    "grade": "score",
+    "message": "say",
+    "prompt": "ask",
+    "query": "ask",
+    "question": "ask",
+    "rate": "score",
+    "reply": "ask",
+    "rng": "random",
+    "send": "say",
+    "skip": "wait",
+    "sleep": "wait",
+    "tell": "say",
+    "time": "now",
+    "verify": "check",
+}
+LABELLED = '"names the city", "Turku" in answer'
+
+
+@dataclass
+class Sheet:
+    """A body's findings about its agent so far."""
+
+    checks: list[Check] = field(default_factory=list)
+    said: Score | Unscored | None = None
+    """The verdict of `ltm.score`, which replaces the checks."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Figures beside the score, by name."""
+    assertion: Check | None = None
+    """The failed assertion that ended the body, also among the checks."""
+
+    def verdict(
+        self, watched: Sequence[Score | Unscored], *, threshold: float
+    ) -> Score | Unscored:
+        """Return the verdict; a watcher's counts as one check.
+
+        Any Unscored part makes the whole Unscored, unless it is undecided: that is an
+        open check.
+        """
+        known = [
+            with_bounds(verdict)
+            for verdict in (*watched, self.said)
+            if verdict is not None
+        ]
+        unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
+        if unscored:
+            return unscored[0]
+        return undecided_if_open(
+            self._score([v for v in known if isinstance(v, Score)], threshold)
+        )
+
+    def _score(self, scores: Sequence[Score], threshold: float) -> Score:
+        if self.said is not None:
+            # An assertion that fails after the verdict is a check beside it.
+            return (
+                scores[-1]
+                if self.assertion is None
+                else score_checks([self.assertion], scores[-1:], threshold)
+            )
+        if len(scores) == 1 and not self.checks:
+            return scores[0]
+        if not self.checks and not scores:
+            return Score(1.0, "no assertion failed")
+        return score_checks(self.checks, scores, threshold)
+
+    def note_failed_assertion(self, label: str) -> None:
+        """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
+        self.assertion = Check(label, ok=False)
+        self.checks.append(self.assertion)
+
+
+def _refuse_arguments(label: object, ok: object) -> None:
+    """Raise ScenarioError for the arguments of a check in the wrong order, or of another type."""
+    __tracebackhide__ = True
+    if not isinstance(label, str):
+        raise ScenarioError(
+            f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})"
+        )
+    if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
+        cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
+        raise ScenarioError(
+            f"ltm.check({label!r}, {shorten(repr(ok), 60)}): a check needs True or False, not {type(ok).__name__}. "
+            f"Write a comparison, as in ltm.check({cure})"
+        )
+
+
+def score_checks(
+    checks: Sequence[Check], scores: Sequence[Score], threshold: float
+) -> Score:
+    """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
+    reached = [
+        Check(
+            score.reason,
+            score.value >= threshold,
+            score.value < threshold <= score.upper,
+        )
+        for score in scores
+    ]
+    parts = (*checks, *reached)
+    failed = [part.label for part in parts if not part.ok]
+    reason = "; ".join(failed) or f"all {len(parts)} checks passed"
+    value = sum(check.ok for check in checks) + sum(score.value for score in scores)
+    upper = sum(check.ok or check.open for check in checks) + sum(
+        score.upper for score in scores
+    )
+    return Score(
+        value / len(parts),
+        reason,
+        parts,
+        left_open=(upper - value) / len(parts) or None,
+    )
+
+
+class Ltm:
+    """The conversation as one scenario sees it: the `ltm` fixture.
+
+    `say`, `ask`, `wait`, `watch` and `play` may let other scenarios and filler speak
+    before they return; `check`, `metric` and `score` never do. The plugin makes one for
+    each example; in tests, `pytest_ltm.testing` does.
+
+    Args:
+        send: Performs one request and returns the reply to it, if it has one.
+        now: Returns the conversation's time, aware.
+        example: Which example of the scenario this is.
+        span: The memory span in tokens; None in an isolated conversation.
+        rng: Makes the example's own generator, once it is used.
+        definition: The example's data, if its marker has `generate`.
+        scoring: The rules that evaluators follow.
+        judge: The judge of the run, if it has one.
+        heard: Returns this scenario's exchanges so far.
+        users: Returns how the model of a simulated user is asked.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Request], Any],
+        *,
+        now: Callable[[], datetime],
+        example: int | str,
+        span: int | None,
+        rng: Callable[[], random.Random],
+        definition: Definition | None = None,
+        scoring: Scoring = "current",
+        judge: Judge | None = None,
+        heard: Callable[[], Sequence[Exchange]] = tuple,
+        users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
+    ) -> None:
+        self._heard, self._users = heard, users
+        self._answered: list[tuple[Ask, str]] = []
+        """The questions asked for credit, with their answers."""
+        self._send, self._now, self._definition = send, now, definition
+        self.example = example
+        """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
+        self.span = span
+        """The memory span in tokens; None in an isolated conversation."""
+        self._rng = rng
+        self.scoring = scoring
+        """Which rules evaluators follow: "current", "v3.5" or "paper"."""
+        self.judge = judge
+        """The judge that evaluators may ask, or None."""
+        self.sheet = Sheet()
+
+    def __repr__(self) -> str:
+        """Return the same in every run: explanations of failed assertions contain it."""
+        return f"<ltm, example {self.example}>"
+
+    if (
+        not TYPE_CHECKING
+    ):  # a type checker that sees it takes every misspelt name for one that exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Suggest the name that a misspelt or foreign one probably means."""
+            public = sorted(
+                each
+                for each in {*dir(type(self)), *vars(self)}
+                if not each.startswith("_")
+            )
+            hint = (
+                f" Did you mean {METHOD_ALIASES[name]!r}?"
+                if name in METHOD_ALIASES
+                else did_you_mean(name, public)
+            )
+            raise AttributeError(
+                f"ltm has no {name!r}.{hint} It has {', '.join(public)}."
+            )
+
+    @property
+    def definition(self) -> Definition:
+        """The generated data of this example.
+
+        Raises:
+            ScenarioError: If the scenario's marker has no `generate`.
+        """
+        if self._definition is None:
+            raise ScenarioError(
+                "this scenario has no definition. "
+                "Give it one: @pytest.mark.ltm(generate=f), f(rng, parameters) -> Definition"
+            )
+        return self._definition
+
+    @cached_property
+    def random(self) -> random.Random:
+        """A generator of this example's own: the same seed gives the same example."""
+        return self._rng()
+
+    @property
+    def now(self) -> datetime:
+        """The conversation's time, aware."""
+        return self._now()
+
+    @property
+    def retrieved(self) -> Sequence[str] | None:
+        """What the agent reports as retrieved for its last reply to this scenario, best first.
+
+        Ids or texts, whichever the agent reports; None unless it is a ShowsRetrieval.
+        """
+        heard = self._heard()
+        return heard[-1].retrieved if heard else None
+
+    @property
+    def raw_reply(self) -> str:
+        """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
+        heard = self._heard()
+        return heard[-1].raw_reply if heard else ""
+
+    def say(
+        self,
+        text: str,
+        *,
+        user: str = "",
+        tells: Mapping[str, str | None] | None = None,
+    ) -> str:
+        """Tell the agent something and return its reply, which earns no credit.
+
+        Args:
+            text: The message; it must not be empty.
+            user: Whose message it is, where several people use one agent: an id that
+                its `reply(message, user=...)` is given.
+            tells: The values that it tells by what they are about, as `{"favourite
+                colour": "ochre"}`: a later value of the same replaces an earlier one,
+                None withdraws it. The agent never sees it; it measures what a memory
+                wrote, found and served.
+
+        Returns:
+            The agent's reply.
+
+        Raises:
+            ScenarioError: If the text is empty, or the body has ended.
+            Unmeasured: If there is a user and the agent does not separate users: the
+                example is Unscored.
+        """
+        __tracebackhide__ = True
+        reply: str = self._send(Say(text, user=user, tells=tells or {}))
+        return reply
+
+    def ask(
+        self,
+        text: str,
+        about: Iterable[str] = (),
+        *,
+        answer: str | None = None,
+        user: str = "",
+        tells: Mapping[str, Sequence[str]] | None = None,
+    ) -> str:
+        """Ask a question for credit and return the answer.
+
+        Args:
+            text: The question.
+            about: The texts of the `say`s that it depends on (one text, or several); by
+                default all earlier ones. The distance to them is the gap that reports
+                show.
+            answer: A reply that earns full marks, "" where any does. Only the control
+                `oracle` sees it.
+            user: Whose question it is, as for `say`.
+            tells: The values of which the reply chooses one, by what they are about;
+                otherwise as for `say`.
+
+        Returns:
+            The agent's answer.
+
+        Raises:
+            ScenarioError: If nothing was said before, or `about` names a text that this
+                scenario never said.
+            Unmeasured: If there is a user and the agent does not separate users: the
+                example is Unscored.
+        """
+        __tracebackhide__ = True
+        depends = (about,) if isinstance(about, str) else tuple(about)
+        return self._credited(
+            Ask(text, depends, answer=answer, user=user, tells=tells or {})
+        )
+
+    def user(
+        self,
+        goal: str,
+        *,
+        model: str | Sequence[str] | Callable[[str], object] | object,
+        facts: Iterable[str] = (),
+        turns: int = TURNS,
+    ) -> LtmUser:
+        """Return a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
+
+        Args:
+            goal: What the user is after, for its model alone.
+            model: Who writes its messages: `openai:MODEL[@URL]`, a dotted path to a
+                function from the prompt to the reply, such a function, or a list of
+                messages, which needs no model.
+            facts: What its messages must have mentioned when it is finished, word for
+                word.
+            turns: How many messages it may say.
+
+        Returns:
+            The user; nothing is said yet.
+
+        Raises:
+            ScenarioError: If goal, facts, turns or model cannot be used.
+        """
+        if self._users is None:
+            raise ScenarioError("there are no simulated users here")
+        return LtmUser(
+            goal,
+            ask=self._users(model),
+            send=self.say,
+            heard=self._heard,
+            facts=facts,
+            turns=turns,
+        )
+
+    def wait(
+        self,
+        *unsaid: NoReturn,
+        span: float = 0.0,
+        tokens: int = 0,
+        time: str | float | timedelta = 0,
+    ) -> None:
+        """Let the conversation move on until all conditions are met.
+
+        Args:
+            unsaid: Nothing: what a number counts must be said.
+            span: A share of the memory span, 0 to 1, counted from the scenario's own
+                start.
+            tokens: Tokens of the conversation, counted from now.
+            time: Time of the conversation, counted from now: seconds, a timedelta, or a
+                text such as "3h" or "1h 30m".
+
+        Raises:
+            ScenarioError: If a condition is negative, or lies beyond the memory span,
+                or is not named.
+        """
+        __tracebackhide__ = True
+        if unsaid:
+            raise ScenarioError(
+                f"ltm.wait({unsaid[0]!r}) does not say what it counts. Write ltm.wait(tokens=...), "
+                "ltm.wait(span=0.5) for half of the memory span, or ltm.wait(time='3h')"
+            )
+        self._send(Wait(span=span, tokens=tokens, time=duration(time)))
+
+    def watch(
+        self,
+        watcher: Watcher,
+        replies: int | None = None,
+        *,
+        answers: Mapping[int, str] | Callable[[datetime], str] | None = None,
+    ) -> None:
+        """Watch the following exchanges of any speaker; the watcher's verdict counts as one check.
+
+        Args:
+            watcher: Called as `watcher(since)` after every exchange until it returns a
+                verdict; None means "not yet". `since` begins with this scenario's last
+                exchange.
+            replies: The number of replies after which it must have a verdict, the one
+                to this scenario's last message included; by default it watches to the
+                end of the conversation. Without a verdict by then the example is
+                Unscored.
+            answers: What later replies must contain for full marks, by number: 1 is the
+                reply to this scenario's last message, which `ask(answer=)` gives. Or a
+                function that returns it for a reply at a time, "" for none. Only the
+                control `oracle` sees them.
+
+        Raises:
+            ScenarioError: If this scenario has not said anything yet, `replies` is less
+                than 1, or `watcher` is no function.
+        """
+        __tracebackhide__ = True
+        if not callable(watcher):
+            raise ScenarioError(
+                f"ltm.watch({watcher!r}): a watcher is a function that takes the exchanges since"
+            )
+        self._send(Watch(watcher, replies, answers))
+
+    def new_session(self) -> None:
+        """Have the user come back: what was said so far is in the agent's own memory, or it is lost.
+
+        The agent is let go and made anew, for all scenarios of the conversation. One
+        that is a KeepsUsers has its memory under the same user; one that is
+        Checkpointable is loaded with what it saved.
+
+        Raises:
+            Unmeasured: If the agent is neither, nor Stateless: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        self._send(NewSession())
+
+    def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:
+        """Note one part of the score; the share of checks that pass is the score.
+
+        Args:
+            label: What should be true, as the report shows it.
+            ok: Whether it is: True or False, the result of `re.search` (None is false),
+                or an `Opinion`, which adds the judge's reason.
+
+        Returns:
+            Whether the check passes.
+
+        Raises:
+            ScenarioError: If the label is not a text, or `ok` is of another type: an
+                answer is true whatever it says.
+        """
+        __tracebackhide__ = True
+        _refuse_arguments(label, ok)
+        why = ok.reason if isinstance(ok, Opinion) and not ok else ""
+        self.sheet.checks.append(
+            Check(f"{label} (the judge: {why})" if why else label, bool(ok))
+        )
+        return bool(ok)
+
+    def metric(self, name: str, value: float) -> None:
+        """Note a figure beside the score: it is shown and averaged, and earns nothing.
+
+        Args:
+            name: An identifier, such as "f1".
+            value: A finite number; a second one of the same name replaces the first.
+
+        Raises:
+            ScenarioError: If the name is not an identifier, or the value is not finite.
+        """
+        # Numpy's numbers, too: JSON has no place for them.
+        figure = float(value)
+        if not name.isidentifier() or not math.isfinite(figure):
+            raise ScenarioError(
+                f"ltm.metric({name!r}, {value!r}): give a name such as 'f1', and a finite number"
+            )
+        self.sheet.metrics[name] = figure
+
+    def score(self, value: float | Score | Unscored, reason: str = "") -> None:
+        """Set the score, or hand in an evaluator's verdict; it replaces the checks.
+
+        Args:
+            value: The share of full marks from 0 to 1, or a verdict.
+            reason: One sentence for the report; ignored if `value` is a verdict.
+
+        Raises:
+            ScenarioError: If the example has been scored before, or the value is not
+                between 0 and 1.
+        """
+        if self.sheet.said is not None:
+            raise ScenarioError(
+                f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score"
+            )
+        if isinstance(value, (Score, Unscored)):
+            self.sheet.said = self._decide(value)
+            return
+        try:
+            self.sheet.said = Score(float(value), reason)
+        except (TypeError, ValueError):
+            raise ScenarioError(
+                f"ltm.score({value!r}): a score is a number from 0 to 1"
+            ) from None
+
+    def play(
+        self, script: Definition | Iterable[Step], *, answers: Iterable[str] = ()
+    ) -> list[str]:
+        """Perform the steps in order and return the replies to the questions.
+
+        Args:
+            script: A definition, or its steps.
+            answers: For each question a reply that earns full marks, as in `ask`; by
+                default the definition's `replies`.
+
+        Returns:
+            One reply for each `Ask`, in order.
+
+        Raises:
+            ScenarioError: If a step is not a Say, Ask or Wait, or breaks a rule of its
+                method.
+        """
+        __tracebackhide__ = True
+        replies = []
+        # Beyond the known answers each question keeps its own, if it has one.
+        full_marks = iter(
+            answers or (script.replies if isinstance(script, Definition) else ())
+        )
+        steps = list(script.steps if isinstance(script, Definition) else script)
+        for step in steps:
+            if not isinstance(step, (Say, Ask, Wait)):
+                raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
+            if isinstance(step, Ask):
+                replies.append(
+                    self._credited(replace(step, answer=next(full_marks, step.answer)))
+                )
+            else:
+                self._send(step)
+        return Replies(replies, (step.text for step in steps if isinstance(step, Say)))
+
+    @property
+    def known_answers(self) -> Iterator[tuple[str, str]]:
+        """The questions that it has asked of which a right answer is known, each with it."""
+        return (
+            (asked.text, asked.answer) for asked, _ in self._answered if asked.answer
+        )
+
+    def _credited(self, request: Ask) -> str:
+        reply: str = self._send(request)
+        self._answered.append((request, reply))
+        return reply
+
+    def _decide(self, verdict: Score | Unscored) -> Score | Unscored:
+        """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
+        score = with_bounds(verdict)
+        is_open = isinstance(score, Score) and isinstance(
+            undecided_if_open(score), Unscored
+        )
+        # Only of one answer: of several nobody knows which one the rules left open.
+        if not (
+            is_open
+            and self.judge
+            and self.scoring == "current"
+            and len(self._answered) == 1
+        ):
+            return verdict
+        [(asked, answer)] = self._answered
+        if not asked.answer:
+            return verdict
+        prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
+        decision = ask_judge(
+            self.judge,
+            prompt,
+            question=asked.text,
+            answer=answer,
+            reference=asked.answer,
+        )
+        if isinstance(decision, Unscored):
+            return replace(decision, rule=rule, evidence=verdict.evidence)
+        return Score(
+            float(decision.grade != prompt.fail),
+            str(decision),
+            rule=rule,
+            evidence=verdict.evidence,
+        )

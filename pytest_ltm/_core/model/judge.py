@@ -1,0 +1,553 @@
+"""The judge: what it is asked, how its reply becomes a grade, how votes confirm a failure; `ltm_judge`; the prompts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from string import Formatter
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct, convert
+
+from pytest_ltm._core.model.agent import Reply
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage.errors import JudgeError, describe_error
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.language import speech
+from pytest_ltm.language.patterns import lazy_pattern
+
+# Ends the reply of a model that had more to say, on record, too: it gives no grade.
+CUT = "\n[cut off at the model's limit for a response]"
+# Characters of an answer that a judge is shown: more would crowd the question out of a
+# small model's window.
+_LIMIT = 20_000
+_AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
+# All that `parse_grade` might read, and a little more.
+_VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*:)")
+_DEFUSED = "g-r-a-d-e"
+# What might pass for one of the lines of a fence.
+_RAIL = lazy_pattern(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
+_CODES = {
+    "g": "0261 0581 050d 0262 13c0 ab90 a4d6",
+    "r": "1d26 0433 0280 13a1 ab71 13d2 aba2 1587 a4e3",
+    "a": "1d00 0430 03b1 0251 13aa ab7a 15e9 a4ee",
+    "d": "0501 056a 0257 0256 1d05 13a0 ab70 15ea a4d3",
+    "e": "0435 025b 03b5 0454 04bd 1d07 212e 13ac ab7c a4f0",
+    ":": "2236 02d0 a789 0589 05c3 205a 02f8 a4fd 0703 0704 16ec 1361",
+}
+# Signs of other alphabets that a model may read, and repeat, as one of GRADE or a
+# colon.
+_LOOKALIKES = {
+    chr(int(code, 16)): letter
+    for letter, codes in _CODES.items()
+    for code in codes.split()
+}
+# The first of 26 letters in circles, squares and flags, and of letters that nobody
+# sees.
+_ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6, 0xE0041, 0xE0061)
+_LETTERS = 26
+_UNSEEN_COLON = 0xE003A
+# Letters and a pattern without ink.
+_BLANK = "\u115f\u1160\u2800"
+
+
+def fence_answer(answer: str, label: str = "ANSWER") -> str:
+    """Return a text of the agent between two lines that occur nowhere in it.
+
+    It is cut to what a judge can read, and whatever in it looks like a verdict is spelt
+    so that nobody can read one, not even when the judge repeats it.
+    """
+    return fence_text(defuse_grades(shorten_for_judge(answer)), label)
+
+
+def fence_text(text: str, label: str) -> str:
+    """Return a text between two lines that occur nowhere in it."""
+    # Made from the text, so that the same question has the same text in every run.
+    digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    while digits[:8] in text:
+        digits = hashlib.sha256(digits.encode()).hexdigest()
+    mark = digits[:8]
+    return f"<<<<< {label} {mark}\n{text}\n{mark} {label} >>>>>"
+
+
+def defuse_grades(text: str) -> str:
+    """Return the text with each `GRADE:` spelt apart, and each fence; also in signs that only look like it.
+
+    In linear time.
+    """
+    letters, places = [], []
+    for place, sign in enumerate(text):
+        for letter in _looks_like(sign):
+            letters.append(letter)
+            places.append(place)
+    parts, done = [], 0
+    for match in _VERDICT.finditer("".join(letters)):
+        start, end = places[match.start()], places[match.end() - 1] + 1
+        parts += [text[done:start], _DEFUSED]
+        done = end
+    return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[done:]]))
+
+
+def _looks_like(sign: str) -> str:
+    """Return the plain letters that a sign looks like; "" for what nobody sees."""
+    if sign.isascii():
+        return sign.lower() if sign.isprintable() or sign.isspace() else ""
+    code = ord(sign)
+    if code == _UNSEEN_COLON:
+        return ":"
+    for first in _ALPHABETS:
+        if 0 <= code - first < _LETTERS:
+            return chr(ord("a") + code - first)
+    parts = unicodedata.normalize("NFKD", sign)
+    seen = "".join(
+        part for part in parts if unicodedata.category(part) not in {"Mn", "Cf", "Me"}
+    )
+    return "".join(
+        _LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK
+    )
+
+
+def shorten_for_judge(answer: str) -> str:
+    """Return as much of a text as a model can read of it."""
+    if len(answer) <= _LIMIT:
+        return answer
+    # From both ends: a long answer says what it comes to at the end of it.
+    left_out = len(answer) - _LIMIT
+    return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRequest:
+    """One question to a model beside the agent, as it is asked."""
+
+    prompt: str
+    """The name of the prompt that it was made from."""
+    version: int
+    """The version of that prompt."""
+    text: str
+    """The whole question, the agent's words fenced; it says how the reply is to end."""
+    vote: int = 0
+    """How often the same was asked before."""
+
+    @property
+    def digest(self) -> str:
+        """The hash of the whole question, by which a journal knows it."""
+        return f"sha256:{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    @property
+    def draw(self) -> int:
+        """The seed that a chat model is given."""
+        return self.vote
+
+    @property
+    def form(self) -> tuple[str, Mapping[str, Any]]:
+        """The name of the JSON object that a chat model replies with, and the schema of each of its fields."""
+        raise NotImplementedError
+
+    @property
+    def as_json(self) -> str:
+        """The sentence that asks for that object, where `text` does not."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry(JudgeRequest):
+    """One question to a judge, as it is asked."""
+
+    grades: tuple[str, ...]
+    """What the judge may say, in lower case."""
+    fail: str
+    """The grade that means failure: only this one is confirmed by further votes."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """What was put into the prompt, for judges other than language models."""
+
+    @property
+    def form(self) -> tuple[str, Mapping[str, Any]]:
+        """A verdict: the judge's thoughts, then the grade."""
+        return "verdict", {
+            "thoughts": {"type": "string"},
+            "grade": {"type": "string", "enum": list(self.grades)},
+        }
+
+    @property
+    def as_json(self) -> str:
+        """The sentence that asks for it."""
+        return _AS_JSON
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Grades an agent's answer: any object with this method."""
+
+    def assess(self, inquiry: Inquiry, /) -> str | Reply:
+        """Return the whole reply to `inquiry.text`, which ends with a line such as `GRADE: yes`.
+
+        Args:
+            inquiry: The question with the grades to choose from.
+
+        Returns:
+            The reply; a `pytest_ltm.Reply` also reports usage and cost.
+
+        Raises:
+            Exception: Whatever the model's client raises; it leaves the example
+                Unscored, never a zero.
+        """
+
+
+class JudgePrompt(Struct, frozen=True):
+    """A question for a judge, with a name and a version of its own."""
+
+    name: str
+    version: int
+    text: str
+    """Names its parts as `{part}`."""
+    grades: tuple[str, ...] = ("yes", "no")
+    """What the judge may say after `GRADE:`, in lower case."""
+    fail: str = "no"
+    """The grade that means failure."""
+    quoted: tuple[str, ...] = ("answer",)
+    """The parts that an agent wrote: fenced, so that nothing in them can pass for our words."""
+    thinks: str = "Think first, in at most three sentences."
+    """How the reply begins."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of what is filled in, in the order in which the text has them."""
+        return tuple(
+            dict.fromkeys(
+                name for _, name, _, _ in Formatter().parse(self.text) if name
+            )
+        )
+
+    @property
+    def id(self) -> str:
+        """`answer/1`."""
+        return f"{self.name}/{self.version}"
+
+    def inquiry(self, **parts: str) -> Inquiry:
+        """Return the question about these parts."""
+        return Inquiry(
+            prompt=self.name,
+            version=self.version,
+            text=self.fill_prompt(**parts),
+            grades=self.grades,
+            fail=self.fail,
+            parts=parts,
+        )
+
+    def fill_prompt(self, **parts: str) -> str:
+        """Return the text with its parts, and with the way in which the reply is to end."""
+        shown = {
+            name: fence_answer(part, name.upper()) if name in self.quoted else part
+            for name, part in parts.items()
+        }
+        whole = self.text.format_map(shown)
+        menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
+        return f"{whole}\n\n{self.thinks} Then end with one line, {menu}."
+
+
+# --- Asking a judge: its reply becomes a grade; a failure is confirmed by votes.
+
+_GRADE = lazy_pattern(
+    r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
+    re.IGNORECASE | re.ASCII,
+)
+_LAST_LINE = lazy_pattern(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
+_LONGEST = 200
+_FENCE = lazy_pattern(r"\A\s*```[a-z]*\s*")
+_WRAPPED = lazy_pattern(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
+
+
+def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
+    """Return the last grade that a judge gave, in lower case; Unscored if none, or one that was not on offer.
+
+    A reply that is one JSON object gives it in the field `grade`, any other in a line
+    `GRADE: yes`. Only speech gives one, not what was thought before; a reply that was
+    cut, or an object that is torn, gives none.
+    """
+    if reply.endswith(CUT) or _is_torn(reply := speech(reply)):
+        return Unscored(
+            f"the judge's reply is cut off: {reply[-200:]!r}", cause="ungraded"
+        )
+    text = _grade_from_json(reply)
+    if text is None:
+        lines = _GRADE.findall(reply)
+        if not lines:
+            return Unscored(
+                f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded"
+            )
+        # The last one: a judge may weigh several before it decides.
+        text = lines[-1]
+    grade = text.strip().lower()
+    if grade not in grades:
+        wording = (
+            f"the judge's grade {grade[:40]!r} was not on offer ({', '.join(grades)})"
+        )
+        return Unscored(wording, cause="ungraded")
+    return grade
+
+
+def full_thoughts(reply: str) -> str:
+    """Return what a judge wrote beside the grade."""
+    reply = speech(reply)
+    thoughts = _verdict_object(reply).get("thoughts")
+    return _GRADE.sub("", reply) if thoughts is None else str(thoughts)
+
+
+def reason_in(reply: str) -> str:
+    """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
+    thoughts = full_thoughts(reply)
+    line = " ".join(
+        "".join(sign if sign.isprintable() else " " for sign in thoughts).split()
+    ).strip("*` ")
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _grade_from_json(reply: str) -> str | None:
+    """Return the field `grade` of a reply that is one JSON object and nothing else, None for any other."""
+    grade = _verdict_object(reply).get("grade")
+    # Models that are told to write JSON write `true` where the schema says "yes".
+    if isinstance(grade, bool):
+        return "yes" if grade else "no"
+    return str(grade) if isinstance(grade, (str, int)) else None
+
+
+def _verdict_object(reply: str) -> dict[str, Any]:
+    """Return the JSON object that a reply is, bare or fenced; {} for any other."""
+    wrapped = _WRAPPED.match(reply)
+    try:
+        data = json.loads(wrapped[1] if wrapped else reply)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _is_torn(reply: str) -> bool:
+    """Return whether a reply begins an object that has no end."""
+    text = _FENCE.sub("", reply)
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        # a last line of its own with a grade was not cut, whatever the braces before it
+        # are
+        return not text.rstrip("` \n").endswith("}") and _LAST_LINE.search(text) is None
+    return False
+
+
+# Returns the reply to a question; JudgeError if there is none.
+AnsweredBy: TypeAlias = Callable[[Inquiry], str]
+
+
+class JudgeDecision(Struct, frozen=True):
+    """What a judge decided."""
+
+    grade: str
+    reply: str
+    """The last reply that said so."""
+    votes: int = 1
+    """How many replies it took."""
+
+    def __str__(self) -> str:
+        """Return it as a reason: `the judge says no: it names another town`."""
+        thoughts = reason_in(self.reply)
+        return f"the judge says {self.grade}" + (f": {thoughts}" if thoughts else "")
+
+
+@runtime_checkable
+class Decides(Protocol):
+    """A judge that takes its own votes."""
+
+    def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
+        """Return the decision, Unscored if there is none."""
+
+
+def decide_by_votes(
+    ask: AnsweredBy, inquiry: Inquiry, *, votes: int
+) -> JudgeDecision | Unscored:
+    """Return what a majority of `votes` says; if the first does not say `fail`, it alone decides.
+
+    Replies without a grade that was on offer are votes for nothing. Unscored without a
+    majority or any reply.
+    """
+    tally: Counter[str] = Counter()
+    unread: Unscored | None = None
+    for vote in range(votes):
+        try:
+            # With its number: a judge that remembers replies would give the first one
+            # again.
+            reply = ask(replace(inquiry, vote=vote))
+        except JudgeError as error:
+            return Unscored(str(error), cause=error.cause)
+        grade = parse_grade(reply, inquiry.grades)
+        if isinstance(grade, Unscored):
+            unread = grade
+            continue
+        tally[grade] += 1
+        if (vote == 0 and grade != inquiry.fail) or tally[grade] * 2 > votes:
+            return JudgeDecision(grade, reply, vote + 1)
+    none = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
+    return unread or Unscored(
+        f"the judge's {votes} votes have no majority: {none}", cause="ungraded"
+    )
+
+
+def ask_judge(
+    judge: Judge, prompt: JudgePrompt, **parts: str
+) -> JudgeDecision | Unscored:
+    """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
+
+    def ask(
+        inquiry: Inquiry,
+    ) -> str:  # where nothing is recorded, remembered or limited
+        try:
+            reply = judge.assess(inquiry)
+        except Exception as error:
+            raise JudgeError(f"the judge failed: {describe_error(error)}") from error
+        return str(getattr(reply, "text", reply))
+
+    inquiry = prompt.inquiry(**{name: str(part) for name, part in parts.items()})
+    return (
+        judge.decide(inquiry)
+        if isinstance(judge, Decides)
+        else decide_by_votes(ask, inquiry, votes=1)
+    )
+
+
+# --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what
+# it returns.
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A judge's answer to a yes-or-no question, with its reason; it is true if the judge said yes.
+
+    >>> bool(Opinion(yes=False, reason="The answer names teal."))
+    False
+    """
+
+    yes: bool
+    """Whether the judge said yes."""
+    reason: str
+    """The judge's own words."""
+
+    def __bool__(self) -> bool:
+        """Whether the judge says yes: `assert ltm_judge.ask(...)` means what it says."""
+        return self.yes
+
+
+class LtmJudge:
+    """The judge of a run as one example sees it: every question is recorded, remembered and counted.
+
+    It is false where the run has no judge; asking then skips the example, which "needs
+    a judge".
+
+    Args:
+        ask: Returns the judge's reply to one question; None if the run has no judge.
+        votes: The number of votes that confirm a failing grade.
+    """
+
+    def __init__(self, ask: AnsweredBy | None, *, votes: int = 1) -> None:
+        self._ask, self._votes = ask, votes
+
+    def __bool__(self) -> bool:
+        """Whether the run has a judge."""
+        return self._ask is not None
+
+    def ask(self, question: str, answer: str) -> Opinion:
+        """Return the judge's answer to a yes-or-no question about the agent's answer.
+
+        Args:
+            question: The question to the judge, such as "Does the answer name a city?".
+            answer: The agent's answer.
+
+        Raises:
+            JudgeError: If the judge cannot decide; it leaves the example unscored.
+        """
+        return self._opinion(
+            PROMPTS["statement"].inquiry(question=question, answer=answer)
+        )
+
+    def grade(self, question: str, answer: str, reference: str) -> Opinion:
+        """Return whether the agent's answer to a question is correct.
+
+        Args:
+            question: The question that the agent was asked.
+            answer: The agent's answer.
+            reference: A correct answer.
+
+        Raises:
+            JudgeError: If the judge cannot decide; it leaves the example unscored.
+        """
+        return self._opinion(
+            PROMPTS["answer"].inquiry(
+                question=question, answer=answer, reference=reference
+            )
+        )
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return the judge's reply to one `inquiry`, for evaluators; JudgeError if there is no judge."""
+        if self._ask is None:
+            raise JudgeError(
+                "needs a judge: give one with --ltm-judge=SPEC", cause="requires"
+            )
+        return self._ask(inquiry)
+
+    def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
+        """Return the decision on an `inquiry` after as many votes as the run takes, for evaluators."""
+        return decide_by_votes(self.assess, inquiry, votes=self._votes)
+
+    def _opinion(self, inquiry: Inquiry) -> Opinion:
+        decision = self.decide(inquiry)
+        if isinstance(decision, Unscored):
+            raise JudgeError(decision.reason, cause=decision.cause)
+        return Opinion(decision.grade != inquiry.fail, reason_in(decision.reply))
+
+
+# --- FakeJudge: a judge for tests.
+
+
+@dataclass(frozen=True, slots=True)
+class FakeJudge:
+    """A judge for tests: gives prepared replies by prompt name, and records the questions.
+
+    >>> judge = FakeJudge(otherwise="It names ochre. GRADE: yes")
+    >>> judge.asked
+    []
+    """
+
+    replies: Mapping[str, str] = field(default_factory=dict)
+    """The reply to the prompt of that name."""
+    otherwise: str = "GRADE: no"
+    """The reply to any other."""
+    asked: list[Inquiry] = field(default_factory=list)
+    """Every question, in order."""
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return the prepared reply to an `inquiry`."""
+        self.asked.append(inquiry)
+        return self.replies.get(inquiry.prompt, self.otherwise)
+
+
+# --- The prompts for a judge, by name, read from `judge_prompts.yml` beside this
+# module.
+
+
+def _read_prompts() -> Iterator[JudgePrompt]:
+    known = load_packaged_yaml(__file__, "judge_prompts.yml")
+    for name, fields in known["prompts"].items():
+        text = re.sub(
+            r"\[(\w+)\]", lambda passage: known["passages"][passage[1]], fields["text"]
+        )
+        yield convert({**fields, "name": name, "text": text}, JudgePrompt)
+
+
+# `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the
+# others belong to scenarios.
+PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _read_prompts()}

@@ -1,0 +1,461 @@
+"""Plan: all inputs of a conversation; its fingerprint decides what may be compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from msgspec import Struct, ValidationError, convert
+
+from pytest_ltm._core.model.scenario import Definition, read_definition, to_json
+from pytest_ltm._core.model.transcript import COUNTS, RAW, Count, Reading
+from pytest_ltm._core.storage.errors import (
+    AgentError,
+    ConfigurationError,
+    DefinitionError,
+    ScenarioError,
+)
+from pytest_ltm._core.storage.schema import SPARSE, Field, show_value, to_record
+from pytest_ltm._core.storage.secrets import (
+    is_secret_name,
+    redact_secrets,
+    redacted_data,
+)
+
+# The version of the plan's JSON form.
+FORMAT = 2
+Questions = Literal["alone", "together"]
+# How the questions on one history are asked: each of the state after the history, or
+# one after another.
+QUESTIONS: tuple[Questions, ...] = get_args(Questions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedExample:
+    """One planned example of a scenario."""
+
+    scenario: str
+    """The scenario's name, such as `colours`."""
+    example: str
+    """The example's name within its scenario: its number, or a file's stem."""
+    definition: Definition | None = None
+    """Its data; None for a scenario that is played by plain code."""
+    version: str = ""
+    """The version that the scenario says it has."""
+    span: int | None = None
+    """The memory span that is its own, in tokens; None: the conversation's."""
+    skills: tuple[str, ...] = ()
+    """The memory skills that it needs, as letters."""
+    threshold: float = 1.0
+    """The least score that passes, 0 to 1."""
+    incompatible: tuple[str, ...] = ()
+    """Names of scenarios that must not overlap with it, sorted."""
+    requires: tuple[str, ...] = ()
+    """Names of the agent's capabilities that it needs, sorted."""
+    reset: str = ""
+    """The message sent after it has ended; "": none."""
+    together: bool = False
+    """Whether it may overlap with other examples of its scenario."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", float(self.threshold))
+        object.__setattr__(self, "incompatible", tuple(sorted(set(self.incompatible))))
+        object.__setattr__(self, "requires", tuple(sorted(set(self.requires))))
+
+    @property
+    def key(self) -> str:
+        """The example's name in a conversation: `colours/0`."""
+        return f"{self.scenario}/{self.example}"
+
+    @property
+    def number(self) -> int | str:
+        """Which example its body sees: a number from 0, or the stem of a definition file."""
+        return int(self.example) if self.example.isdecimal() else self.example
+
+    def to_json(self, *, compared: bool = False) -> dict[str, Any]:
+        """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
+        definition = (
+            compared_definition(self.definition)
+            if compared
+            else self.definition and to_json(self.definition)
+        )
+        return {
+            f.name: definition
+            if f.name == "definition"
+            else to_record(getattr(self, f.name))
+            for f in fields(self)
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that decides what happens in one conversation, except the agent."""
+
+    examples: tuple[PlannedExample, ...]
+    """Sorted by scenario and example, whatever the order they are given in; no key twice."""
+    seed: int | str
+    """Where all chance of the run comes from; of a secret its digest."""
+    trial: int
+    """The number of the conversation, from 0, among those with the same examples."""
+    span: int | None
+    """The memory span in tokens; None: isolated."""
+    tokenizer: str
+    """The name of the encoding that counts spans and gaps."""
+    filler: object
+    """What the filler's exchanges depend on, JSON values."""
+    scoring: str
+    """The rules of scoring: `current`, `v3.5` or `paper`."""
+    judge: str
+    """The judge's spec with its prompt version; `none` without a judge."""
+    judge_votes: int
+    """How often the judge is asked about one answer."""
+    time: str
+    """How time passes: `simulated`, `jump`, `signal` or `sleep`."""
+    opening: str
+    """The message that begins the conversation; "": none."""
+    history: object = None
+    """What the history that is told depends on, JSON values; None: there is none."""
+    count: Count = "capped"
+    """How many tokens of the agent's replies count towards waits and spans."""
+    sessions: str = field(default="", metadata={SPARSE: True})
+    """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one."""
+    reading: Reading = field(default=RAW, metadata={SPARSE: True})
+    """What is read of the agent's replies."""
+    questions: Questions = field(default="together", metadata={SPARSE: True})
+    """Whether each question is asked of what was told alone, or they follow one another."""
+    format: int = FORMAT
+    """The version of the plan's JSON form."""
+
+    def __post_init__(self) -> None:
+        examples = sorted(
+            self.examples,
+            key=lambda each: (
+                each.scenario,
+                natural_sort_key(each.example),
+                each.example,
+            ),
+        )
+        for one, other in pairwise(examples):
+            if one.key == other.key:
+                raise ScenarioError(
+                    f"two examples are called {one.key!r}; give one scenario another name"
+                )
+        object.__setattr__(self, "examples", tuple(examples))
+
+    def to_json(self, *, compared: bool = False) -> dict[str, Any]:
+        """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
+        # Examples first, as the fields stand: plans that are equal are written in equal
+        # bytes.
+        data: dict[str, Any] = {
+            "examples": [
+                example.to_json(compared=compared) for example in self.examples
+            ]
+        }
+        # Fields that came after the first plans are written only where they say
+        # something: old fingerprints hold.
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name in ("filler", "history"):
+                data[f.name] = Field(value, "plan", f.name).json()
+            elif f.name != "examples" and not (
+                SPARSE in f.metadata and (not value or value == f.default)
+            ):
+                data[f.name] = to_record(value)
+        return data
+
+    @classmethod
+    def from_json(cls, data: object, *, where: str = "plan.json") -> Plan:
+        """Return the plan that `to_json` wrote; DefinitionError names file and field of what is wrong."""
+        needed = [f.name for f in fields(cls) if SPARSE not in f.metadata]
+        return cls(**Field(data, where).read_fields(_PLAN, required=needed))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """`sha256:...` over the canonical JSON form: equal for equal plans, in any process."""
+        return _json_digest(self.to_json(compared=True))
+
+
+def plan_differences(
+    one: Plan,
+    other: Plan,
+    *,
+    names: tuple[str, str] = ("in one", "in the other"),
+    plans: tuple[str, str] = ("the first plan", "the second plan"),
+) -> list[str]:
+    """Return a sentence for each difference; none exactly if the fingerprints are equal.
+
+    `names`: what is said of a value of either; `plans`: what the sentences call the
+    two.
+    """
+    first, second = one.to_json(), other.to_json()
+    sentences = [
+        f"The plan's {name} is {show_value(first[name])} {names[0]} and {show_value(second[name])} {names[1]}."
+        for name in first
+        if name != "examples" and not _same_json(first[name], second[name])
+    ]
+    ours = {example.key: example.to_json(compared=True) for example in one.examples}
+    theirs = {example.key: example.to_json(compared=True) for example in other.examples}
+    sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
+    sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
+    sentences += [
+        f"{key} has another {name}: {_first_difference(value, theirs[key][name], names)}."
+        for key in sorted(ours.keys() & theirs.keys())
+        for name, value in ours[key].items()
+        if not _same_json(value, theirs[key][name])
+    ]
+    return sentences
+
+
+def compared_definition(definition: Definition | None) -> dict[str, Any] | None:
+    """Return a definition's JSON values without what neither agent nor score depends on."""
+    data = None if definition is None else to_json(definition)
+    for step in data["steps"] if data else ():
+        # It only measures what a memory makes of the step.
+        step.pop("tells", None)
+    return data
+
+
+def source_version(source: str) -> str:
+    """Return the version of a scenario that is given none: it changes with the test's source."""
+    return f"{_OF_SOURCE}{hashlib.sha256(source.encode()).hexdigest()[:12]}"
+
+
+def is_of_source(version: object) -> bool:
+    """Return whether a version is one of `source_version`, a hash that means nothing to a reader."""
+    return isinstance(version, str) and version.startswith(_OF_SOURCE)
+
+
+_OF_SOURCE = "source:"
+
+
+def definition_rng(seed: int, trial: int, scenario: str, example: str) -> random.Random:
+    """Return the chance that one example is generated from: the same in any run, whatever else runs."""
+    # As a list: names that run together, `a/b` of `c` and `a` of `b/c`, do not share
+    # their chance.
+    return random.Random(json.dumps([seed, trial, scenario, example]))
+
+
+def body_rng(seed: int, trial: int, example: PlannedExample) -> random.Random:
+    """Return the chance of an example's body, `ltm.random`: other numbers than those of its definition."""
+    return definition_rng(seed, trial, f"{example.scenario}:body", example.example)
+
+
+def user_seed(seed: int, trial: int, example: str) -> int:
+    """Return the seed that the models of an example's simulated users are given."""
+    return definition_rng(seed, trial, "simulated user", example).getrandbits(31)
+
+
+def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str:
+    """Return `sha256:...` over the agent's configuration or, where it reports none, its spec, both without secrets.
+
+    Raises AgentError if the configuration holds anything but JSON values.
+    """
+    if configuration is None:
+        return _json_digest({"spec": redact_secrets(spec)})
+    try:
+        known = Field(configuration, f"agent {spec!r}", "configuration").json()
+    except DefinitionError as error:
+        raise AgentError(str(error)) from None
+    return _json_digest({"configuration": redacted_data(known, is_secret_name)})
+
+
+def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
+    """Return a sorting key under which `2` comes before `10`, also within names."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    # Triples, so that a number is never compared with a text.
+    return [
+        (0, int(part), "") if part[0] in "0123456789" else (1, 0, part)
+        for part in parts
+    ]
+
+
+def _read_format(item: Field) -> int:
+    if item.whole() != FORMAT:
+        raise item.error(
+            f"the format {FORMAT}", " Another version of pytest-ltm wrote it."
+        )
+    return FORMAT
+
+
+def _read_reading(item: Field) -> Reading:
+    try:
+        return convert(item.value, Reading)
+    except ValidationError:
+        raise item.error("thoughts, tags and version") from None
+
+
+def _read_span(item: Field) -> int | None:
+    return None if item.value is None else item.whole(least=1)
+
+
+# How each field of a planned example, and of a plan, is read.
+_EXAMPLE: Mapping[str, Callable[[Field], Any]] = {
+    "scenario": Field.text,
+    "example": Field.text,
+    "definition": lambda item: None if item.value is None else read_definition(item),
+    "version": Field.text_or_empty,
+    "span": _read_span,
+    "skills": Field.texts,
+    "threshold": lambda item: item.number(0, 1),
+    "incompatible": Field.texts,
+    "requires": Field.texts,
+    "reset": Field.text_or_empty,
+    "together": Field.boolean,
+}
+_PLAN: Mapping[str, Callable[[Field], Any]] = {
+    "format": _read_format,  # before all else: in another format the rest means something else
+    "examples": lambda item: tuple(
+        PlannedExample(**example.read_fields(_EXAMPLE, required=_EXAMPLE))
+        for example in item.items("examples")
+    ),
+    "seed": lambda item: (
+        item.value if isinstance(item.value, str) else item.whole(least=None)
+    ),
+    "trial": Field.whole,
+    "span": _read_span,
+    "tokenizer": Field.text_or_empty,
+    "filler": Field.json,
+    "scoring": Field.text_or_empty,
+    "judge": Field.text_or_empty,
+    "judge_votes": Field.whole,
+    "time": Field.text_or_empty,
+    "opening": Field.text_or_empty,
+    "history": Field.json,
+    "count": lambda item: item.choice(COUNTS),
+    "sessions": Field.text,
+    "reading": _read_reading,
+    "questions": lambda item: item.choice(QUESTIONS),
+}
+
+
+def _first_difference(
+    one: Any, other: Any, names: tuple[str, str], path: str = ""
+) -> str:
+    """Return the first place in two JSON values at which they differ, with what stands there."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        key = next(key for key in one if not _same_json(one[key], other[key]))
+        return _first_difference(
+            one[key], other[key], names, f"{path}.{key}" if path else key
+        )
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        index = next(i for i in range(len(one)) if not _same_json(one[i], other[i]))
+        return _first_difference(one[index], other[index], names, f"{path}[{index}]")
+    return f"{path + ' is ' if path else ''}{show_value(one)} {names[0]} and {show_value(other)} {names[1]}"
+
+
+def _same_json(one: object, other: object) -> bool:
+    # As texts: in Python 1 == True, and in a plan they differ.
+    return _canonical_json(one) == _canonical_json(other)
+
+
+def _canonical_json(data: object) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _json_digest(data: object) -> str:
+    return f"sha256:{hashlib.sha256(_canonical_json(data).encode()).hexdigest()}"
+
+
+# --- Seed: where all chance of a run comes from: a number that anybody may know, one
+# drawn for the run, or a secret.
+
+FRESH, _VARIABLE = "fresh", "env:"
+# A shorter secret could be found by its digest, which is public.
+_SHORTEST = 16
+_DRAWN_BELOW = 2**31
+
+
+class Seed(Struct, frozen=True, kw_only=True):
+    """The seed of a run, and where it comes from."""
+
+    value: int
+    source: str = ""
+    """`fresh` if it was drawn for the run, `env:NAME` for a secret; "" for a number that was given."""
+    digest: str = ""
+    """What is written down in place of a secret."""
+
+    def __str__(self) -> str:
+        return f"{self.recorded} ({self.source})" if self.source else str(self.value)
+
+    @property
+    def recorded(self) -> int | str:
+        """What files and screens show: equal where the seeds are equal."""
+        return self.digest or self.value
+
+    @property
+    def option(self) -> str:
+        """The value of `--ltm-seed` that gives this seed again."""
+        return (
+            f"{FRESH}:{self.value}"
+            if self.source == FRESH
+            else self.source or str(self.value)
+        )
+
+    @property
+    def publicity(self) -> str:
+        """Whether an agent can have learned the texts that it makes, as a clause."""
+        if self.digest:
+            return "the seed is a secret"
+        if self.source == FRESH:
+            return "the seed was drawn for this run"
+        return (
+            f"the texts of seed {self.value} are public"
+            + " (--ltm-seed=env:NAME: a secret one)" * (not self.value)
+        )
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that holds the secret; "" if there is none."""
+        return self.source.removeprefix(_VARIABLE) if self.digest else ""
+
+
+def parse_seed(text: str) -> Seed:
+    """Return the seed that `N`, `fresh`, `fresh:N` (drawn earlier) or `env:NAME` stands for.
+
+    Raises ConfigurationError for any other text, and for a variable that is not set or
+    too short to be a secret.
+    """
+    if text == FRESH:
+        return Seed(value=secrets.randbelow(_DRAWN_BELOW), source=FRESH)
+    if text.startswith(_VARIABLE):
+        return _read_secret(text.removeprefix(_VARIABLE))
+    try:
+        value = int(text.removeprefix(f"{FRESH}:"))
+    except ValueError:
+        raise ConfigurationError(
+            f"{text!r} is not a whole number, 'fresh' or 'env:NAME'"
+        ) from None
+    return Seed(value=value, source=FRESH if text.startswith(FRESH) else "")
+
+
+def _read_secret(name: str) -> Seed:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        raise ConfigurationError(
+            f"the environment variable {name!r} is not set. Let it hold 16 random characters or more"
+        )
+    if len(text) < _SHORTEST:
+        raise ConfigurationError(
+            f"{name!r} holds {len(text)} characters, which can be guessed from the digest that files show. "
+            f"Use {_SHORTEST} random characters or more, such as those of: openssl rand -hex 16"
+        )
+    # Different prefixes, so that the digest says nothing about the value that texts are
+    # made from.
+    value, digest = (
+        hashlib.sha256(f"pytest-ltm {use} {text}".encode()).hexdigest()
+        for use in ("seed", "digest")
+    )
+    return Seed(
+        value=int(value[:15], 16),
+        source=f"{_VARIABLE}{name}",
+        digest=f"sha256:{digest[:16]}",
+    )

@@ -1,0 +1,294 @@
+"""Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb. Sessions are below.
+
+The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 3.3 and
+appendix C): a waiting example whose wait is over continues first, then a new one
+starts; only if no example can continue, time jumps, then filler talks. Where the
+conversation has a history (the dated sessions of a data set), it is told in the place
+of filler, and time jumps only as far as its dates have come. A decision costs O(1), a
+change O(log n).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.clock import duration
+from pytest_ltm._core.storage.errors import ConfigurationError, ScenarioError
+
+
+class Start(Struct, frozen=True):
+    """Begin this example."""
+
+    lane: int
+
+
+class ResumeLane(Struct, frozen=True):
+    """Resume this example: its wait is over."""
+
+    lane: int
+
+
+class JumpTime(Struct, frozen=True):
+    """Let time pass until then: no example can continue before."""
+
+    to: datetime
+
+
+class Tell(Struct, frozen=True):
+    """Tell the next exchange of the history."""
+
+    number: int
+    """Which one, from 0."""
+
+
+class Fill(Struct, frozen=True):
+    """Talk filler."""
+
+    tokens: int
+    """To the nearest token target; 0: the smallest filler, for a watcher that counts replies."""
+
+
+class Finish(Struct, frozen=True):
+    """Every example has ended, or lasts to the end of the conversation."""
+
+
+Decision: TypeAlias = "Start | ResumeLane | JumpTime | Tell | Fill | Finish"
+
+
+class AgendaEntry(Struct, frozen=True, kw_only=True):
+    """What the agenda knows of one example; its lane is its place in the plan."""
+
+    scenario: str
+    incompatible: frozenset[str] = frozenset()
+    """Names of scenarios that must never be open together with it."""
+    together: bool = False
+    """Whether examples of its own scenario may be open together with it."""
+
+
+class Agenda:
+    """The examples of one conversation: who may start, who waits for what, who is listening.
+
+    `history`: the dates of the exchanges to be told, in their order, none earlier than
+    the one before.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[AgendaEntry],
+        *,
+        now: datetime,
+        position: int = 0,
+        history: Sequence[datetime] = (),
+    ) -> None:
+        self._entries = entries
+        self._position, self._now = position, now
+        self._history, self._told = history, 0
+        # Scenario -> scenarios that may not be open with it; symmetric, and each is its
+        # own foe unless it says.
+        foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
+        for entry in entries:
+            if not entry.together:
+                foes[entry.scenario].add(entry.scenario)
+            for other in entry.incompatible & foes.keys():
+                foes[entry.scenario].add(other)
+                foes[other].add(entry.scenario)
+        self._foes = {scenario: frozenset(others) for scenario, others in foes.items()}
+        self._blockers = dict.fromkeys(self._foes, 0)
+        """How many open examples keep a scenario from starting."""
+        self._queues: dict[str, list[int]] = {}
+        """What has not started yet, by scenario: the last is the head."""
+        # From the last to the first: the head of a list is cheap to take only at its
+        # end.
+        for lane in reversed(range(len(entries))):
+            self._queues.setdefault(entries[lane].scenario, []).append(lane)
+        self._candidates = [queue[-1] for queue in self._queues.values()]
+        """A heap of the heads of queues; the top may start, those below it may be blocked."""
+        heapq.heapify(self._candidates)
+        self._unmet: dict[int, int] = {}
+        """How many of its targets a waiting example has still to reach."""
+        self._targets: dict[int, tuple[int, datetime]] = {}
+        self._ready: list[tuple[int, datetime, int]] = []
+        """A heap of those whose wait is over, in the order in which they go on."""
+        self._by_tokens: list[tuple[int, int]] = []
+        self._by_time: list[tuple[datetime, int]] = []
+        self._by_told: list[tuple[int, int]] = []
+
+    def decide(self, *, listening: bool = False) -> Decision:
+        """Return what happens next; changes nothing. `listening`: a watcher counts replies and has not spoken yet."""
+        # Who has begun goes on before anybody new begins: each wait ends as near to its
+        # target as others let it.
+        if self._ready:
+            return ResumeLane(self._ready[0][2])
+        if self._candidates:
+            return Start(self._candidates[0])
+        if self._tells_next():
+            return Tell(self._told)
+        # Before filler: a jump costs nothing, and each filler message costs a reply of
+        # the agent.
+        if self._by_time:
+            return JumpTime(self._by_time[0][0])
+        if listening or self._by_tokens:
+            return Fill(0 if listening else self._by_tokens[0][0] - self._position)
+        return Finish()
+
+    def start(self, lane: int) -> None:
+        """The example is open now: its rivals may not start before it has ended."""
+        scenario = self._entries[lane].scenario
+        # Out of turn it would not only be early: the counts below would be wrong from
+        # here on.
+        if self._queues[scenario][-1] != lane or self._blockers[scenario]:
+            raise ValueError(f"lane {lane} may not start")
+        self._queues[scenario].pop()
+        for foe in self._foes[scenario]:
+            self._blockers[foe] += 1
+        if scenario not in self._foes[scenario] and self._queues[scenario]:
+            heapq.heappush(self._candidates, self._queues[scenario][-1])
+        self._drop_blocked()
+
+    def end(self, lane: int) -> None:
+        """The example is over: its rivals may start."""
+        for foe in self._foes[self._entries[lane].scenario]:
+            self._blockers[foe] -= 1
+            if not self._blockers[foe] and self._queues[foe]:
+                heapq.heappush(self._candidates, self._queues[foe][-1])
+        self._drop_blocked()
+
+    def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
+        """The example waits until the conversation has reached all targets.
+
+        `told`: the exchanges of the history told so far; ValueError beyond its end.
+        """
+        if told > len(self._history):
+            raise ValueError(
+                f"the history has {len(self._history)} exchanges, not {told}"
+            )
+        # Each kind of target has its heap; what is met is counted down, so that no heap
+        # is ever searched.
+        unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
+        self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
+        if tokens > self._position:
+            heapq.heappush(self._by_tokens, (tokens, lane))
+        if time > self._now:
+            heapq.heappush(self._by_time, (time, lane))
+        if told > self._told:
+            heapq.heappush(self._by_told, (told, lane))
+        if not unmet:
+            heapq.heappush(self._ready, (tokens, time, lane))
+
+    def resume(self, lane: int) -> None:
+        """Let the example whose turn it is continue."""
+        if not self._ready or self._ready[0][2] != lane:
+            raise ValueError(f"it is not the turn of lane {lane}")
+        heapq.heappop(self._ready)
+
+    def tell(self) -> None:
+        """The next exchange of the history has been told."""
+        self._told += 1
+        while self._by_told and self._by_told[0][0] <= self._told:
+            self._met(heapq.heappop(self._by_told)[1])
+
+    def advance(self, *, position: int, now: datetime) -> None:
+        """The conversation has reached `position` tokens and the time `now`."""
+        self._position, self._now = position, now
+        while self._by_tokens and self._by_tokens[0][0] <= position:
+            self._met(heapq.heappop(self._by_tokens)[1])
+        while self._by_time and self._by_time[0][0] <= now:
+            self._met(heapq.heappop(self._by_time)[1])
+
+    def _tells_next(self) -> bool:
+        """Return whether an example waits, history is left, and its date comes before the nearest time wait."""
+        # What nobody waits for is not told: the conversation is over once its last
+        # example is.
+        if self._told == len(self._history) or not (
+            self._by_told or self._by_time or self._by_tokens
+        ):
+            return False
+        return not self._by_time or self._history[self._told] < self._by_time[0][0]
+
+    def _met(self, lane: int) -> None:
+        self._unmet[lane] -= 1
+        if not self._unmet[lane]:
+            heapq.heappush(self._ready, (*self._targets[lane], lane))
+
+    def _drop_blocked(self) -> None:
+        # A blocked scenario leaves the heap when it comes to the top and returns when
+        # its last rival ends.
+        while self._candidates:
+            lane = self._candidates[0]
+            scenario = self._entries[lane].scenario
+            if self._queues[scenario][-1:] == [lane] and not self._blockers[scenario]:
+                return
+            heapq.heappop(self._candidates)
+
+
+# --- Sessions: when the user comes back, to an agent that was made anew meanwhile and
+# has its own memory only.
+
+# Capabilities with which an agent can be met again.
+SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
+EVERY = "every:"
+NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
+
+
+def cannot_come_back(capabilities: frozenset[str]) -> str:
+    """Return why an agent with these capabilities has no second session, or ""."""
+    if capabilities & set(SURVIVES):
+        return ""
+    return (
+        "the agent has one session only: it is neither a KeepsUsers (begin_session) nor Checkpointable (save, load) "
+        "nor Stateless (stateless = True)"
+    )
+
+
+class Rhythm:
+    """Says when a session is over; `number_of`: how many are over, from the tokens that count and the time."""
+
+    def __init__(self, number_of: Callable[[int, datetime], int]) -> None:
+        self._number_of, self._sessions = number_of, 0
+
+    def is_over(self, counted: int, now: datetime) -> bool:
+        """Return whether the next session begins, with `counted` tokens that count towards spans, and at this time."""
+        before, self._sessions = self._sessions, self._number_of(counted, now)
+        return self._sessions > before
+
+
+def parse_sessions_option(text: str) -> str:
+    """Return what `--ltm-sessions` says as plans have it; ConfigurationError if it says nothing that can be meant."""
+    if text:
+        _parse_sessions(text)
+    return text
+
+
+def _parse_sessions(text: str) -> int | timedelta:
+    """Return the sessions in each memory span, or the length of one."""
+    try:
+        if text.startswith(EVERY):
+            length = duration(text.removeprefix(EVERY))
+            if length.total_seconds() > 0:
+                return length
+        elif text.isascii() and text.isdecimal() and int(text) > 1:
+            return int(text)
+    except ScenarioError:
+        pass
+    raise ConfigurationError(
+        f"{text!r} is not a number of sessions from 2 on, or every:TIME such as every:8h"
+    )
+
+
+def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | None:
+    """Return when sessions are over; None where there is one only: nothing says more, or no span can be divided."""
+    if not text:
+        return None
+    sessions = _parse_sessions(text)
+    if isinstance(sessions, int):
+        return (
+            None
+            if span is None
+            else Rhythm(lambda counted, _: counted * sessions // span)
+        )
+    return Rhythm(lambda _, now: (now - began) // sessions)

@@ -1,0 +1,307 @@
+"""LtmUser: a simulated user; what its model is asked, and how the reply becomes a message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any
+
+from pytest_ltm._core.model.judge import (
+    CUT,
+    JudgeRequest,
+    fence_text,
+    shorten_for_judge,
+)
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.storage.errors import ScenarioError, UserError
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.language import speech
+from pytest_ltm.language.json import json_values
+from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm.language.words import (
+    has_phrase,
+    plain_words,
+    space_delimited,
+)
+
+# How many messages a user has, unless a scenario says otherwise.
+TURNS = 8
+# How often its model is asked for one message.
+TRIES = 3
+# The characters that a message may have.
+LONGEST_MESSAGE = 8_000
+# A shorter goal may well stand in a message.
+_GOAL_WORDS = 4
+_TEXTS: Mapping[str, Any] = load_packaged_yaml(__file__, "user_prompt.yml")
+_LABEL = lazy_pattern(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
+_OTHER_SIDE = lazy_pattern(
+    r"^\W*(?:the )?(?:assistant|chatbot|ai)\s*:|\bas an? (?:ai|language model)\b|\bhow (?:can|may) i (?:help|assist)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_YES = frozenset({"true", "yes", "done", "1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserQuestion(JudgeRequest):
+    """One question to a user's model: what the person writes next."""
+
+    turn: int
+    """How many messages the user has said."""
+    facts: tuple[str, ...] = ()
+    """What it has to mention and has not yet."""
+    left: int = 1
+    """How many messages it may still say, this one included."""
+    seed: int = 0
+    """Of the user, from that of the run."""
+
+    @property
+    def draw(self) -> int:
+        """The seed that a chat model is given."""
+        return self.seed + self.vote
+
+    @property
+    def form(self) -> tuple[str, Mapping[str, Any]]:
+        """A message, and whether it is the last."""
+        return "message", {"message": {"type": "string"}, "done": {"type": "boolean"}}
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What a user's model wrote."""
+
+    text: str
+    """The message; "" where nothing is left to be said."""
+    done: bool
+    """The user is finished after it."""
+
+
+class LtmUser:
+    """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
+
+    Made by `ltm.user`. Its model sees what this scenario has said so far, and the
+    agent's replies.
+
+    Args:
+        goal: What the user is after, for its model alone.
+        ask: Returns what the model replies to a question.
+        send: Says a message and returns the agent's reply.
+        heard: Returns the scenario's exchanges so far.
+        facts: What its messages must mention before it is finished.
+        turns: How many messages it may say.
+    """
+
+    def __init__(
+        self,
+        goal: str,
+        *,
+        ask: Callable[[UserQuestion], str],
+        send: Callable[[str], str],
+        heard: Callable[[], Sequence[Exchange]],
+        facts: Iterable[str] = (),
+        turns: int = TURNS,
+    ) -> None:
+        self.goal = goal
+        """What it is after."""
+        self.facts = (facts,) if isinstance(facts, str) else tuple(facts)
+        """What it must mention, in these words."""
+        self.turns = turns
+        """How many messages it may say."""
+        self.done = False
+        """Whether its model has said that it is finished."""
+        self._ask, self._send, self._heard = ask, send, heard
+        self._said: list[str] = []
+        if (
+            not goal.strip()
+            or not all(plain_words(fact) for fact in self.facts)
+            or turns < 1
+        ):
+            raise ScenarioError(
+                f"ltm.user({goal!r}, facts={self.facts!r}, turns={turns!r}): give a goal, facts of at least one word, "
+                "and at least one turn"
+            )
+
+    def __repr__(self) -> str:
+        """Return the same in every run."""
+        return f"<user, {len(self._said)} of {self.turns} messages said>"
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Its messages so far: what a question may be `about`."""
+        return tuple(self._said)
+
+    def telling(self, fact: str) -> str:
+        """Return the first of its messages that mentions a fact, for `ltm.ask(..., about=user.telling(fact))`.
+
+        Args:
+            fact: Words that stand in the message in a row, whatever their case.
+
+        Raises:
+            ScenarioError: If none of its messages does.
+        """
+        result = next(
+            (
+                message
+                for message in self._said
+                if has_phrase(space_delimited(message), fact)
+            ),
+            None,
+        )
+        if result is None:
+            raise ScenarioError(
+                f"the user never said {fact!r}. Name it in ltm.user(facts=[…]), and let it talk first"
+            )
+        return result
+
+    def say(self) -> str | None:
+        """Have the model write one message, say it, and return the agent's reply.
+
+        Returns:
+            The reply; None if nothing was said, because the user is finished or has no turn left.
+
+        Raises:
+            UserError: If the model fails, or writes nothing that a user could say; the
+                example is left unscored.
+        """
+        __tracebackhide__ = True
+        if self.done or not self._left:
+            return None
+        line = self._next()
+        self.done = line.done
+        if not line.text:
+            return None
+        self._said.append(line.text)
+        return self._send(line.text)
+
+    def talk(self, turns: int | None = None) -> list[Exchange]:
+        """Let the user and the agent talk until the user is finished.
+
+        Args:
+            turns: How many messages at most; by default as many as the user has left.
+
+        Returns:
+            The exchanges.
+
+        Raises:
+            UserError: As `say` does.
+        """
+        __tracebackhide__ = True
+        before = len(self._heard())
+        for _ in range(self._left if turns is None else turns):
+            if self.say() is None:
+                break
+        return list(self._heard()[before:])
+
+    @property
+    def _left(self) -> int:
+        return self.turns - len(self._said)
+
+    def _next(self) -> UserMessage:
+        """Return the next message; UserError if the model does not write one in some tries."""
+        untold = tuple(
+            fact
+            for fact in self.facts
+            if not any(has_phrase(space_delimited(one), fact) for one in self._said)
+        )
+        asked, wrong = self._prompt(untold), ""
+        # What was wrong with a message is told to the model before its next try.
+        for vote in range(TRIES):
+            text = (
+                f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
+            )
+            question = UserQuestion(
+                prompt="user",
+                version=_TEXTS["version"],
+                text=text,
+                vote=vote,
+                turn=len(self._said),
+                facts=untold,
+                left=self._left,
+            )
+            try:
+                return self._line(self._ask(question), untold)
+            except ValueError as error:
+                wrong = str(error)
+        why = f"the simulated user does not play its part: its model {wrong} ({TRIES} times)"
+        raise UserError(why, cause="unscored")
+
+    def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
+        """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
+        line = read_line(reply)
+        message = line.text
+        if len(message) > LONGEST_MESSAGE:
+            raise ValueError(
+                f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted"
+            )
+        other = _OTHER_SIDE.search(message)
+        if other is not None:
+            raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
+        if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(
+            space_delimited(message), self.goal
+        ):
+            raise ValueError("repeated its goal instead of pursuing it")
+        if not message and not (line.done and self._said):
+            raise ValueError(
+                "was finished before it had said anything"
+                if line.done
+                else "gave no message"
+            )
+        missing = next(
+            (fact for fact in untold if not has_phrase(space_delimited(message), fact)),
+            None,
+        )
+        if missing is not None and (line.done or self._left == 1):
+            raise ValueError(f"came to its end without having said {missing!r}")
+        return line
+
+    def _prompt(self, untold: Sequence[str]) -> str:
+        none = "\n".join(
+            f"Person: {one.message}\nAssistant: {shorten_for_judge(one.reply)}"
+            for one in self._heard()
+        )
+        left = "last" if self._left == 1 else "left"
+        return _fill_template(
+            "message",
+            goal=self.goal,
+            facts=_fill_template(
+                "facts", list="\n".join(f"- {fact}" for fact in untold)
+            )
+            if untold
+            else "",
+            chat=_fill_template("chat", said=fence_text(none, "CHAT"))
+            if none
+            else _fill_template("begin"),
+            left=_fill_template(
+                left, number=str(len(self._said) + 1), most=str(self.turns)
+            ),
+        )
+
+
+def read_line(reply: str) -> UserMessage:
+    """Return the message in a model's reply, and whether it is the last; ValueError if there is none to be read.
+
+    It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a
+    line DONE may stand.
+    """
+    text = speech(reply.removesuffix(CUT)).strip()
+    objects = (value for value in json_values(text) if isinstance(value, dict))
+    result = next(
+        (value for value in objects if isinstance(value.get("message"), str)), None
+    )
+    if result is not None:
+        return UserMessage(
+            _LABEL.sub("", result["message"]).strip(),
+            str(result.get("done")).strip().lower() in _YES,
+        )
+    # Torn, or of other fields: said to the agent, it would look like a message of a
+    # program.
+    if text.startswith(("{", "[", "```")):
+        raise ValueError("gave JSON without a message")
+    body, _, last = text.rpartition("\n")
+    done = [word.upper() for word in plain_words(last)] == ["DONE"]
+    return UserMessage(_LABEL.sub("", body if done else text).strip(), done)
+
+
+def _fill_template(name: str, **parts: str) -> str:
+    return Template(_TEXTS[name]).substitute(parts)

@@ -1,0 +1,307 @@
+"""Suites: named sets of scenarios with their parameters, from `*.ltm-suite.yml`."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field, structs
+
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.schema import Field, load_yaml
+
+# How the name of a suite file ends.
+SUFFIX = ".ltm-suite.yml"
+# The word that stands for no suite; no suite can have this name.
+NONE = "none"
+# What a suite file may say of the whole run, each in a field of this name.
+SETTINGS = ("span", "seed", "filler", "opening")
+
+
+class SuiteEntry(Struct, frozen=True, kw_only=True):
+    """One scenario of a suite."""
+
+    scenario: str
+    """The scenario that is played."""
+    name: str
+    """The name that it has in results: the scenario's own unless the suite gives another."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What its definitions are generated from; JSON values."""
+    examples: int | None = None
+    """How many examples; None: not given."""
+    span: int | None = None
+    """The memory span that is its own, in tokens; None: the conversation's."""
+    least_span: int | None = None
+    """The smallest memory span of a conversation that it is played in, in tokens; None: any."""
+    threshold: float | None = None
+    """The least score that passes; None: the scenario's own."""
+    floor: float | None = None
+    """What can be earned without memory; None: the scenario's own."""
+    pass_k: int | None = None
+    """The number of trials of each example that must pass; None: not given."""
+    reset: str | None = None
+    """The message sent after each example, "" for none; None: the scenario's own."""
+    incompatible: tuple[str, ...] = ()
+    """Names of entries that it must not overlap with, from both sides, sorted."""
+
+
+class Suite(Struct, frozen=True, kw_only=True):
+    """A named set of scenarios."""
+
+    name: str
+    path: str
+    """The file."""
+    entries: tuple[SuiteEntry, ...]
+    version: int | None = None
+    """Of the set of scenarios and their parameters; None: not given."""
+    spans: tuple[int | None, ...] = ()
+    """The memory spans of a run, in tokens, None for isolated examples; empty: not given."""
+    seed: int | None = None
+    """Where all chance of a run comes from; None: not given."""
+    filler: str | None = None
+    """The spec of the filler, a file relative to this one; None: not given."""
+    opening: str | None = None
+    """The message that begins each conversation, "" for none; None: not given."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Which of `SETTINGS` are given, and in which line."""
+    unhonoured: tuple[str, ...] = ()
+    """A sentence for each field of the file that changes nothing."""
+
+    def place(self, setting: str) -> str:
+        """Return where one of the settings stands, as errors show it."""
+        return f"{self.path}:{self.lines[setting]}: {setting}"
+
+    @property
+    def title(self) -> str:
+        """The name with the version, as reports show it."""
+        return self.name if self.version is None else f"{self.name} {self.version}"
+
+    def entry(self, name: str) -> SuiteEntry | None:
+        """Return the entry of this name, if there is one."""
+        return next((entry for entry in self.entries if entry.name == name), None)
+
+
+def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
+    """Return the suite in a file; DefinitionError names file, line, field and what was expected.
+
+    `known`: the names of the scenarios there are, or None to accept any.
+    """
+    top = load_yaml(path)
+    fields = top.mapping(_SUITE, required=("scenarios",))
+    values = top.read_fields(_SUITE)
+    name = values.pop("name", Path(path).name.removesuffix(SUFFIX))
+    if name == NONE:
+        raise fields.get("name", top).fault(
+            f"no suite can be called {NONE!r}: that word means no suite."
+        )
+    items, apart = values.pop("scenarios"), values.pop("incompatible", [])
+    common = {part: values.pop(part) for part in _COMMON if part in values}
+    if not items:
+        raise fields["scenarios"].error("at least one scenario")
+    entries = tuple(_parse_entry(item, common, known) for item in items)
+    groups = _parse_incompatible_groups(
+        apart, items, [entry.name for entry in entries], known
+    )
+    lines = {
+        setting: line
+        for setting in SETTINGS
+        if setting in fields and (line := fields[setting].line)
+    }
+    return Suite(
+        name=name,
+        path=str(path),
+        entries=separate_entries(items, entries, groups),
+        lines=lines,
+        **{
+            "spans" if part == "span" else part: value for part, value in values.items()
+        },
+    )
+
+
+def built_in(name: str, known: Collection[str] | None = None) -> Suite:
+    """Return a suite that comes with pytest-ltm; ConfigurationError if there is none of this name."""
+    path = scenarios_folder() / f"{name}{SUFFIX}"
+    names = built_in_names()
+    if name not in names:
+        raise ConfigurationError(
+            f"no suite {name!r}: built in are {', '.join(names)}.{did_you_mean(name, names)} "
+            f"A suite of your own is named by its file, *{SUFFIX}."
+        )
+    return load_suite(path, known)
+
+
+def built_in_names() -> tuple[str, ...]:
+    """Return the names of the suites that come with pytest-ltm, sorted."""
+    return tuple(
+        sorted(
+            path.name.removesuffix(SUFFIX)
+            for path in scenarios_folder().glob(f"*{SUFFIX}")
+        )
+    )
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Return the names of the built-in scenarios, sorted: their modules' names."""
+    return tuple(
+        sorted(
+            path.stem
+            for path in scenarios_folder().glob("*.py")
+            if not path.stem.startswith("_")
+        )
+    )
+
+
+def scenarios_folder() -> Path:
+    """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
+    # Asked of the import system: in a checkout they lie beside the package, and in a
+    # wheel within it.
+    spec = importlib.util.find_spec("pytest_ltm.scenarios")
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigurationError(
+            "the built-in scenarios are not installed. Install pytest-ltm again."
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _parse_spans(field: Field) -> tuple[int | None, ...]:
+    """Return the memory spans that a field says: one, or a list of different ones."""
+    fields = field.items("memory spans") if isinstance(field.value, list) else [field]
+    if not fields:
+        raise field.error("at least one memory span")
+    numbers: list[int | None] = []
+    for each in fields:
+        span = (
+            None
+            if each.value == "isolated"
+            else each.tokens("a memory span such as 32k or isolated, or a list")
+        )
+        if span in numbers:
+            raise each.fault(f"the span {each.value} is given twice.")
+        numbers.append(span)
+    return tuple(numbers)
+
+
+def _read_count(field: Field) -> int:
+    return field.whole(least=1)
+
+
+def _read_share(field: Field) -> float:
+    return field.number(0, 1)
+
+
+def _read_message(field: Field) -> str:
+    return field.text_or_empty('a message, or "" for none')
+
+
+# What a suite file may say of all its entries, or an entry of itself; then all of an
+# entry, and of a file.
+_COMMON: dict[str, Callable[[Field], Any]] = {
+    "examples": _read_count,
+    "reset": _read_message,
+}
+_ENTRY: dict[str, Callable[[Field], Any]] = {
+    "scenario": Field.text,
+    "name": Field.name,
+    "parameters": Field.json_mapping,
+    "examples": _read_count,
+    "span": Field.tokens,
+    "least_span": Field.tokens,
+    "threshold": _read_share,
+    "floor": _read_share,
+    "pass_k": _read_count,
+    "reset": _read_message,
+    # Read once more with the names of all entries, which it may only name.
+    "incompatible": Field.texts,
+}
+_SUITE: dict[str, Callable[[Field], Any]] = {
+    "name": Field.text,
+    "version": _read_count,
+    **_COMMON,
+    "span": _parse_spans,
+    "seed": lambda field: field.whole(least=None),
+    "filler": lambda field: field.text("a filler, such as varied or trivia:FILE"),
+    "opening": _read_message,
+    "scenarios": lambda field: field.items("scenarios"),
+    "incompatible": lambda field: field.items("lists"),
+}
+
+
+def _parse_entry(
+    item: Field, common: Mapping[str, Any], known: Collection[str] | None
+) -> SuiteEntry:
+    if isinstance(item.value, str):
+        return SuiteEntry(
+            scenario=_parse_scenario_name(item, known), name=item.value, **common
+        )
+    scenario = _parse_scenario_name(
+        item.mapping(_ENTRY, required=("scenario",))["scenario"], known
+    )
+    return SuiteEntry(**{"name": scenario, **common, **item.read_fields(_ENTRY)})
+
+
+def _parse_scenario_name(item: Field, known: Collection[str] | None) -> str:
+    name = item.text("the name of a scenario")
+    if known is not None and name not in known:
+        raise item.fault(
+            f"no scenario is called {name!r}; there are {', '.join(sorted(known))}.{did_you_mean(name, known)}"
+        )
+    return name
+
+
+def separate_entries(
+    items: list[Field], entries: Sequence[SuiteEntry], groups: Sequence[set[str]]
+) -> tuple[SuiteEntry, ...]:
+    """Return the entries, which stand in `items`, kept apart as the groups say; DefinitionError for a name twice."""
+    lines: dict[str, int | None] = {}
+    for item, entry in zip(items, entries, strict=True):
+        if entry.name in lines:
+            first = (
+                f" (the first in line {lines[entry.name]})" if lines[entry.name] else ""
+            )
+            raise item.fault(
+                f"two entries are called {entry.name!r}{first}. Give one another name with `name:`."
+            )
+        lines[entry.name] = item.line
+    others = {
+        entry.name: {name for group in groups if entry.name in group for name in group}
+        - {entry.name}
+        for entry in entries
+    }
+    return tuple(
+        structs.replace(entry, incompatible=tuple(sorted(others[entry.name])))
+        for entry in entries
+    )
+
+
+def _parse_incompatible_groups(
+    lists: list[Field],
+    items: list[Field],
+    names: list[str],
+    known: Collection[str] | None,
+) -> list[set[str]]:
+    """Return the sets of names that must not overlap with each other."""
+    valid = None if known is None else {*known, *names}
+    groups = []
+    for place in lists:
+        groups.append(_parse_group(place, valid))
+        if len(groups[-1]) < 2:
+            raise place.error("a list of at least two names")
+    for item, name in zip(items, names, strict=True):
+        if isinstance(item.value, Mapping) and "incompatible" in item.value:
+            groups += [
+                {name, other}
+                for other in _parse_group(item.child("incompatible"), valid)
+            ]
+    return groups
+
+
+def _parse_group(field: Field, names: set[str] | None) -> set[str]:
+    given = field.texts()
+    for name in given:
+        if names is not None and name not in names:
+            raise field.fault(
+                f"no scenario is called {name!r}.{did_you_mean(name, names)}"
+            )
+    return set(given)

@@ -1,0 +1,187 @@
+"""The pytest plugin `ltm`: options, fixtures and markers always; the rest only in an LTM run.
+
+An installed plugin costs next to nothing until it is used: what is imported here
+imports only pytest and light modules, which make no dataclass, since that takes as long
+as importing another module.
+"""
+
+# ruff: noqa: E402 - what is imported below is found by _Ordinary
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Generator, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+    from pytest_ltm.datasets import Dataset
+
+
+class _Ordinary:
+    """Loads this package's modules from Python's own bytecode.
+
+    pytest rewrites the assertions of a plugin's whole distribution, with bytecode of
+    its own. Where none may be written each run would compile all our modules, none of
+    which needs that: scenarios score, and do not assert.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, *_: object
+    ) -> ModuleSpec | None:
+        """Return where a module of ours is; None for all others."""
+        return (
+            PathFinder.find_spec(name, path) if name.startswith("pytest_ltm.") else None
+        )
+
+
+sys.meta_path.insert(0, _Ordinary)
+
+from pytest_ltm import hookspec
+from pytest_ltm._core.session import options
+from pytest_ltm._core.session.fixtures import (
+    _ltm_place,
+    ltm,
+    ltm_agent,
+    ltm_clock,
+    ltm_conversation,
+    ltm_judge,
+    ltm_scheduler,
+)
+from pytest_ltm._core.session.items import (
+    HANDLE,
+    MARKER,
+    is_ltm_item,
+    why_not_a_scenario,
+)
+from pytest_ltm._core.session.state import RUN
+from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
+
+__all__ = [
+    "_ltm_place",
+    "ltm",
+    "ltm_agent",
+    "ltm_clock",
+    "ltm_conversation",
+    "ltm_judge",
+    "ltm_scheduler",
+]
+
+SKIP_REASON = (
+    "a long-term memory scenario: run it with --ltm-agent=SPEC (try --ltm-agent=full)"
+)
+
+
+def pytest_addoption(
+    parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
+) -> None:
+    """Declare the options, and have data sets declare theirs."""
+    options.add_options(parser, pluginmanager)
+
+
+def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
+    """Bring the data sets that come with the plugin."""
+    for dataset in (LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED):
+        register(dataset)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, None, None]:
+    """Take over the command line of a run that is resumed, before conftests are looked for; then see to slips."""
+    known = early_config.known_args_namespace
+    fields = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
+    runs = {flag: run for flag, run in fields.items() if run is not None}
+    if len(runs) > 1:
+        raise pytest.UsageError(
+            "--ltm-rescore: a run cannot be resumed and scored again at the same time"
+        )
+    for flag, run in runs.items():
+        from pytest_ltm._core.session.resume_command_line import take_over
+
+        take_over(early_config, run, parser, args, flag=flag)
+    yield
+    options.refuse_misspelt(early_config, parser, args)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks."""
+    pluginmanager.add_hookspecs(hookspec)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker; begin an LTM run if the command line asks for one."""
+    config.addinivalue_line("markers", MARKER)
+    if options.starts_ltm_run(config):
+        from pytest_ltm._core.session.garbage import hold_back
+
+        hold_back(config)
+        from pytest_ltm._core.session.startup import start_run
+
+        options.refuse_misspelt_keys(config)
+        start_run(config)
+    else:
+        options.refuse_idle(config)
+
+
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> pytest.Collector | None:
+    """Collect `*.ltm.yml` scenarios; no other YAML file is ever touched."""
+    if not file_path.name.endswith(".ltm.yml"):
+        return None
+    from pytest_ltm._core.session.collection import YamlModule
+
+    return YamlModule.from_parent(parent, path=file_path)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark LTM items, so that `-m ltm` selects them."""
+    if is_ltm_item(item) and not any(item.iter_markers(HANDLE)):
+        item.add_marker(_bare_marker())
+
+
+@functools.cache
+def _bare_marker() -> pytest.MarkDecorator:
+    return pytest.mark.ltm
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Refuse what cannot be a scenario where it is collected, so that only its own file or class is in error."""
+    report = yield
+    reasons = [
+        why_not_a_scenario(node)
+        for node in report.result or ()
+        if isinstance(node, pytest.Item)
+    ]
+    reason = next(filter(None, reasons), None)
+    if reason is not None:
+        report.outcome, report.longrepr, report.result = (
+            "failed",
+            f"{collector.nodeid}: {reason}",
+            [],
+        )
+    return report
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Skip LTM items outside an LTM run, saying how to run them."""
+    if RUN in config.stash:
+        return
+    for item in items:
+        if is_ltm_item(item):
+            item.add_marker(pytest.mark.skip(reason=SKIP_REASON))

@@ -1,0 +1,189 @@
+"""Which agents are under test, and where each comes from; every wrong spec is a UsageError with a cure."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pytest_ltm._core.calls import KINDS, share_limits
+from pytest_ltm._core.journal.run_file import LATEST, find_run
+from pytest_ltm._core.session.options import read_option
+from pytest_ltm._core.session.settings import AgentChoice, RunSettings
+from pytest_ltm._core.storage.errors import AgentError, LtmError, describe_error
+from pytest_ltm.agents._adapt import AgentSource, agent_source, rereading
+from pytest_ltm.agents._registry import (
+    find_agent,
+    label_for,
+    reading_variants,
+    split_specs,
+)
+from pytest_ltm.agents._subprocess_agent import Processes
+
+REPLAY = "replay:"
+
+
+def agent_sources(
+    config: pytest.Config, settings: RunSettings
+) -> dict[str, AgentSource]:
+    """Return where each agent comes from, by label; UsageError for a spec that names none."""
+    if settings.rescored is not None:
+        from pytest_ltm._core.engine.rescore import recorded_settings
+
+        def none() -> object:
+            raise AgentError("no agent exists while a run is scored again")
+
+        return {
+            agent.label: agent_source(
+                none,
+                spec=agent.spec,
+                settings=recorded_settings(settings.rescored, agent.label),
+            )
+            for agent in settings.agents
+        }
+    share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
+    sources: dict[str, AgentSource] = {}
+    conversations = len(settings.spans) * settings.trials
+    many = conversations > 1 or None in settings.spans.values()
+    for agent in settings.agents:
+        with rereading(settings.reading):
+            made = read_option(
+                config,
+                "--ltm-agent",
+                partial(_agent_source, config, settings, agent.spec),
+            )
+        if many and not made.serves_many:
+            raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
+        sources[agent.label] = replace(
+            made, sees_clock=_sees_clock(config, settings.time, made)
+        )
+    if all(not agent.family for agent in settings.agents):
+        return sources
+    from pytest_ltm.agents._ingested_once import join_families
+
+    families = {
+        agent.label: f"{agent.family} {agent.language}"
+        for agent in settings.agents
+        if agent.family
+    }
+    return join_families(sources, families)
+
+
+def _agent_source(
+    config: pytest.Config, settings: RunSettings, spec: str
+) -> AgentSource:
+    try:
+        given = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+    except (LtmError, pytest.UsageError):
+        raise
+    except Exception as error:  # of a conftest or a plugin
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise AgentError(
+            f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})"
+        ) from error
+    # An object cannot be handed to another process, only a name by which it is made
+    # there.
+    if given is not None and settings.agent_process:
+        raise AgentError(
+            f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "
+            "of its own. Name a class or a plain function by its dotted path, or leave the option out"
+        )
+    if given is not None:
+        return agent_source(given, spec=spec)
+    if spec.startswith(REPLAY):
+        from pytest_ltm.agents._replay import replay_source
+
+        return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
+    apart = Processes(
+        every=settings.agent_process,
+        jump=settings.time == "jump",
+        limit=settings.reply_timeout,
+        look=not hasattr(config, "workerinput"),
+        hidden=str(settings.ltm_dir / "runs"),
+    )
+    return find_agent(
+        spec, base=config.rootpath, known=_named_agents(config), apart=apart
+    )
+
+
+def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
+    """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
+    if made.kind == "replay":
+        return True  # what is recorded was said in time
+    if mode == "simulated" or made.embedded or made.kind in KINDS:
+        return False
+    if mode == "signal":
+        return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())
+    return mode == "sleep" or made.apart or not made.kind
+
+
+def fix_latest(
+    config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path
+) -> tuple[AgentChoice, ...]:
+    """Return the choices with ids in place of `latest`, which is about to be this very run; so say the options, too.
+
+    LtmError if there is no such run.
+    """
+    if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
+        return chosen
+    from pytest_ltm._core.session.resume_command_line import begun_by_controller
+    from pytest_ltm.agents._replay import resolve_latest
+
+    known = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
+    fixed = tuple(
+        AgentChoice(
+            choice.label,
+            known.get(choice.label) or resolve_latest(choice.spec, ltm_dir),
+        )
+        for choice in chosen
+    )
+    config.option.ltm_agent = [f"{choice.label}={choice.spec}" for choice in fixed]
+    return fixed
+
+
+def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
+    """Return the agents that the command line, else the ini value `ltm_agents`, names; UsageError for equal labels."""
+    by_name = _named_agents(config)
+    specs = config.getoption("ltm_agent")
+    if not all(spec.strip() for spec in specs):
+        raise pytest.UsageError(
+            "--ltm-agent: no agent is given. Name one, as in --ltm-agent=full"
+        )
+    chosen = split_specs(specs)
+    if not chosen:
+        if not by_name:
+            raise pytest.UsageError(
+                "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec', or use --ltm-agent=SPEC"
+            )
+        chosen = [(name, spec) for name, spec in by_name.items()]
+    agent_choices: dict[str, AgentChoice] = {}
+    for given, named in chosen:
+        several = reading_variants(by_name.get(named, named))
+        for suffix, spec in several:
+            own = given or (named if named in by_name else "")
+            label = label_for(".".join(filter(None, [own, suffix])) if own else spec)
+            if label in agent_choices:
+                why = f"{agent_choices[label].spec!r} and {spec!r} would both be called {label!r}"
+                raise pytest.UsageError(
+                    f"--ltm-agent: {why}. Give one of them another label: NAME=SPEC"
+                )
+            agent_choices[label] = AgentChoice(
+                label, spec, family=named if len(several) > 1 else ""
+            )
+    return tuple(agent_choices.values())
+
+
+def _named_agents(config: pytest.Config) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for line in config.getini("ltm_agents"):
+        name, equals, spec = (part.strip() for part in line.partition("="))
+        if not (name and equals and spec):
+            raise pytest.UsageError(
+                f"ini value ltm_agents: {line!r} is not 'name = spec'"
+            )
+        named[name] = spec
+    return named

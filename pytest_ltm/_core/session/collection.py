@@ -1,0 +1,630 @@
+"""Which items a run has: the built-in suite, `*.ltm.yml` files, a place for each example; and which are selected."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import shlex
+import sys
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm._core.journal.result import node_label
+from pytest_ltm._core.model import scenario as _model
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.plan import definition_rng, natural_sort_key, source_version
+from pytest_ltm._core.model.suite import Suite, SuiteEntry
+from pytest_ltm._core.session import dataset as _dataset
+from pytest_ltm._core.session import items as _items
+from pytest_ltm._core.session import options as _options
+from pytest_ltm._core.session.options import ISOLATED, span_of
+from pytest_ltm._core.session.resume_command_line import SELECTING
+from pytest_ltm._core.session.settings import RunSettings, Shard
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    DefinitionError,
+    LtmError,
+    did_you_mean,
+)
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.language.lists import join_words
+
+
+def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
+    """Give each LTM item its places; agent, span, trial and example, in this order, come first in its id."""
+    function = metafunc.definition
+    if _items.PLACE not in metafunc.fixturenames or not _items.is_ltm_item(function):
+        return
+    name, marks = scenario_name(function), _items.marks_of(function)
+    if settings.dataset is not None:
+        places = _dataset.dataset_places(settings, settings.dataset, name)
+    else:
+        short, count = (
+            settings.spans_too_short(name),
+            settings.examples or marks.examples or 1,
+        )
+        files = (
+            settings.definitions.examples.get(name)
+            if settings.definitions is not None
+            else None
+        )
+        places = [
+            # Isolated examples share nothing: each has a conversation of its own.
+            _items.ItemPlace(
+                label,
+                span,
+                trial,
+                f"{node_label(name)}_{example}" if span == ISOLATED else "",
+                example,
+            )
+            for label in (agent.label for agent in settings.agents)
+            for span in settings.spans
+            if span not in short
+            for trial in range(settings.trials)
+            for example in files or map(str, range(count))
+        ]
+    metafunc.parametrize(
+        _items.PLACE, places, ids=[place.id for place in places], indirect=True
+    )
+
+
+def scenario_name(node: pytest.Item) -> str:
+    """Return a scenario's name: its entry's in the suite, else the function's without `test_`."""
+    module = node.getparent(pytest.Module)
+    if module is not None and _items.SCENARIO_NAME in module.stash:
+        return module.stash[_items.SCENARIO_NAME]
+    name = str(getattr(node, "originalname", None) or node.name.partition("[")[0])
+    return name.removeprefix("test_") or name
+
+
+def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
+    """Return the LTM items with their scenarios' names: two equal names get their module, too."""
+    result: list[pytest.Item] = []
+    sources: dict[str, set[str]] = {}
+    for item in filter(_items.is_ltm_item, items):
+        if _items.PLACE in getattr(getattr(item, "callspec", None), "params", ()):
+            result.append(item)
+            sources.setdefault(scenario_name(item), set()).add(_function_id(item))
+    # Examples of a scenario have the same markers, which are read once for all of them.
+    read: dict[tuple[int, ...], _items.Marks] = {}
+    items_of_run = []
+    for item in result:
+        callspec: Any = item.callspec  # type: ignore[attr-defined]
+        place: _items.ItemPlace = callspec.params[_items.PLACE]
+        own = (
+            str(callspec.id).removeprefix(place.id).strip("-")
+        )  # the user's own parameters are a part of the name
+        plain = scenario_name(item)
+        name = node_label(f"{plain}.{own}" if own else plain)
+        if len(sources[plain]) > 1 and not _items.is_built_in(item):
+            path, *classes = _function_id(item).replace("\\", "/").split("::")
+            folders = path.removesuffix(".py").removesuffix(".ltm.yml").split("/")
+            name = f"{node_label('.'.join([*folders, *classes[:-1]]))}.{name}"
+        markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
+        if markers not in read:
+            try:
+                read[markers] = _items.marks_of(item)
+            except (
+                pytest.Collector.CollectError
+            ) as error:  # of a parameter's mark: all files have been collected
+                raise pytest.UsageError(str(error)) from None
+        known = _items.LtmItem(
+            item=item, place=place, marks=read[markers], scenario=sys.intern(name)
+        )
+        item.stash[_items.LTM_ITEM] = known
+        items_of_run.append(known)
+    return items_of_run
+
+
+def _function_id(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def in_order(
+    items: Iterable[_items.LtmItem], settings: RunSettings
+) -> list[_items.LtmItem]:
+    """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
+    agents = {agent.label: index for index, agent in enumerate(settings.agents)}
+    spans = {span: index for index, span in enumerate(settings.spans)}
+
+    def key(known: _items.LtmItem) -> tuple[Any, ...]:
+        place = known.place
+        # The questions of a thread are of several scenarios.
+        thread = [] if settings.dataset is None else natural_sort_key(place.thread)
+        start = agents[place.agent], spans[place.span], place.trial, thread
+        return (
+            *start,
+            known.scenario,
+            natural_sort_key(place.example),
+            known.item.nodeid,
+        )
+
+    return sorted(items, key=key)
+
+
+def version_of(known: _items.LtmItem) -> str:
+    """Return the version that the marker says; else one that changes with the test's source."""
+    if known.marks.version:
+        return known.marks.version
+    function = getattr(known.item, "function", None)
+    try:
+        source = inspect.getsource(function) if function else str(known.item.nodeid)
+    except (OSError, TypeError):
+        return ""
+    return source_version(source)
+
+
+def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
+    """Raise UsageError if two items of a conversation would be the same example."""
+    seen: dict[tuple[object, ...], str] = {}
+    for known in items:
+        key = (known.place.conversation, known.key)
+        if key in seen:
+            why = f"{seen[key]} and {known.item.nodeid} are both example {known.key!r} of one conversation"
+            raise pytest.UsageError(f"{why}. Give one of the functions another name")
+        seen[key] = known.item.nodeid
+
+
+# --- The built-in suite, collected in any project alike, whatever its configuration.
+
+BUILT_IN = "pytest_ltm.scenarios"
+# What built-in node ids begin with.
+ROOT = "ltm"
+
+
+class OwnModule(pytest.Module):
+    """A module of ours, whatever functions the project calls tests."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Ignore the project's python_functions."""
+        return name.startswith("test_")
+
+
+class BuiltInModule(OwnModule):
+    """A module of the built-in suite: collected alike in any project, whatever its configuration."""
+
+    def __init__(self, *, entry: SuiteEntry, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._entry = entry
+        self.stash[_items.SCENARIO_NAME] = entry.name
+        self.stash[_items.PARAMETERS] = dict(entry.parameters)
+
+    def _getobj(self) -> Any:
+        return importlib.import_module(f"{BUILT_IN}.{self._entry.scenario}")
+
+    def classnamefilter(self, name: str) -> bool:
+        """Ignore the project's python_classes: built-in scenarios are functions."""
+        return False
+
+
+class BuiltInSuite(pytest.Collector):
+    """The built-in scenarios of a suite; yields items, so that `--lf` keeps failed ones."""
+
+    def __init__(self, *, settings: RunSettings, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._settings = settings
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect every entry's scenario that is played at one of the spans."""
+        settings = self._settings
+        for entry in settings.suite.entries if settings.suite else ():
+            if len(settings.spans_too_short(entry.name)) == len(settings.spans):
+                continue
+            spec = importlib.util.find_spec(f"{BUILT_IN}.{entry.scenario}")
+            path = Path(spec.origin if spec and spec.origin else entry.scenario)
+            module = BuiltInModule.from_parent(
+                self,
+                path=path,
+                name=entry.name,
+                nodeid=f"{ROOT}/{entry.name}",
+                entry=entry,
+            )
+            if entry.examples is not None:  # read before there are items
+                module.add_marker(pytest.mark.ltm(examples=entry.examples))
+            for item in module.collect():
+                # The marker of what an entry says, which wins over the function's; its
+                # rivals are added to those.
+                names = ("span", "threshold", "floor", "pass_k", "reset")
+                fields = {
+                    name: value
+                    for name in names
+                    if (value := getattr(entry, name)) is not None
+                }
+                if entry.incompatible:
+                    fields["incompatible"] = tuple(
+                        dict.fromkeys(
+                            [*_items.marks_of(item).incompatible, *entry.incompatible]
+                        )
+                    )
+                item.add_marker(pytest.mark.ltm.with_args(**fields), append=False)
+                yield item
+
+
+# --- `*.ltm.yml` as pytest modules with one function: ids, marks, `--lf` and xdist
+# treat them like any test file.
+
+
+class YamlModule(OwnModule):
+    """A scenario file."""
+
+    def _getobj(self) -> types.ModuleType:
+        try:
+            scenario = _model.load_yaml_scenario(self.path)
+        except DefinitionError as error:
+            raise self.CollectError(str(error)) from None
+        module = types.ModuleType(scenario.name, scenario.description)
+        name = f"test_{scenario.name}"
+        definition = scenario.definition
+
+        def test(ltm: Ltm) -> None:
+            _model.play_yaml_scenario(scenario, ltm)
+
+        made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(
+            test
+        )
+        made.__name__ = made.__qualname__ = name
+        made.__doc__ = scenario.description
+        vars(module)[name] = made
+        self._line = scenario.steps[0].line - 1
+        module.__file__ = str(self.path)
+        return module
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect the scenario, which is reported at its first step's line."""
+        for node in super().collect():
+            if isinstance(node, pytest.Function):
+                node.reportinfo = lambda node=node: (self.path, self._line, node.name)  # type: ignore[method-assign,misc]
+            yield node
+
+
+# --- Parameters of a suite file are tried before the run: a name that nothing reads, a
+# value that cannot be used.
+
+
+class Noticing(dict[str, Any]):
+    """Parameters that remember which of them were asked for; a copy of all asks for none."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self.asked: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked[name] = None
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked[str(name)] = None
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value or the default."""
+        self.asked[name] = None
+        return super().get(name, default)
+
+
+def check_parameters(suite: Suite) -> Suite:
+    """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
+    for entry in (entry for entry in suite.entries if entry.parameters):
+        given, where = (
+            Noticing(dict(entry.parameters)),
+            f"{suite.path}: parameters of {entry.name!r}",
+        )
+        module = importlib.import_module(f"{BUILT_IN}.{entry.scenario}")
+        marks = [
+            mark
+            for test in vars(module).values()
+            for mark in getattr(test, "pytestmark", ())
+        ]
+        generators = (
+            mark.kwargs.get("generate") for mark in marks if mark.name == _items.HANDLE
+        )
+        if (generate := next(filter(None, generators), None)) is not None:
+            try:
+                generate(definition_rng(0, 0, entry.name, "0"), given)
+            except (LtmError, ValueError) as error:
+                raise ConfigurationError(f"{where}: {error}") from error
+        for name in (name for name in given if name not in given.asked):
+            known = (
+                f"here it reads {', '.join(given.asked)}"
+                if given.asked
+                else "it has none"
+            )
+            why = f"the scenario {entry.scenario!r} does not use {name!r}; {known}.{did_you_mean(name, given.asked)}"
+            raise ConfigurationError(f"{where}: {why}")
+    return suite
+
+
+# --- What the command line selects, and the command line that has a conversation again.
+
+# Options that say nothing of what one conversation is about.
+_ELSEWHERE = {
+    "ltm_span",
+    "ltm_concurrency",
+    "ltm_shard",
+    "ltm_summary",
+    "ltm_compare",
+    "ltm_compare_plans",
+    "ltm_compare_fail",
+    "ltm_fail_under",
+}
+
+
+# pytest's own options that decide which scenarios share a conversation, by where their
+# values are.
+_SELECTING = {**SELECTING, "ignore_glob": "--ignore-glob"}
+
+
+def parse_concurrency(text: str) -> int | None:
+    """Return how many conversations are played at once, None for `auto`; ConfigurationError for anything else."""
+    if text == "auto":
+        return None
+    if not text.removeprefix("-").isdigit():
+        raise ConfigurationError(
+            f"{text!r} is not a number of conversations. Write one, or auto"
+        )
+    return _options.IntegerParser(1)(text)
+
+
+class Selection:
+    """What the command line selects: node ids of built-in items, taken out of it, and whether paths are left."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.names_suite = _options.option_or_ini(config, "ltm_suite") is not None
+        self._built_in = [
+            result for result in map(_built_in_id, config.args) if result is not None
+        ]
+        rest = [argument for argument in config.args if _built_in_id(argument) is None]
+        from_line = config.args_source is pytest.Config.ArgsSource.ARGS
+        self.has_paths = from_line and bool(rest)
+        if from_line:
+            config.args[:] = rest
+        elif self._built_in or (
+            self.names_suite and _options.option_text(config, "ltm_suite") != "none"
+        ):
+            # A suite alone imports nothing of the project: one broken test file must
+            # not abort it.
+            config.args[:] = []
+
+    def is_selected(self, item: pytest.Item) -> bool:
+        """Return whether a collected item runs."""
+        if not self._built_in or not _items.is_built_in(item):
+            return True
+        starts = tuple(
+            f"{wanted}{more}" for wanted in self._built_in for more in ("::", "[")
+        )
+        return item.nodeid in self._built_in or item.nodeid.startswith(starts)
+
+    def check(self, items: Sequence[pytest.Item]) -> None:
+        """Raise UsageError for a node id of the built-in suite that no item has."""
+        ids = [item.nodeid for item in items if _items.is_built_in(item)]
+        known = {
+            part
+            for one in ids
+            for part in (one, one.partition("[")[0], one.partition("::")[0])
+        }
+        for wanted in self._built_in:
+            if wanted not in known:
+                raise pytest.UsageError(
+                    f"not found: {wanted}.{did_you_mean(wanted, sorted(known))} "
+                    "An id names agent, span, trial and example of this run, and the run's suite must hold the scenario"
+                )
+
+
+def _built_in_id(argument: str) -> str | None:
+    """Return the built-in node id that an argument gives, maybe with `../` from a subfolder; None: it is a path."""
+    path, colons, rest = argument.partition("::")
+    if Path(path).exists():
+        return None
+    parts = path.replace(os.sep, "/").split("/")
+    while parts and parts[0] in {"..", "."}:
+        parts.pop(0)
+    if len(parts) != 2 or parts[0] != ROOT:
+        return None
+    return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{rest}"
+
+
+def repeat_command(
+    config: pytest.Config, settings: RunSettings, place: _items.ItemPlace
+) -> str:
+    """Return the command that has this conversation again."""
+    agent = next(agent for agent in settings.agents if agent.label == place.agent)
+    own = agent.own_label
+    spec = (
+        agent.spec
+        if node_label(redact_secrets(agent.spec)) == own
+        else f"{own}={agent.spec}"
+    )
+    words = ["pytest", f"--ltm-agent={spec}"]
+    words += [] if settings.dataset else [f"--ltm-span={place.span}"]
+    alone = (
+        {}
+        if settings.dataset is None
+        else _dataset.thread_options(settings.dataset, place.thread)
+    )
+    for option in _options.option_table(config).rows.values():
+        given = alone.get(option.dest, config.getoption(option.dest))
+        given = (
+            agent.language
+            if given is not None and option.dest == "ltm_language"
+            else given
+        )
+        if given is not None and option.dest not in _ELSEWHERE:
+            words += [
+                f"{option.flag}={each}" for each in (given if option.many else [given])
+            ]
+    for name, flag in _SELECTING.items():
+        value = getattr(config.option, name, None) or []
+        words += [
+            each
+            for text in ([value] if isinstance(value, str) else value)
+            for each in (flag, text)
+        ]
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        words += [
+            word
+            for word in config.invocation_params.args
+            if str(word) in config.option.file_or_dir
+        ]
+    return shlex.join(redact_secrets(str(word)) for word in words)
+
+
+def deselect(
+    config: pytest.Config, items: list[pytest.Item], unwanted: Iterable[pytest.Item]
+) -> None:
+    """Take items out of a session's, and report those that were among them as deselected."""
+    unwanted = set(unwanted)
+    if dropped := [item for item in items if item in unwanted]:
+        items[:] = [item for item in items if item not in unwanted]
+        config.hook.pytest_deselected(items=dropped)
+
+
+class LanguageFilter:
+    """Leaves out what is not written in the language that an agent is talked to in."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._names: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Deselect such items; UsageError where none is left."""
+        unwritten = []
+        for item in items:
+            known = item.stash[_items.LTM_ITEM]
+            if not set(self._settings.language(known.place.agent).split(":")) <= set(
+                known.marks.languages
+            ):
+                unwritten.append(item)
+                item.stash[_items.UNWRITTEN] = True
+        if not unwritten:
+            return
+        self._names = names = sorted(
+            {item.stash[_items.LTM_ITEM].scenario for item in unwritten}
+        )
+        if len(unwritten) == len(items):
+            items.clear()  # pytest asks for them again, although the run is refused
+            raise pytest.UsageError(
+                f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
+                "generator can write in @pytest.mark.ltm(languages=[...])"
+            )
+        deselect(config, items, unwritten)
+
+    def pytest_report_collectionfinish(self) -> str:
+        """Say what is left out."""
+        return (
+            f"ltm: left out, for it is not written in that language: {', '.join(self._names)}"
+            if self._names
+            else ""
+        )
+
+
+# --- How long a conversation is expected to be, before anything is said: what runs
+# first, and what balances shards.
+
+# The share of its memory span that one example covers (the default spreading of
+# messages).
+SHARE = 0.9
+# About the tokens of one example's own messages, which is its whole length where it
+# waits for nothing.
+OWN_TOKENS = 300
+
+
+def items_of_conversations(
+    items: Iterable[_items.LtmItem],
+) -> dict[str, list[_items.LtmItem]]:
+    """Return the items by the name of their conversation, in the order in which they come."""
+    ltm_items: dict[str, list[_items.LtmItem]] = {}
+    for known in items:
+        ltm_items.setdefault(str(known.place.conversation), []).append(known)
+    return ltm_items
+
+
+def expected_tokens(
+    known: Sequence[_items.LtmItem], spans: Mapping[str, int | None]
+) -> int:
+    """Return about how many tokens a conversation of these items takes.
+
+    Examples that must not overlap follow each other: the longest such row decides.
+    `spans`: tokens by label.
+    """
+    span = spans[known[0].place.span]
+    rows: dict[str, float] = {}
+    for one in known if span is not None else ():
+        own = (
+            span_of(str(one.marks.span), "span")[1]
+            if one.marks.span is not None
+            else span
+        )
+        rows[one.scenario] = rows.get(one.scenario, 0.0) + SHARE * (own or 0)
+    longest = max(
+        (
+            sum(rows.get(name, 0.0) for name in {one.scenario, *one.marks.incompatible})
+            for one in known
+        ),
+        default=0.0,
+    )
+    return round(longest) + OWN_TOKENS * len(known)
+
+
+# --- Shards: one run spread over several machines, each of which plays its share of the
+# conversations.
+
+
+def parse_shard(given: str) -> Shard:
+    """Return the share `I/N`; ConfigurationError if that is none."""
+    match = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", given)
+    number, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= of:
+        raise ConfigurationError(
+            f"{given!r} is not a shard. Write I/N, counted from 1: 1/4, 2/4, 3/4, 4/4"
+        )
+    return Shard(number, of)
+
+
+def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
+    """Return the names of a shard's conversations; `expected`: tokens by name.
+
+    The longest first, each to the shard that has least to do so far: on every machine
+    the same, whatever the order of the names, each name in exactly one shard.
+    """
+    loads = [0] * chosen.of
+    mine = set()
+    for name in sorted(expected, key=lambda name: (-expected[name], name)):
+        least = min(range(chosen.of), key=lambda index: loads[index])
+        loads[least] += expected[name]
+        if least == chosen.number - 1:
+            mine.add(name)
+    return frozenset(mine)
+
+
+def keep_shard(
+    config: pytest.Config, items: list[pytest.Item], settings: RunSettings
+) -> None:
+    """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
+    if settings.shard is None:
+        return
+    ltm_items = items_of_conversations(item.stash[_items.LTM_ITEM] for item in items)
+    if ltm_items and len(ltm_items) < settings.shard.of:
+        raise pytest.UsageError(
+            f"--ltm-shard={settings.shard}: a conversation is never divided, and this run has only {len(ltm_items)}. "
+            f"Use {len(ltm_items)} or fewer"
+        )
+    expected = {
+        name: expected_tokens(known, settings.spans)
+        for name, known in ltm_items.items()
+    }
+    mine = shard_of(expected, settings.shard)
+    deselect(
+        config,
+        items,
+        (one.item for name in ltm_items.keys() - mine for one in ltm_items[name]),
+    )

@@ -1,0 +1,371 @@
+"""PlayedConversation: one conversation of the run, from its items to its results."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pytest_ltm._core.calls.hub import own_thread
+from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.lane import Ending, Lane
+from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._core.engine.scoring import scenario_result, usage_totals
+from pytest_ltm._core.engine.verdict_changes import ending_of
+from pytest_ltm._core.internals.item_context import capture_unattributed
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import Bill, lost_with_judge
+from pytest_ltm._core.journal.memory_ledger import covers_all
+from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
+from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.session.conversation_setup import (
+    ConversationInputs,
+    ConversationMode,
+)
+from pytest_ltm._core.session.dataset import conversation_start, told_in
+from pytest_ltm._core.session.item_body import (
+    SKIPS,
+    BodyConditions,
+    ItemBody,
+    Membership,
+)
+from pytest_ltm._core.session.planning import around_agent, clock_for, plan_for
+from pytest_ltm._core.session.state import ItemSide
+from pytest_ltm._core.storage.errors import LtmInternalError
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.reports.failure import failure_text
+from pytest_ltm.reports.summary import user_properties
+
+T = TypeVar("T")
+
+
+class PlayedConversation:
+    """The items that share one agent and one journal; `heard` is called after each exchange but recorded ones."""
+
+    def __init__(
+        self,
+        given: ConversationInputs,
+        mode: ConversationMode,
+        conditions: BodyConditions,
+        *,
+        again: Callable[[], str],
+        heard: Callable[[PlayedConversation, Exchange], None],
+    ) -> None:
+        self.given, self._mode, self._again, self._closed = given, mode, again, False
+        settings = given.settings
+        self.span = settings.spans[given.place.span]
+        self.results: dict[str, ScenarioResult] = {}
+        self._handles: list[Ltm] = []
+        self.bodies = {one.key: ItemBody(one, conditions) for one in given.items}
+        self._time = "simulated" if given.source.apart else settings.time
+        self._unreported = list(self.bodies.values())
+        """But for those that were found to be reported, from the last."""
+        tokens, introduction = (
+            token_counter(settings.tokenizer),
+            told_in(settings, given.place),
+        )
+        self._clock = clock_for(
+            settings.time, self._jumped, conversation_start(introduction)
+        )
+        history = () if introduction is None else introduction.history
+        today = plan_for(given.items, settings)
+        self.plan = mode.plan(today.plan)
+        factory = ConversationFactory(
+            plan=self.plan,
+            seed=settings.seed.value,
+            clock=self._clock,
+            counter=tokens,
+            filler=today.filler,
+            history=history,
+            calling=self._calling,
+        )
+        opened = self._opened = mode.open(factory)
+        # After the folder is open: a conversation that is resumed begins at its
+        # recorded time.
+        self.start = self._clock.now
+        self._judge = mode.judge(
+            opened,
+            lambda: (pair for ltm in self._handles for pair in ltm.known_answers),
+        )
+        self._users, self._bill = mode.users(opened), Bill(given.tariff)
+        bodies = [self.bodies[example.key] for example in self.plan.examples]
+        self.conversation = factory.open(
+            bodies,
+            opened.script,
+            opened.port,
+            opened.journal,
+            observers=[*opened.observers, self._bill.count_event],
+            heard=lambda exchange: heard(self, exchange),
+        )
+        if opened.gone:
+            self.conversation.give_up(opened.gone)
+        for example in self.plan.examples:
+            body, unready = self.bodies[example.key], today.unready.get(example.key)
+            body.agents_traceback = opened.traceback
+            judge = None if self._judge is None else self._judge.handle(example.key)
+            users = self._users.handle(example.key)
+            ltm = factory.handle(
+                body.send, example, lambda: self.conversation, judge=judge, users=users
+            )
+            self._handles.append(ltm)
+            body.join(
+                Membership(self.conversation, ltm, self._example_ended), unready=unready
+            )
+
+    def _calling(self, by: str, call: Callable[[], T]) -> T:
+        body, own = self.bodies.get(by), own_thread()
+        mine = None if body is None or body.reported else body
+
+        def output() -> AbstractContextManager[object]:
+            return (
+                capture_unattributed(self.given.config)
+                if mine is None
+                else mine.talking()
+            )
+
+        level = logging.root.level if mine is None else mine.log_level
+        with (
+            around_agent(self._time, self._clock, output())
+            if own is None
+            else own.capture_logs(output, level)
+        ):
+            return call()
+
+    def _jumped(self, before: datetime, now: datetime) -> None:
+        config, spec = self.given.config, self.given.source.spec
+        config.hook.pytest_ltm_time_jumped(
+            config=config,
+            spec=spec,
+            agent=self._opened.port.agent,
+            before=before,
+            now=now,
+        )
+
+    @property
+    def agent_fingerprint(self) -> str:
+        """That of the agent's configuration; "" where nothing is known of it."""
+        return self._opened.agent_fingerprint
+
+    def observe(self, observer: Callable[[events.Event], object]) -> None:
+        """Have another hear of each event from now on, once it is written."""
+        self._opened.journal.observers.append(observer)
+
+    # --- what becomes of it
+
+    def play(
+        self, interrupted: Callable[[], bool], body: ItemSide | None = None
+    ) -> None:
+        """Carry the conversation on to its end or until `body` has been reported; less if the session stops."""
+        while not (
+            interrupted()
+            or self.all_are_reported
+            or (body is not None and body.reported)
+        ):
+            if self.conversation.finished:
+                raise LtmInternalError(
+                    f"{self.given.place.conversation} is over, and not all was reported"
+                )
+            self.conversation.step()
+        # Beside others its end would keep a session waiting that is to stop.
+        if self.all_are_reported and (body is not None or not interrupted()):
+            self.close("complete")
+
+    @property
+    def all_are_reported(self) -> bool:
+        """Whether nothing is left to do but to close it."""
+        while self._unreported and self._unreported[-1].reported:
+            self._unreported.pop()
+        return not self._unreported
+
+    def note(self, nodeid: str, label: str, ok: bool) -> None:
+        """A part of an item has been reported: it is a check of its example."""
+        for body in self.bodies.values():
+            if body.item.nodeid == nodeid and not body.reported:
+                body.handle.check(label, ok)
+
+    def begin_no_more(self) -> None:
+        """The pytest session is about to stop: examples that have not begun need no fixtures any more."""
+        for body in self.bodies.values():
+            if not body.is_begun:
+                body.let_go()
+
+    def flush_journal(self) -> None:
+        """Make sure that what was written is on disk; the process is about to end."""
+        self._opened.journal.close()
+
+    def close(self, reason: str) -> None:
+        """Finish the files; what is still in progress is unwound and not reported."""
+        if self._closed:
+            return
+        self._closed = True
+        while reason == "complete" and not self.conversation.finished:
+            self.conversation.step()
+        replaying = self._opened.journal.replaying
+        try:
+            self.conversation.close(reason)
+        finally:
+            # Last in, first out, as pytest would: who was never set up is let go at
+            # once.
+            for body in reversed(self.bodies.values()):
+                if not body.reported:
+                    body.withdraw_item()
+            if self._judge is not None:
+                self._judge.close()
+            self._users.close()
+            self._mode.close(self._opened)
+            for body in self.bodies.values():
+                body.release()
+        stopped = reason != "complete"
+        if not (
+            stopped and replaying
+        ):  # less has been replayed so far than the file holds
+            result = self._result(stopped=stopped)
+            self._mode.keep_result(
+                self.conversation, result, stopped=stopped, replaying=replaying
+            )
+
+    def _example_ended(
+        self, body: ItemBody, lane: Lane, ending: Ending
+    ) -> tuple[ScenarioResult, str]:
+        channel, place = self.conversation.channel, self.given.place
+        key, marks = lane.example.key, body.known.marks
+        row = scenario_result(
+            lane,
+            ending,
+            channel.transcript,
+            costs=self._bill.costs,
+            guesses=self._bill.guesses,
+            agent=place.agent,
+            span_label=place.span,
+            trial=place.conversation.trial,
+            nodeid=body.item.nodeid,
+            pass_k=marks.pass_k,
+            floor=float(marks.floor),
+            own_wish=isinstance(ending.error, SKIPS),
+            memory=channel.record.memory,
+            reading=self.plan.reading.version if self.plan.scoring == "current" else "",
+            **({} if self._judge is None else self._judge.told_of(key)),
+            **self._users.told_of(key),
+        )
+        result = self.results[key] = self._mode.end_example(body, lane, ending, row)
+        checks = tuple(
+            (check.label, None if check.open else check.ok) for check in result.checks
+        )
+        channel.journal.note(
+            events.VerdictRecorded(
+                example=key,
+                score=result.score,
+                reason=result.reason,
+                rule=result.rule,
+                evidence=result.evidence,
+                checks=checks,
+                upper=result.upper,
+            )
+        )
+        if not body.conditions.withheld:
+            body.item.user_properties.extend(user_properties(result))
+        if result.scored or result.cause in ("unscored", "ungraded"):
+            config, verdict = self.given.config, ending_of(result).verdict
+            config.hook.pytest_ltm_verdict(
+                config=config, nodeid=result.nodeid, verdict=verdict
+            )
+        text = (
+            failure_text(result, channel.transcript, self._again())
+            if result.outcome == "failed"
+            else ""
+        )
+        return result, text
+
+    def _result(self, *, stopped: bool) -> ConversationResult:
+        talk, plan, place, account = (
+            self.conversation,
+            self.plan,
+            self.given.place,
+            self.given.account,
+        )
+        fields = usage_totals(talk.channel.record, self._bill)
+        questions = sum(
+            one.kind == "ask" and not one.alone for one in talk.channel.transcript
+        )
+        together = questions if plan.questions == "alone" else 0
+        ended: Ended = "interrupted" if stopped else "complete"
+        if talk.gone:
+            ended = (
+                "agent gone"
+                if account is None or account.refused is None
+                else "budget spent"
+            )
+        return ConversationResult(
+            agent=place.agent,
+            agent_spec=self.given.source.spec,
+            span_label=place.span,
+            span=self.span,
+            trial=place.conversation.trial,
+            plan_fingerprint=plan.fingerprint,
+            agent_fingerprint=self.agent_fingerprint,
+            scenarios=tuple(
+                self.results[one.key]
+                for one in plan.examples
+                if one.key in self.results
+            ),
+            simulated_seconds=(self._clock.now - self.start).total_seconds(),
+            notices=tuple(
+                dict.fromkeys(self._notices(fields, together))
+            ),  # what was recorded may be said again
+            ended=ended,
+            gone=talk.gone or "",
+            journal=self._opened.journal.head,
+            asked_together=together,
+            **fields,
+        )
+
+    def _notices(self, fields: Mapping[str, Any], together: int) -> Iterator[str]:
+        """Yield what readers of the results must know; `together`: questions that should have been asked alone."""
+        talk, bill, plan = self.conversation, self._bill, self.plan
+        yield from talk.notices
+        yield from self._mode.notices(talk)
+        if any(
+            not exchange.told and not exchange.raw_reply
+            for exchange in talk.channel.transcript
+        ):
+            yield "the agent gave empty replies: accepted and scored as given"
+        if bill.guesses:
+            yield (
+                f"{pluralize(len(bill.guesses), 'exchange')} did not report all that it used: tokens and dollars are "
+                "estimates (~), from the texts sent and received"
+            )
+        wasted = "attempts that came to nothing used about {:,} tokens{}, which is in no other figure"
+        if bill.lost is not None:
+            yield wasted.format(
+                bill.lost.total,
+                "" if bill.lost_usd is None else f", ${bill.lost_usd:.4f}",
+            )
+        if self._judge is not None:
+            judge, folder = self.given.costs.judge.tariff, self.given.folder
+            lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
+            usd = "" if judge.dollars_for(Usage()) is None else f", ${lost.usd:.4f}"
+            yield from [f"the judge's {wasted.format(lost.tokens, usd)}"] * bool(
+                lost.tokens
+            )
+        if plan.count == "all" and fields["reply_tokens"] > fields["tokens"] / 2:
+            yield (
+                f"{fields['reply_tokens'] / fields['tokens']:.0%} of the tokens are the agent's own, and all of "
+                "them count towards spans: the more it says, the less it is told between needle and question. See "
+                "--ltm-count"
+            )
+        if times := len(talk.channel.record.sessions):
+            yield f"{times + 1} sessions: made anew {pluralize(times, 'time')}, the agent had its own memory only"
+        elif plan.sessions and not talk.gone:
+            yield "one session only: the conversation ended before the second of --ltm-sessions was due"
+        if together:
+            yield f"{pluralize(together, 'question')} asked in one talk, not each alone: {NOT_ASKED_ALONE}"
+        if covers_all(talk.channel.transcript):
+            yield (
+                "each question got at least as many memories as there were exchanges before it, so nothing was left "
+                "out and retrieval is not measured: choose a smaller k or a longer span"
+            )

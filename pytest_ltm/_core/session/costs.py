@@ -1,0 +1,247 @@
+"""Cost of a run: prices, the budget and what is known of both before anything is sent."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct, structs
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._core.journal import cost as _cost
+from pytest_ltm._core.journal import prechecks
+from pytest_ltm._core.journal.run_file import conversations_in
+from pytest_ltm._core.model.agent import Promised
+from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.agents._adapt import AgentSource
+
+FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
+_WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
+_NO_USAGE = (
+    "Let it report the tokens that it uses (reply() -> Reply with a usage, usage(), or the fields of an agent behind "
+    "HTTP), or limit tokens: --ltm-max-tokens=N"
+)
+
+
+class KnownPrice(Struct, frozen=True, kw_only=True):
+    """What is known of the cost of an agent, or of the judge, before it says anything."""
+
+    tariff: _cost.Tariff
+    source: str = ""
+    """Where a price comes from, for readers."""
+    untold: bool = False
+    """No dollars will be known: no price is, and it does not say that it reports them."""
+    unmetered: bool = False
+    """It reports neither dollars nor the tokens to which a price could apply."""
+    refused: str = ""
+    """Why a budget in dollars keeps it from being asked, of the model of a simulated user."""
+
+
+def _known_price(
+    given: _cost.Price | None,
+    spec: str,
+    *,
+    free: bool,
+    untold: bool = False,
+    unmetered: bool = False,
+) -> KnownPrice:
+    """Return what is known of a cost before anything is said; `given`: the price that the options name."""
+    from pytest_ltm.agents._profile import model_of
+
+    if given is not None:
+        return KnownPrice(
+            tariff=_cost.Tariff(price=given, free=free),
+            source="as given",
+            unmetered=unmetered,
+        )
+    chosen = model_of(spec)
+    if chosen is None:
+        return KnownPrice(tariff=_cost.Tariff(free=free), untold=untold)
+    listed = _cost.list_price(chosen.name, chosen.base_url)
+    source = "" if listed is None else f"list price of {_cost.LISTED}"
+    return KnownPrice(
+        tariff=_cost.Tariff(price=listed), source=source, untold=listed is None
+    )
+
+
+def _declared_reports(source: AgentSource) -> frozenset[str] | None:
+    """Return what an agent is declared to report of usage and cost; None where nobody knows."""
+    given: Any = source.given
+    if isinstance(given, Promised):
+        return given.reports
+    function = getattr(given, "reply", given)
+    try:
+        annotation = inspect.signature(function).return_annotation
+    except (TypeError, ValueError):
+        return None
+    # Its text, since an annotation may be a string, an Optional, or an awaitable of the
+    # class.
+    if "Reply" in str(annotation):
+        return frozenset({"usage", "cost_usd"})
+    if callable(getattr(given, "usage", None)):
+        return frozenset({"usage"})
+    return frozenset() if annotation in {str, "str"} else None
+
+
+class RunCosts:
+    """Prices of agents and judge in one run, and its budget; a plugin of the process that begins the run."""
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        sources: Mapping[str, AgentSource],
+        folder: Path,
+        *,
+        spends: bool,
+    ) -> None:
+        from pytest_ltm.agents._profile import is_free, spec_within
+
+        self._prices, self._limits, self._folder = (
+            settings.prices,
+            settings.limits,
+            folder,
+        )
+        self.agents: dict[str, KnownPrice] = {}
+        for label, source in sources.items():
+            spec, reports = spec_within(source), _declared_reports(source)
+            free = is_free(spec)
+            self.agents[label] = _known_price(
+                self._prices.price_for(label),
+                spec,
+                free=free,
+                untold=not free and "cost_usd" not in (reports or ()),
+                unmetered=not free and reports == frozenset(),
+            )
+        self.judge = _known_price(
+            self._prices.price_for(_cost.JUDGE),
+            settings.judge,
+            free=settings.judge in FREE_JUDGES,
+        )
+        self._users: dict[str, KnownPrice] = {}
+        self._budget = (
+            _cost.Budget(self._limits, Shared(folder / _cost.LEDGER))
+            if self._limits and spends
+            else None
+        )
+
+    def user(self, name: str) -> KnownPrice:
+        """Return what is known of the cost of a simulated user's model, by the name that records give it."""
+        # Only a test knows its users' models, so their prices are looked up when the
+        # first message is due.
+        if name not in self._users:
+            known = _known_price(
+                self._prices.price_for(_cost.USER), name, free=name == _cost.SCRIPTED
+            )
+            if self._limits.usd is not None and known.untold:
+                way = _WAY_OUT.format(label=_cost.USER)
+                why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {way}"
+                known = structs.replace(known, refused=why)
+            self._users[name] = known
+        return self._users[name]
+
+    def larger_budget(self) -> str:
+        """Return the options of a budget with which the run can go on; "" where nothing is limited."""
+        return (
+            ""
+            if self._budget is None
+            else self._budget.limits.doubled_limits(self._budget.total_spending())
+        )
+
+    def account(self, conversation: str, *, agent: str) -> _cost.Account | None:
+        """Return where a conversation of an agent writes what it spends; None where nothing is limited."""
+        return (
+            None
+            if self._budget is None
+            else self._budget.account(conversation, agent=agent)
+        )
+
+    def check(self) -> None:
+        """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
+        there = [*self.agents, _cost.JUDGE, _cost.USER]
+        for label in (label for label in self._prices.by_label if label not in there):
+            raise pytest.UsageError(
+                f"--ltm-price: this run has no agent {label!r}, only {', '.join(there)}"
+            )
+        if self._limits.usd is None:
+            return
+        for label, known in [*self.agents.items(), (_cost.JUDGE, self.judge)]:
+            if known.untold:
+                who = "the judge" if label == _cost.JUDGE else f"the agent {label!r}"
+                way = _WAY_OUT.format(label=label)
+                raise pytest.UsageError(
+                    f"--ltm-max-cost: the cost of {who} is unknown. {way}"
+                )
+            if known.unmetered:
+                why = f"the agent {label!r} does not report what it uses, so no price can apply to it"
+                raise pytest.UsageError(f"--ltm-max-cost: {why}. {_NO_USAGE}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Begin the ledger, in the run folder, with what the run has spent before it was resumed."""
+        if self._budget is None:
+            return
+        # A budget is the run's, not the session's: what was spent before it was resumed
+        # counts, checks included.
+        sides: dict[_cost.Side, dict[str, _cost.SpentBudget]] = {
+            "agent": {},
+            "judge": {},
+            "user": {},
+            "lost": {},
+        }
+        for name, path in conversations_in(self._folder, JOURNAL).items():
+            tariff = self.tariff_of(name.agent)
+            spent_budgets = _cost.spent_in(
+                path,
+                path.parent / TIMINGS,
+                agent=tariff,
+                judge=self.judge.tariff,
+                user=lambda model: self.user(model).tariff,
+            )
+            for side, spent in spent_budgets.items():
+                sides[side][name.folder] = spent
+        calls, tokens, usd, _ = prechecks.precheck_usage(
+            self._folder, self.judge.tariff
+        )
+        if calls:
+            sides["judge"][prechecks.JOURNAL] = _cost.SpentBudget(
+                usd or 0.0, tokens, calls
+            )
+        rows = prechecks.read_probe(self._folder)
+        for label in {row.agent for row in rows}:
+            calls, tokens, usd, _ = prechecks.probe_usage(
+                rows, label, self.tariff_of(label)
+            )
+            sides["agent"][f"{prechecks.PROBE_FILE} {label}"] = _cost.SpentBudget(
+                usd or 0.0, tokens, calls
+            )
+        self._budget.begin(sides)
+
+    def tariff_of(self, agent: str) -> _cost.Tariff:
+        """Return what the replies of an agent cost, as far as it is known."""
+        known = self.agents.get(agent)
+        return _cost.Tariff() if known is None else known.tariff
+
+    def pytest_report_header(self) -> list[str]:
+        """Say prices and budget, where there is anything to say."""
+        priced = [*self.agents.items(), (_cost.JUDGE, self.judge)]
+        prices = [
+            f"{label} {known.tariff.price} ({known.source})"
+            for label, known in priced
+            if known.tariff.price
+        ]
+        limits = [] if self._limits.usd is None else [f"${self._limits.usd:g}"]
+        limits += (
+            []
+            if self._limits.tokens is None
+            else [f"{self._limits.tokens:,} tokens in and out"]
+        )
+        return [
+            *[f"ltm: dollars per million tokens in/out: {', '.join(prices)}"]
+            * bool(prices),
+            *[f"ltm: budget of agents and judge: {' and '.join(limits)}"]
+            * bool(limits),
+        ]

@@ -1,0 +1,336 @@
+"""DryRun: `--ltm-dry-run`, the schedule that would be run and what it would take; nothing is sent."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._core.engine.conversation import Conversation
+from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.lane import Ending, Lane
+from pytest_ltm._core.journal.cost import (
+    MESSAGE,
+    OPINION,
+    SCRIPTED,
+    Bar,
+    Forecast,
+    Schedule,
+    TokenUse,
+)
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.agent import Reply, Usage
+from pytest_ltm._core.model.judge import Inquiry
+from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.model.transcript import Kind
+from pytest_ltm._core.session import options as _options
+from pytest_ltm._core.session.conversation_setup import (
+    NO_JUDGE,
+    ConversationInputs,
+    ConversationMode,
+    KnownAnswers,
+    OpenConversation,
+    users_for,
+)
+from pytest_ltm._core.session.costs import KnownPrice
+from pytest_ltm._core.session.item_body import ItemBody
+from pytest_ltm._core.storage.errors import UserError
+from pytest_ltm.agents._profile import CostSimulator, profile_of
+from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.judges._connection import JudgeConnection
+from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
+from pytest_ltm.reports.forecast import PriceSource, forecast_lines
+from pytest_ltm.users._user_connection import (
+    USER_MODEL_NAME,
+    UserConnection,
+    find_user_model,
+)
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.session.session import LtmRun
+
+
+REASON = "dry run: no agent was called"
+
+
+@dataclass(frozen=True, slots=True)
+class Chatty:
+    """A simulated user's model that never comes to an end; `note` is told what each message would take."""
+
+    note: Callable[[TokenUse], object]
+
+    def assess(self, question: UserQuestion, /) -> str:
+        """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
+        text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
+        length = MESSAGE + count_tokens(" ".join(question.facts))
+        self.note(
+            TokenUse(
+                messages=1, tokens_in=count_tokens(question.text), tokens_out=length
+            )
+        )
+        return json.dumps({"message": text, "done": question.left == 1})
+
+
+class Rehearsed(ConversationMode):
+    """A conversation with a simulated agent of the same capabilities; `kept` is told what it would take."""
+
+    def __init__(
+        self, given: ConversationInputs, kept: Callable[[Forecast], object]
+    ) -> None:
+        super().__init__(given)
+        self._kept = kept
+        self._bars, self._unplayed = list[Bar](), list[str]()
+        self._cut, self._judge = 0, TokenUse()
+        self._users: dict[str, TokenUse] = defaultdict(TokenUse)
+        self._simulated: CostSimulator
+
+    def open(self, site: ConversationFactory) -> OpenConversation:
+        """Open nothing: nothing is written."""
+        assumed = self.given.settings.assumed_reply
+        self._simulated = CostSimulator(
+            profile_of(self.given.source), site.counter, site.clock, assumed=assumed
+        )
+        return OpenConversation(
+            script=site.agenda(),
+            port=self._simulated,
+            journal=Journal(),
+            timings=Timings(),
+        )
+
+    def judge(
+        self, opened: OpenConversation, _known: KnownAnswers
+    ) -> JudgeConnection | None:
+        """Return the connection to a judge that is content with everything."""
+        given = self.given
+        if given.settings.judge == NO_JUDGE:
+            return None
+
+        def approve(inquiry: Inquiry) -> Reply:
+            grade = next(
+                (grade for grade in inquiry.grades if grade != inquiry.fail),
+                inquiry.fail,
+            )
+            size = count_tokens(inquiry.text)
+            self._judge += TokenUse(messages=1, tokens_in=size, tokens_out=OPINION)
+            return Reply(
+                f"GRADE: {grade}", Usage(input_tokens=size, output_tokens=OPINION)
+            )
+
+        return JudgeConnection(
+            approve,
+            configuration=None,
+            cache=None,
+            journal=opened.journal,
+            timings=opened.timings,
+            trial=str(given.place.trial),
+            votes=given.settings.judge_votes,
+        )
+
+    def users(self, opened: OpenConversation) -> UserConnection:
+        """Return the connection to users that talk as long as they may; a list of messages is said as it is."""
+
+        def pretend(model: Any, name: str) -> BudgetedCaller:
+            def note(use: TokenUse) -> None:
+                self._users[name] += use
+
+            asked = find_user_model(model) if name == SCRIPTED else Chatty(note)
+            caller = ModelCaller(
+                asked, who=USER_MODEL_NAME, error=UserError, timeout=None
+            )
+            return BudgetedCaller(caller, "user", Journal())
+
+        return users_for(self.given, opened, open=pretend)
+
+    def end_example(
+        self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult
+    ) -> ScenarioResult:
+        """Note when the example spoke, and what kept it from its end."""
+        example = lane.example
+        if ending.unplayable is not None:
+            self._unplayed.append(f"{example.scenario}: {ending.unplayable}")
+        self._cut += body.assertion is not None or (
+            ending.error is not None and body.is_begun
+        )
+        # One that could not be played has said nothing, and has no bar.
+        if lane.own:
+            own, end = tuple(exchange.start for exchange in lane.own), lane.own[-1].end
+            bar = Bar(
+                scenario=example.scenario,
+                example=example.example,
+                start=own[0],
+                end=end,
+                speaks=own,
+            )
+            self._bars.append(bar)
+        return row
+
+    def keep_result(
+        self,
+        talk: Conversation,
+        result: ConversationResult,
+        *,
+        stopped: bool,
+        replaying: bool,
+    ) -> None:
+        """Tell what it would take; nothing is written."""
+        if stopped:
+            return
+        transcript = talk.channel.transcript
+        gaps = [
+            needle.gap
+            for row in result.scenarios
+            for question in row.questions
+            for needle in question.needles
+        ]
+
+        def use(*kinds: Kind) -> TokenUse:
+            uses = self._simulated.uses
+            return sum(
+                (
+                    uses[one.number]
+                    for one in transcript
+                    if one.kind in kinds and one.number in uses
+                ),
+                TokenUse(),
+            )
+
+        self._kept(
+            Forecast(
+                agent=result.agent,
+                span_label=result.span_label,
+                tokens=result.tokens,
+                filler_tokens=result.filler_tokens,
+                told=sum(exchange.told for exchange in transcript),
+                retold=self._simulated.retold,
+                scenarios=use("say", "ask"),
+                filler=use("filler", "history"),
+                harness=use("opening", "reset"),
+                judge=self._judge,
+                users=self._users,
+                longest_gap=max(gaps, default=0),
+                simulated_seconds=result.simulated_seconds,
+                examples=len(talk.plan.examples),
+                unplayed=tuple(dict.fromkeys(self._unplayed)),
+                cut_short=self._cut,
+                schedule=Schedule(
+                    tuple(self._bars), result.tokens, len(talk.plan.examples)
+                ),
+                assumed_reply=self.given.settings.assumed_reply,
+            )
+        )
+
+
+def add_forecast(entries: dict[tuple[str, str], Forecast], one: Forecast) -> None:
+    """Add a conversation's forecast to that of its agent and span."""
+    column = one.agent, one.span_label
+    entries[column] = entries[column] + one if column in entries else one
+
+
+_NOT_WITH = {
+    "ltm_resume": "the rest of a run cannot be estimated",
+    "ltm_rescore": "rescoring calls no agent",
+}
+
+
+class DryRun:
+    """Holds every conversation with a simulated agent, and shows what came of it.
+
+    `probed` and `graded`: what will be asked before the first conversation, of each
+    agent and of the judge.
+    """
+
+    def __init__(
+        self,
+        run: LtmRun,
+        found: Mapping[tuple[str, str], Forecast],
+        probed: Callable[[pytest.Session], Mapping[str, TokenUse]],
+        graded: Callable[[], TokenUse],
+    ) -> None:
+        self._run, self._found, self._probed, self._graded = run, found, probed, graded
+        self._probes: Mapping[str, TokenUse] = {}
+        self._kept: dict[object, pytest.TestReport] = {}
+        option = run.config.option
+        for name, why in _NOT_WITH.items():
+            if getattr(option, name, None):
+                raise pytest.UsageError(
+                    f"--ltm-dry-run: not with --{name.replace('_', '-')}: {why}"
+                )
+        option.dist, option.tx, option.numprocesses = (
+            "no",
+            [],
+            None,
+        )  # it is over sooner than workers are there
+
+    def pytest_report_header(self) -> str:
+        """Say that nothing happens."""
+        return "ltm: dry run: no agent or judge is called, nothing is written"
+
+    def check(self, session: pytest.Session) -> str:
+        """Find out what the probe would take, where a run would probe; there is nothing against the dry run."""
+        self._probes = self._probed(session)
+        return ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
+        """Have the terminal keep one report of those that it counts alone: a hundred thousand fill the memory."""
+        yield
+        option, terminal = (
+            self._run.config.option,
+            self._run.config.pluginmanager.get_plugin("terminalreporter"),
+        )
+        names_each = option.durations is not None or not getattr(
+            option, "fold_skipped", True
+        )
+        if report.failed or names_each or terminal is None:
+            return
+        for category, reports in terminal.stats.items():
+            if reports and reports[-1] is report:
+                reports[-1] = self._kept.setdefault(
+                    (category, report.when, str(report.longrepr)), report
+                )
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print the schedule and the figures below all that pytest has to say."""
+        yield
+        if not self._found:
+            return
+        terminalreporter.write_sep("=", "dry run")
+        result = list(self._found.values())
+        costs, settings = self._run.costs, self._run.settings
+        priced = {}
+        for label, known in costs.agents.items():
+            profile = profile_of(self._run.sources[label])
+            priced[label] = _price_source(
+                known, policy=profile.policy, brief=profile.brief
+            )
+        users = {
+            name: _price_source(costs.user(name))
+            for each in result
+            for name in each.users
+        }
+        for line in forecast_lines(
+            result,
+            priced,
+            _price_source(costs.judge),
+            users=users,
+            probes=self._probes,
+            canaries=self._graded(),
+            width=self._run.config.get_terminal_writer().fullwidth,
+            latency=settings.latency,
+            waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",
+            color=terminalreporter.hasmarkup,
+        ):
+            terminalreporter.write_line(line)
+
+
+def _price_source(known: KnownPrice, **profile: Any) -> PriceSource:
+    return PriceSource(
+        price=known.tariff.price, source=known.source, free=known.tariff.free, **profile
+    )

@@ -1,0 +1,233 @@
+"""pytest-html: columns of our own, totals and charts in the summary, each example's transcript in its row, packed."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import re
+from collections.abc import Generator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from pytest_ltm._core.journal.result import RunResult, ScenarioResult
+from pytest_ltm._core.model.transcript import Exchange, needle_gap
+from pytest_ltm._core.session.state import LANE
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.figures.text import format_distance, verdict_text
+from pytest_ltm.gate.run_loading import LoadedRun
+from pytest_ltm.reports.failure import shown_state
+from pytest_ltm.reports.html.charts import score_by_span
+from pytest_ltm.reports.html.headline import (
+    agent_sentences,
+    gate_answers,
+    leading_metric_answers,
+    trust_line,
+)
+from pytest_ltm.reports.html.page import read_assets, template_environment
+from pytest_ltm.reports.html.report_data import report_material
+from pytest_ltm.reports.html.score_tables import breaking_points
+from pytest_ltm.reports.terminal import summary_lines
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.session.report import Report
+
+
+# What the rules of our own page begin with that its charts need, too.
+_CHARTS = re.compile(
+    r"\.(gate|first|standings|trust|band|chart|k|curve|dashed|bar|line|legend|h|breaks|grid|many)|figcaption|svg|table"
+)
+
+
+def embedded_summary(
+    run: RunResult, gate: Mapping[str, Any] | None = None, report: str = ""
+) -> str:
+    """Return what stands above pytest-html's rows: the first screen of our own page, totals, and where agents break.
+
+    Args:
+        run: What is shown.
+        gate: Gate and comparison as `summary.json` has them.
+        report: The address of our own page, if there is one.
+    """
+    # The script unpacks a fragment when it is opened: what it unpacks was escaped
+    # before it was packed.
+    head = f"<style>\n{read_assets(('embedded.css',))}</style><script>\n{read_assets(('embedded.js',))}</script>"
+    if not run.conversations:
+        return head
+    material = report_material([LoadedRun.from_results(run, gate)])
+    template = template_environment().get_template("embedded.html.j2")
+    text = template.render(
+        summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
+        gates=[*gate_answers(material), *leading_metric_answers(material)],
+        standings=agent_sentences(material),
+        curve=score_by_span(material),
+        trust=trust_line(material),
+        breaks=breaking_points(material, frozenset()),
+        report=report,
+    )
+    # The rules of our own page for the charts alone, in its colours on a light ground.
+    colours, _, rules = (
+        read_assets(("page.css", "tables.css", "breaks.css"))
+        .removeprefix(":root {")
+        .partition("}")
+    )
+    style = "\n".join(
+        [".ltm-charts {", colours, *filter(_CHARTS.match, rules.splitlines()), "}"]
+    )
+    return f"{head}<style>{style}</style>{text}"
+
+
+def packed_element(title: str, fragment: str) -> str:
+    """Return a foldable element that holds the fragment compressed until it is opened."""
+    data = base64.b64encode(gzip.compress(fragment.encode(), 9, mtime=0)).decode()
+    return f'<details class="ltm" data-z="{data}"><summary>{escape(title)}</summary><div></div></details>'
+
+
+def example_transcript(
+    result: ScenarioResult, own: Sequence[Exchange], expected: str = ""
+) -> str:
+    """Return the verdict, and the example's own exchanges with the distance between them."""
+    asked = {question.number for question in result.questions}
+    score = (
+        verdict_text(result, "none")
+        + f" (passes at {result.threshold:.2f})" * result.scored
+    )
+    facts = {
+        "score": score,
+        "why": result.reason,
+        "checks": "; ".join(
+            f"{shown_state(check)}: {check.label}" for check in result.checks
+        ),
+        "decided by": result.evidence,
+        "expected": expected,
+        "rule": result.rule,
+        "answer given": result.questions[-1].answer if result.questions else "",
+    }
+    rows = "".join(
+        f"<dt>{name}</dt><dd>{_html_text(value)}</dd>"
+        for name, value in facts.items()
+        if value
+    )
+    parts = [f'<dl class="ltm-verdict">{rows}</dl>']
+    before: Exchange | None = None
+    for exchange in own:
+        if before is not None:
+            apart = format_distance(
+                needle_gap(before, exchange), exchange.now - before.now
+            )
+            parts.append(f'<p class="ltm-gap">… {escape(apart)} later …</p>')
+        kind = "ltm-talk asked" if exchange.number in asked else "ltm-talk"
+        parts.append(
+            f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
+            f"<b>{_html_text(exchange.user or 'you')}:</b> {_html_text(exchange.message)}\n"
+            f"<b>agent:</b> {_html_text(exchange.reply)}</div>"
+        )
+        before = exchange
+    return "".join(parts)
+
+
+def _html_text(value: str) -> str:
+    return escape(for_screen(value))
+
+
+# Heading -> user property, in the order in which they stand after pytest-html's "Test".
+COLUMNS = {
+    "Scenario": "ltm_scenario",
+    "Skills": "ltm_skills",
+    "Score": "ltm_score",
+    "Span": "ltm_span",
+    "Gap": "ltm_gap",
+    "Tokens": "ltm_tokens",
+    "Cost": "ltm_cost_usd",
+}
+# Of our first column among the cells of a row.
+_PLACE = 2
+
+
+class HtmlRows:
+    """Adds the transcript to the report of each item, in the process that played it."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach the transcript to the report of the item's outcome."""
+        report = yield
+        body = item.stash.get(LANE, None)
+        outcome = report.when == "call" or not report.passed
+        if (
+            outcome
+            and body is not None
+            and body.result is not None
+            and body.lane is not None
+        ):
+            from pytest_html import extras
+
+            lane = body.lane
+            expected = (
+                lane.example.definition.expected if lane.example.definition else None
+            )
+            shown = "" if expected is None else json.dumps(expected, ensure_ascii=False)
+            fragment = packed_element(
+                f"transcript ({len(lane.own)} exchanges)",
+                example_transcript(body.result, lane.own, shown),
+            )
+            vars(report).setdefault("extras", []).append(extras.html(fragment))
+        return report
+
+
+class HtmlReport:
+    """The page around the rows; controller only."""
+
+    def __init__(self, report: Report, page: Path, own: Path | None) -> None:
+        """`page`: pytest-html's file; `own`: that of `--ltm-report`, which rows and summary lead to."""
+        self._report = report
+        self._own = ""
+        if own is not None:
+            try:
+                self._own = quote(
+                    Path(
+                        os.path.relpath(own.absolute(), page.absolute().parent)
+                    ).as_posix()
+                )
+            except ValueError:  # on another drive
+                self._own = own.absolute().as_uri()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_header(self, cells: list[str]) -> None:
+        """Add our columns."""
+        for place, (head, name) in enumerate(COLUMNS.items(), start=_PLACE):
+            cells.insert(
+                place, f'<th class="sortable" data-column-type="{name}">{head}</th>'
+            )
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(
+        self, report: pytest.TestReport, cells: list[str]
+    ) -> None:
+        """Fill our columns from the item's properties."""
+        fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
+        for place, name in enumerate(COLUMNS.values(), start=_PLACE):
+            value = fields.get(name)
+            number = (
+                f"{value:.4g}"
+                if isinstance(value, float)
+                else f"{value:,}"
+                if isinstance(value, int)
+                else ""
+            )
+            text = number or escape(str("" if value is None else value))
+            if place == _PLACE and text and self._own:
+                text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
+            cells.insert(place, f'<td class="col-{name}">{text}</td>')
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+        """Show totals, the curve over memory spans and where agents break above the rows."""
+        run = self._report.result or RunResult(run_id="", conversations=())
+        prefix.append(embedded_summary(run, self._report.gate_json, self._own))

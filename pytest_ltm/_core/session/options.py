@@ -1,0 +1,781 @@
+"""The options and their ini twins: one table of rows; what a row's text means is what its parser makes of it.
+
+Data sets add rows of their own through the hook `pytest_ltm_datasets`. Values stay
+strings, so that they travel to xdist workers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import pytest
+
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.datasets._dataset import one_of
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.model.suite import Suite
+    from pytest_ltm.datasets import Dataset
+    from pytest_ltm.datasets._published import DefinitionsFolder
+
+
+class IntegerParser:
+    """The parser of a whole number, which is at least `least`; an even number of votes may have no majority."""
+
+    def __init__(self, least: int, *, votes: bool = False) -> None:
+        self._least, self._votes = least, votes
+
+    def __call__(self, text: str) -> int:
+        """Return the number; ConfigurationError for any other text."""
+        try:
+            number = int(text)
+        except ValueError:
+            raise ConfigurationError(f"{text!r} is not a whole number") from None
+        if number < self._least:
+            raise ConfigurationError(f"at least {self._least}, not {number}")
+        if self._votes and number % 2 == 0:
+            raise ConfigurationError(f"{number} votes may be tied; use an odd number")
+        return number
+
+
+def parse_traces_port(text: str) -> int | None:
+    """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
+    return None if not text else 0 if text == "auto" else IntegerParser(1)(text)
+
+
+def parse_seconds(text: str, hint: str = "") -> float:
+    """Return a finite number of seconds, 0 or more; ConfigurationError for any other text."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ConfigurationError(f"{text!r} is not a number of seconds{hint}")
+    return seconds
+
+
+def parse_time_limit(text: str) -> float:
+    """Return a number of seconds, as `parse_seconds` does."""
+    return parse_seconds(text, "; 0 means no limit")
+
+
+def lazy_parser(place: str) -> Callable[[str], Any]:
+    """Return the parser `module:function` of this package, imported when there is something to parse."""
+
+    def parse(text: str) -> Any:
+        module, _, function = place.partition(":")
+        return getattr(importlib.import_module(f"pytest_ltm.{module}"), function)(text)
+
+    return parse
+
+
+# What `pytest --help` shows together, the groups in this order.
+GROUPS = RUN, AGENTS, GATE, REPORTS, DATA_SETS, ADVANCED = (
+    "run",
+    "agents and judges",
+    "gate",
+    "reports and costs",
+    "data sets",
+    "advanced",
+)
+
+
+class Option(NamedTuple):
+    """A row of the table: one `--ltm-*` option with a value, and its `ltm_*` ini twin."""
+
+    flag: str
+    metavar: str
+    help: str
+    default: str = ""
+    group: str = ADVANCED
+    parse: Callable[[str], Any] = str
+    """Returns what a text means; LtmError, without the option's name, for what means nothing."""
+    many: bool = False
+    """It may be given again and again; its ini twin is a list of lines."""
+    is_path: bool = False
+    """It names a file or folder: looked for where the command line is, or the ini file."""
+    endings: tuple[str, ...] = ()
+    """What the name of its file ends in, if that is settled."""
+
+    @property
+    def dest(self) -> str:
+        """The name of the value, and of the ini twin."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+OPTIONS = (
+    Option(
+        "--ltm-span",
+        "SPAN[,SPAN...]",
+        "memory spans in tokens, such as 2k,32k, or 'isolated'",
+        "2k",
+        RUN,
+    ),
+    Option(
+        "--ltm-suite",
+        "NAME|FILE",
+        "built-in suite, *.ltm-suite.yml file, or 'none'",
+        "standard",
+        RUN,
+    ),
+    Option(
+        "--ltm-data",
+        "PATH",
+        "file or folder of the data set that --ltm-suite names",
+        group=DATA_SETS,
+    ),
+    Option(
+        "--ltm-questions",
+        "alone|together",
+        "ask each question of a data set alone after the history, or all in one conversation (default: its paper)",
+        group=DATA_SETS,
+        parse=one_of("alone", "together"),
+    ),
+    Option(
+        "--ltm-definitions",
+        "DIR",
+        "play the definition files in DIR instead of generating examples",
+        group=DATA_SETS,
+        is_path=True,
+    ),
+    Option(
+        "--ltm-language",
+        "CODE[,CODE...]",
+        "language of scenarios and filler: en, de; en:de: told in one, asked in the other; a list: each in turn",
+        "en",
+        RUN,
+        parse=lazy_parser("locales:parse_language_list"),
+    ),
+    Option(
+        "--ltm-seed",
+        "N|fresh|env:NAME",
+        "seed for everything random: a number, a fresh one, or a secret in an environment variable",
+        "0",
+        RUN,
+        parse=lazy_parser("_core.model.plan:parse_seed"),
+    ),
+    Option(
+        "--ltm-examples",
+        "N",
+        "examples of each scenario, overriding marker and suite",
+        group=RUN,
+        parse=IntegerParser(1),
+    ),
+    Option(
+        "--ltm-trials",
+        "N",
+        "fresh conversations for each agent and span, for statistics",
+        "1",
+        RUN,
+        parse=IntegerParser(1),
+    ),
+    Option(
+        "--ltm-filler",
+        "SPEC",
+        "filler: varied, letters, mixed, trivia, trivia:FILE or pkg.mod:factory",
+        "varied",
+    ),
+    Option(
+        "--ltm-tokenizer",
+        "NAME",
+        "encoding that measures spans: cl100k_base, o200k_base, ...",
+        "cl100k_base",
+    ),
+    Option(
+        "--ltm-scoring",
+        "RULES",
+        "rules of the evaluators: current, v3.5 or paper",
+        "current",
+        parse=one_of("current", "v3.5", "paper"),
+    ),
+    Option(
+        "--ltm-count",
+        "MODE",
+        "what counts towards spans: replies up to their message's length (capped), none (told), all; or only filler",
+        parse=one_of("capped", "told", "all", "filler"),
+    ),
+    Option(
+        "--ltm-thoughts",
+        "strip|keep",
+        "what scenarios, judges and the model see of a reply: only its speech (strip) or all of it (keep)",
+        "strip",
+        AGENTS,
+        parse=one_of("strip", "keep"),
+    ),
+    Option(
+        "--ltm-sessions",
+        "N|every:TIME",
+        "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
+        group=AGENTS,
+        parse=lazy_parser("_core.model.schedule:parse_sessions_option"),
+    ),
+    Option(
+        "--ltm-traces",
+        "auto|PORT",
+        "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
+        group=AGENTS,
+        parse=parse_traces_port,
+    ),
+    Option(
+        "--ltm-judge",
+        "SPEC",
+        "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none",
+        "none",
+        AGENTS,
+    ),
+    Option(
+        "--ltm-judge-votes",
+        "N",
+        "votes that confirm a judge's 'no'; an odd number",
+        "3",
+        AGENTS,
+        parse=IntegerParser(1, votes=True),
+    ),
+    Option(
+        "--ltm-judge-cache",
+        "on|off",
+        "reuse the judge's earlier replies (on) or ask again (off)",
+        "on",
+        parse=one_of("on", "off"),
+    ),
+    Option(
+        "--ltm-judge-canaries",
+        "on|off",
+        "first test the judge on three answers with known grades",
+        "on",
+        parse=one_of("on", "off"),
+    ),
+    Option(
+        "--ltm-time",
+        "MODE",
+        "how time passes: simulated, jump, signal or sleep",
+        "simulated",
+        AGENTS,
+        parse=one_of("simulated", "jump", "signal", "sleep"),
+    ),
+    Option(
+        "--ltm-reply-timeout",
+        "SECONDS",
+        "time limit for one reply; 0: none",
+        "300",
+        AGENTS,
+        parse=parse_time_limit,
+    ),
+    Option(
+        "--ltm-evaluator-timeout",
+        "SECONDS",
+        "time limit for scoring an answer, and for each call of a watcher; 0: none",
+        "60",
+        parse=parse_time_limit,
+    ),
+    Option(
+        "--ltm-retries",
+        "N",
+        "times that a message is sent again after a transient fault",
+        "4",
+        AGENTS,
+        parse=IntegerParser(0),
+    ),
+    Option(
+        "--ltm-concurrency",
+        "N|auto",
+        "how many conversations one process plays at once; auto: as many as suit each agent",
+        "1",
+        AGENTS,
+        parse=lazy_parser("_core.session.collection:parse_concurrency"),
+    ),
+    Option(
+        "--ltm-worker-tries",
+        "N",
+        "xdist workers that may die at one point of a conversation before it is dropped",
+        "2",
+        parse=IntegerParser(1),
+    ),
+    Option(
+        "--ltm-shard",
+        "I/N",
+        "play shard I of N: one run divided over several machines",
+        parse=lazy_parser("_core.session.collection:parse_shard"),
+    ),
+    Option(
+        "--ltm-price",
+        "[LABEL=]IN/OUT[/CACHED]",
+        "dollars per million tokens, for an agent or for 'judge'",
+        group=REPORTS,
+        many=True,
+    ),
+    Option(
+        "--ltm-max-cost",
+        "DOLLARS",
+        "stop when agents and judge have cost this much; continue with --ltm-resume",
+        group=REPORTS,
+        parse=lazy_parser("_core.journal.cost:read_dollars"),
+    ),
+    Option(
+        "--ltm-max-tokens",
+        "N",
+        "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
+        group=REPORTS,
+        parse=lazy_parser("_core.journal.cost:read_tokens"),
+    ),
+    Option(
+        "--ltm-assume-reply",
+        "N",
+        "for --ltm-dry-run: tokens to assume for each reply (default: what is typical)",
+        parse=IntegerParser(1),
+    ),
+    Option(
+        "--ltm-latency",
+        "SECONDS",
+        "for --ltm-dry-run: time to assume for each reply",
+        "2",
+        parse=parse_seconds,
+    ),
+    Option(
+        "--ltm-dir",
+        "DIR",
+        "where run folders are written",
+        ".ltm",
+        REPORTS,
+        is_path=True,
+    ),
+    Option(
+        "--ltm-report",
+        "FILE.html",
+        "write a self-contained HTML report of the run",
+        group=REPORTS,
+        is_path=True,
+        endings=(".html", ".htm"),
+    ),
+    Option(
+        "--ltm-summary",
+        "FILE.md",
+        "write a Markdown summary of the run; -: print it in place of the tables",
+        group=REPORTS,
+        is_path=True,
+    ),
+    Option(
+        "--ltm-compare",
+        "NAME|FILE|RUN",
+        "show what changed since a baseline or another run with an equal plan",
+        group=GATE,
+    ),
+    Option(
+        "--ltm-compare-plans",
+        "WHAT",
+        "equal: require equal plans; overlapping: compare the examples that both share",
+        "equal",
+        GATE,
+        parse=one_of("equal", "overlapping"),
+    ),
+    Option(
+        "--ltm-compare-fail",
+        "RULE",
+        "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...",
+        group=GATE,
+        many=True,
+    ),
+    Option(
+        "--ltm-fail-under",
+        "RULE",
+        "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...",
+        group=GATE,
+        many=True,
+    ),
+)
+DEFAULTS = {option.dest: option.default for option in OPTIONS}
+# Those without a twin of the same kind: what starts a run, and switches, which have no
+# metavar.
+PLAIN = (
+    Option(
+        "--ltm-agent",
+        "SPEC[,SPEC...]",
+        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
+        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
+        "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
+        "scenarios are run.",
+        group=RUN,
+        many=True,
+    ),
+    Option(
+        "--ltm-resume",
+        "latest|RUN",
+        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
+        "recorded messages are not sent again",
+        group=RUN,
+    ),
+    Option(
+        "--ltm-rescore",
+        "latest|RUN",
+        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
+        "and judge; no agent is called, and the differences are printed",
+        group=RUN,
+    ),
+    Option(
+        "--ltm-save",
+        "NAME",
+        "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit",
+        group=GATE,
+    ),
+    Option(
+        "--ltm",
+        "",
+        "start an LTM run with the agents of the ini value ltm_agents",
+        group=RUN,
+    ),
+    Option(
+        "--ltm-dry-run",
+        "",
+        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
+        group=RUN,
+    ),
+    Option(
+        "--ltm-live",
+        "",
+        "print a link to a local page that shows the run while it happens; needs the extra web",
+        group=RUN,
+    ),
+    Option(
+        "--ltm-agent-process",
+        "",
+        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
+        " the run",
+        group=AGENTS,
+    ),
+    Option(
+        "--ltm-no-probe",
+        "",
+        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
+        "another (at most 6 messages for each agent)",
+        group=AGENTS,
+    ),
+)
+
+
+class OptionTable:
+    """The rows of a pytest session, those of data sets among them; registered as a plugin of this name."""
+
+    def __init__(self, parser: pytest.Parser) -> None:
+        self.parser = parser
+        self.rows = {option.dest: option for option in OPTIONS}
+        """By dest."""
+        self.datasets: dict[str, Dataset] = {}
+        """By name."""
+
+    def take(self, dataset: Dataset) -> None:
+        """Take a data set with its options; ConfigurationError for a name that is taken."""
+        if dataset.name in self.datasets:
+            raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
+        self.datasets[dataset.name] = dataset
+        for option in () if dataset.family else dataset.options:
+            flag = dataset.flag(option.name)
+            row = Option(
+                flag,
+                option.metavar,
+                option.help,
+                option.default,
+                DATA_SETS,
+                is_path=option.is_path,
+            )
+            self.rows[row.dest] = row
+            _add_option(self.parser, row)
+
+
+NAME = "ltm-options"
+
+
+def option_table(config: pytest.Config) -> OptionTable:
+    """Return the table of a session."""
+    return cast("OptionTable", config.pluginmanager.get_plugin(NAME))
+
+
+def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
+    """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
+    for name in GROUPS:
+        parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
+    for row in PLAIN:
+        how: dict[str, Any] = (
+            {"metavar": row.metavar} if row.metavar else {"action": "store_true"}
+        )
+        how |= {"action": "append", "default": []} if row.many else {}
+        parser.getgroup(f"ltm {row.group}").addoption(row.flag, help=row.help, **how)
+    parser.addini(
+        "ltm_agent_process",
+        "ini twin of --ltm-agent-process",
+        type="bool",
+        default=False,
+    )
+    for option in OPTIONS:
+        _add_option(parser, option)
+    parser.addini(
+        "ltm_thought_tags",
+        "names of your own tags around thoughts: <NAME>...</NAME>",
+        type="args",
+    )
+    parser.addini(
+        "ltm_agents",
+        "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm",
+        type="linelist",
+    )
+    result = OptionTable(parser)
+    manager.register(result, NAME)
+    manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
+
+
+def _add_option(parser: pytest.Parser, option: Option) -> None:
+    text = (
+        f"{option.help} (default {option.default})" if option.default else option.help
+    )
+    parser.getgroup(f"ltm {option.group}").addoption(
+        option.flag,
+        dest=option.dest,
+        metavar=option.metavar,
+        help=text.replace("%", "%%"),
+        default=None,
+        action="append" if option.many else "store",
+    )
+    # From pytest 8.4 on an ini value may be declared an int, which a native TOML number
+    # needs; from 9.2 on text or a number, whichever native TOML gives.
+    is_int, unions = (
+        isinstance(option.parse, IntegerParser),
+        pytest.version_tuple >= (9, 2),
+    )
+    number = "int" if is_int and pytest.version_tuple >= (8, 4) else "string"
+    kind: Any = "linelist" if option.many else str | int | float if unions else number
+    parser.addini(
+        option.dest,
+        f"ini twin of {option.flag}: {option.help}",
+        type=kind,
+        default=None,
+    )
+
+
+def starts_ltm_run(config: pytest.Config) -> bool:
+    """Return whether this pytest session is an LTM run: an option on the command line says so, never an ini value."""
+    return any(
+        config.getoption(dest, None)
+        for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore")
+    )
+
+
+# Options of other plugins that this project's users know, and the extra that brings
+# each.
+_EXTRAS = {
+    "-n": "xdist",
+    "--numprocesses": "xdist",
+    "--dist": "xdist",
+    "--html": "html",
+}
+
+
+def refuse_misspelt(
+    config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> None:
+    """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
+    if not any(word.startswith("--ltm") for word in args):
+        return
+    known = [option.flag for option in (*PLAIN, *option_table(config).rows.values())]
+    for word in parser.parse_known_and_unknown_args(args)[1]:
+        flag = word.partition("=")[0]
+        if flag.startswith("--ltm"):
+            raise pytest.UsageError(
+                f"there is no option {flag}.{did_you_mean(flag, known)} --help lists all."
+            )
+        extra = _EXTRAS.get(flag if flag.startswith("--") else flag[:2])
+        if extra:
+            raise pytest.UsageError(
+                f"{flag} needs pytest-{extra}: pip install 'pytest-ltm[{extra}]'"
+            )
+
+
+def refuse_misspelt_keys(config: pytest.Config) -> None:
+    """Raise UsageError for an ini key that looks like one of ours and is nobody's, with the one that is meant."""
+    known = [key for key in config._parser._inidict if key.startswith("ltm_")]
+    for key in _ini_values(config):
+        if key.startswith("ltm_") and key not in known:
+            where = f"{config.inipath.name}: " if config.inipath else ""
+            raise pytest.UsageError(
+                f"{where}there is no key {key!r}.{did_you_mean(key, known)}"
+            )
+
+
+def _ini_values(config: pytest.Config) -> Mapping[str, Any]:
+    """Return the values of the ini file as they were read, which pytest 9.2 wraps."""
+    values = getattr(config, "_inicfg", None)
+    values = config.inicfg if values is None else values
+    return {key: getattr(value, "value", value) for key, value in values.items()}
+
+
+def refuse_idle(config: pytest.Config) -> None:
+    """Raise UsageError where an option of ours stands on the command line of a session that is not an LTM run.
+
+    A CI job that lost its agent would be green otherwise. Ini values, also `addopts`,
+    may wait for an LTM run.
+    """
+    # The others of those without a twin start an LTM run.
+    plain = {
+        option.flag
+        for option in PLAIN
+        if option.flag == "--ltm-save" or not option.metavar
+    }
+    ours = plain | {option.flag for option in option_table(config).rows.values()}
+    idle = next(
+        (
+            flag
+            for word in config.invocation_params.args
+            if (flag := word.partition("=")[0]) in ours
+        ),
+        "",
+    )
+    if idle and not config.option.help and not getattr(config.option, "version", 0):
+        raise pytest.UsageError(
+            f"{idle}: this is not an LTM run, so nothing would be measured. Add --ltm-agent=SPEC (such as "
+            "--ltm-agent=full), --ltm, --ltm-resume=RUN or --ltm-rescore=RUN, or leave the option out"
+        )
+
+
+def value_source(config: pytest.Config, flag: str) -> str:
+    """Return where the value of an option comes from: the option, or the ini file and its key."""
+    dest = (
+        "ltm_agents"
+        if flag == "--ltm-agent"
+        else flag.removeprefix("--").replace("-", "_")
+    )
+    stands_in_ini = config.inipath is not None and dest in _ini_values(config)
+    if (
+        config.getoption(dest if dest != "ltm_agents" else "ltm_agent")
+        or not stands_in_ini
+    ):
+        return flag
+    return f"{config.inipath.name}: {dest}" if config.inipath else flag
+
+
+def option_or_ini(config: pytest.Config, dest: str) -> str | None:
+    """Return the option's value as text, or its ini twin's, or None where neither was given."""
+    value = config.getoption(dest)
+    if value is None:
+        array = _ini_values(config).get(dest)
+        value = (
+            ",".join(map(str, array))
+            if isinstance(array, list)
+            else config.getini(dest)
+        )
+    return None if value is None or value == "" else str(value)
+
+
+def option_lines(config: pytest.Config, dest: str) -> list[str]:
+    """Return what was given for an option that may be given again and again, or the lines of its ini twin."""
+    array = _ini_values(config).get(dest)
+    value = (
+        config.getoption(dest)
+        or (array if isinstance(array, list) else config.getini(dest))
+        or []
+    )
+    return [str(one).strip() for one in value if str(one).strip()]
+
+
+def option_text(config: pytest.Config, dest: str) -> str:
+    """Return the option's value, its ini twin's or its default."""
+    value = option_or_ini(config, dest)
+    return option_table(config).rows[dest].default if value is None else value
+
+
+def option_value(config: pytest.Config, dest: str) -> Any:
+    """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
+    option, given = option_table(config).rows[dest], option_text(config, dest)
+    if not given:
+        return None
+    if option.endings and not given.lower().endswith(option.endings):
+        where = value_source(config, option.flag)
+        raise pytest.UsageError(
+            f"{where}: it is written as HTML, so {given!r} must end in {option.endings[0]}"
+        )
+    if option.is_path:
+        return path_base(config, dest) / given
+    return name_option_in_errors(
+        value_source(config, option.flag), lambda: option.parse(given)
+    )
+
+
+def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
+    """Return whether a suite file decides a setting: it does where the command line does not, whatever the ini file."""
+    return (
+        suite is not None
+        and name in suite.lines
+        and config.getoption(f"ltm_{name}", None) is None
+    )
+
+
+def path_base(config: pytest.Config, dest: str) -> Path:
+    """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
+    return (
+        config.rootpath
+        if config.getoption(dest) is None
+        else config.invocation_params.dir
+    )
+
+
+Value = TypeVar("Value")
+
+
+def read_option(config: pytest.Config, flag: str, read: Callable[[], Value]) -> Value:
+    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option or the ini key."""
+    return name_option_in_errors(value_source(config, flag), read)
+
+
+def name_option_in_errors(flag: str, read: Callable[[], Value]) -> Value:
+    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option."""
+    try:
+        return read()
+    except LtmError as error:
+        raise pytest.UsageError(f"{flag}: {error}") from error
+
+
+# --- Memory spans as they are written: 2k, 32000, 1.5m, isolated.
+
+ISOLATED = "isolated"
+
+
+def chosen_spans(
+    config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None
+) -> dict[str, int | None]:
+    """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
+    given = option_or_ini(config, "ltm_span")
+    if suite is not None and set_by_suite(config, suite, "span"):
+        given = ",".join(
+            ISOLATED if span is None else str(span) for span in suite.spans
+        )
+    if given is None and definitions is not None and definitions.span:
+        given = str(definitions.span)
+    numbers: dict[str, int | None] = {}
+    where = value_source(config, "--ltm-span")
+    for part in (given or DEFAULTS["ltm_span"]).split(","):
+        label, tokens = span_of(part.strip(), where)
+        if label in numbers:
+            raise pytest.UsageError(f"{where}: {label} is given twice")
+        numbers[label] = tokens
+    return numbers
+
+
+def span_of(text: str, where: str) -> tuple[str, int | None]:
+    """Return label and tokens of a span: `32k`, `2000` or `isolated`."""
+    if text == ISOLATED:
+        return ISOLATED, None
+    factor, cure = (
+        {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1),
+        "Write tokens as 2000, 32k or 1.5m",
+    )
+    try:
+        tokens = round(float(text if factor == 1 else text[:-1]) * factor)
+    except (ValueError, OverflowError):
+        hint = did_you_mean(text, [ISOLATED])
+        raise pytest.UsageError(
+            f"{where}: {text!r} is not a memory span.{hint} {cure}, or 'isolated'"
+        ) from None
+    if tokens < 1:
+        why = f"{where}: a memory span has at least one token, not {text!r}"
+        raise pytest.UsageError(f"{why}. {cure}: commas separate spans")
+    return (f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)), tokens

@@ -1,0 +1,269 @@
+"""Planning: from the items of a conversation to its plan; definitions are read or generated here."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+import pytest
+
+from pytest_ltm._core.calls.hub import sleep_here
+from pytest_ltm._core.model.filler import Filler
+from pytest_ltm._core.model.plan import (
+    Plan,
+    PlannedExample,
+    compared_definition,
+    definition_rng,
+)
+from pytest_ltm._core.model.scenario import LAST, Definition
+from pytest_ltm._core.model.tokens import TokenCounter, token_counter
+from pytest_ltm._core.model.transcript import Count
+from pytest_ltm._core.session.agents import REPLAY
+from pytest_ltm._core.session.collection import version_of
+from pytest_ltm._core.session.conversation_setup import NO_JUDGE, run_judge
+from pytest_ltm._core.session.dataset import told_in
+from pytest_ltm._core.session.item_body import PATCHING
+from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
+from pytest_ltm._core.session.options import span_of
+from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.storage.clock import (
+    Clock,
+    SignallingClock,
+    SimulatedClock,
+    WallClock,
+)
+from pytest_ltm._core.storage.errors import LtmError, describe_error
+from pytest_ltm.fillers import filler_from_spec
+from pytest_ltm.locales import ENGLISH, Language, parse_languages
+
+# The message that begins every conversation but isolated ones, unless the suite has
+# another.
+OPENING = (
+    "Hello! This is going to be a long conversation about many different things, and I will jump from one to "
+    "another. Please keep everything that I tell you in mind, because later I will ask you about it. When I only "
+    "tell you something, a word or two will do as a reply; when I ask you something, answer just what I asked."
+)
+
+
+def filler_for(
+    config: pytest.Config,
+    settings: RunSettings,
+    place: ItemPlace,
+    counter: TokenCounter,
+) -> Filler:
+    """Return the filler of a conversation: the hook's, or the one that the spec names."""
+    rng = definition_rng(settings.seed.value, place.trial, "filler", "")
+    made: Filler | None = config.hook.pytest_ltm_make_filler(
+        config=config, spec=settings.filler, rng=rng, counter=counter
+    )
+    language = parse_languages({"language": settings.language(place.agent)}).told
+    return (
+        filler_from_spec(settings.filler, rng, counter, language)
+        if made is None
+        else made
+    )
+
+
+class Planned(NamedTuple):
+    """What the items of a conversation say now."""
+
+    plan: Plan
+    """Without definitions where a run is scored again."""
+    filler: Filler
+    unready: Mapping[str, Exception]
+    """By example what kept its definition from being generated."""
+
+
+def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
+    """Return the plan that the items of a conversation make."""
+    place = known[0].place
+    talked = parse_languages({"language": settings.language(place.agent)})
+    filler = filler_for(
+        known[0].item.config, settings, place, token_counter(settings.tokenizer)
+    )
+    span = settings.spans[place.span]
+    told_conversation = told_in(settings, place)
+    unready: dict[str, Exception] = {}
+    examples = []
+    patching = {one.scenario for one in known if PATCHING in fixture_names(one.item)}
+    for one in known:
+        definition = None
+        try:
+            definition = (
+                _example_definition(one, settings)
+                if settings.rescored is None
+                else None
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            unready[one.key] = error
+        together = told_conversation is not None
+        examples.append(
+            _planned_example(one, definition, patching, talked.told, together=together)
+        )
+    judge = run_judge(known[0].item.config)
+    opening = "" if span is None else settings.opening
+    if told_conversation is not None:
+        opening = told_conversation.opening
+    elif opening is None:
+        opening = talked.told.message(OPENING)
+    plan = Plan(
+        examples=tuple(examples),
+        seed=settings.seed.recorded,
+        trial=place.trial,
+        span=span,
+        tokenizer=settings.tokenizer,
+        filler=filler.configuration(),
+        scoring=settings.scoring,
+        judge=NO_JUDGE if judge is None else judge.plan_entry,
+        judge_votes=1 if judge is None else settings.judge_votes,
+        time=settings.time,
+        opening=opening,
+        history=None if told_conversation is None else told_conversation.described,
+        count=_reply_count_mode(settings, place.agent),
+        sessions=settings.sessions,
+        reading=settings.reading,
+        questions=settings.questions,
+    )
+    return Planned(plan, filler, unready)
+
+
+def regenerate_definitions(
+    known: Iterable[LtmItem], settings: RunSettings
+) -> dict[str, object]:
+    """Return by example the definition that its generator or file makes now, as JSON values, or why it makes none."""
+    made: dict[str, object] = {}
+    for one in known:
+        try:
+            definition = _example_definition(one, settings)
+            made[one.key] = compared_definition(definition)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            made[one.key] = describe_error(error)
+    return made
+
+
+def _reply_count_mode(settings: RunSettings, label: str) -> Count:
+    """Return how much of an agent's replies counts: what was published is repeated as it was."""
+    if settings.count is not None:
+        return settings.count
+    if settings.scoring != "current" or (
+        settings.definitions is not None and settings.definitions.is_published
+    ):
+        return "all"
+    spec = next((agent.spec for agent in settings.agents if agent.label == label), "")
+    if not spec.startswith(REPLAY):
+        return "capped"
+    from pytest_ltm.agents._replay import recorded_count
+
+    return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
+
+
+def _planned_example(
+    known: LtmItem,
+    definition: Definition | None,
+    patching: AbstractSet[str],
+    language: Language,
+    *,
+    together: bool,
+) -> PlannedExample:
+    marks = known.marks
+    # What one patches the other would see, and the first to end would undo it for both.
+    rivals = patching - {known.scenario} if known.scenario in patching else set()
+    own_span = (
+        None
+        if marks.span is None
+        else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
+    )
+    return PlannedExample(
+        scenario=known.scenario,
+        example=known.place.example,
+        definition=definition,
+        version=version_of(known),
+        span=own_span,
+        skills=marks.skill_letters,
+        threshold=marks.threshold,
+        incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])),
+        requires=tuple(marks.requires),
+        reset=language.message(marks.reset),
+        together=together,
+    )
+
+
+def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | None:
+    folder, scenario, place = settings.definitions, known.scenario, known.place
+    if settings.dataset is not None:
+        return settings.dataset.definition(scenario, place.thread, place.example)
+    if (
+        folder is not None and scenario in folder.examples
+    ):  # a file that is given is played, or refused
+        return folder.definition(scenario, place.example)
+    if known.marks.generate is None:
+        return None
+    # What a definition is generated from; published rules of scoring go with the
+    # published last waits.
+    language = settings.language(place.agent)
+    module = known.item.getparent(pytest.Module)
+    given = None if module is None else module.stash.get(PARAMETERS, None)
+    said = {} if language == ENGLISH.code else {"language": language}
+    published = (
+        {"last_wait": LAST}
+        if given is not None and settings.scoring != "current"
+        else {}
+    )
+    parameters = {**published, **said, **(given or {})}
+    generate, rng = (
+        known.marks.generate,
+        definition_rng(settings.seed.value, place.trial, scenario, place.example),
+    )
+    made = generate(rng, parameters)
+    if not isinstance(made, Definition):
+        raise LtmError(
+            f"{generate.__name__}(rng, parameters) returned a {type(made).__name__}; expected a pytest_ltm.Definition"
+        )
+    return made
+
+
+# --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of
+# the agent.
+
+
+def check_installed(mode: str) -> None:
+    """Raise UsageError if the mode needs what is not installed."""
+    if mode == "jump" and importlib.util.find_spec("time_machine") is None:
+        raise pytest.UsageError(
+            "--ltm-time=jump: moving the process's clock needs time-machine. Install it: pip install 'pytest-ltm[time]'"
+        )
+
+
+def clock_for(
+    mode: str, jumped: Callable[[datetime, datetime], object], start: datetime
+) -> Clock:
+    """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
+    if mode == "sleep":
+        return WallClock(sleep=sleep_here)
+    return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
+
+
+def around_agent(
+    mode: str, clock: Clock, output: AbstractContextManager[object]
+) -> AbstractContextManager[object]:
+    """Return what surrounds a call of the agent: in the mode `jump` the process's clock shows the conversation's time.
+
+    Only there: elsewhere durations, time limits and other people's code keep the real
+    clock. `output`: what else does.
+    """
+    if mode != "jump":
+        return output
+    import time_machine
+
+    @contextmanager
+    def moved_clock() -> Iterator[None]:
+        # The output is outermost: its time limits and captures are set by the real
+        # clock.
+        with output, time_machine.travel(clock.now, tick=True):
+            yield
+
+    return moved_clock()

@@ -1,0 +1,215 @@
+"""What is shown while conversations run: a line for each that rewrites itself, or every exchange with -vv -s."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_ltm._core.calls.hub import own_thread
+from pytest_ltm._core.internals.item_context import worker_interactor
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.session.collection import expected_tokens
+from pytest_ltm._core.session.conversation_run import PlayedConversation
+from pytest_ltm._core.session.safe_output import underlying_file
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.sanitize import fit_for
+from pytest_ltm.figures.text import clip_text, pluralize
+from pytest_ltm.reports.failure import live_line, progress_line
+
+# From the cursor to the end of the screen.
+ERASE = "\x1b[J"
+
+
+class Board:
+    """A block of lines below the cursor.
+
+    pytest's writer stays where pytest believes it to be, also in the middle of a line
+    of dots: the block is drawn below and the cursor put back, and the first thing that
+    anybody writes takes the block away.
+    """
+
+    def __init__(self, writer: Any) -> None:
+        self._writer, self._file = writer, underlying_file(writer._file)
+        self._shown = False
+        writer._file = _Watched(writer._file, self.clear)
+
+    @property
+    def width(self) -> int:
+        """Columns that a line may have."""
+        return int(self._writer.fullwidth) - 1
+
+    def draw(self, lines: Sequence[str]) -> None:
+        """Show these lines, each at most `width` columns, in place of those shown."""
+        if not lines:
+            self.clear()
+            return
+        column = min(self._writer.width_of_current_line, self.width)
+        erase = ERASE if self._shown else ""
+        block = fit_for(self._file, "".join(f"\n{line}" for line in lines))
+        self._file.write(
+            f"{erase}{block}\x1b[{len(lines)}A\r"
+            + (f"\x1b[{column}C" if column else "")
+        )
+        self._file.flush()
+        self._shown = True
+
+    def clear(self) -> None:
+        """Take the lines away."""
+        if self._shown:
+            self._shown = False
+            self._file.write(ERASE)
+            self._file.flush()
+
+
+class _Watched:
+    """A file that says when something is about to be written to it."""
+
+    def __init__(self, file: Any, before: Any) -> None:
+        self._file, self._before = file, before
+
+    def write(self, text: str) -> Any:
+        self._before()
+        return self._file.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+# Seconds between two states of a line: it must not cost more than the conversation.
+INTERVAL = 0.1
+# From this verbosity on each exchange is shown, if nothing is captured.
+EVERY_EXCHANGE = 2
+# The number of lines of the screen left to pytest.
+ROOM = 4
+
+
+class Progress:
+    """Shows how far the conversations are, those of other processes, too.
+
+    Writes past pytest's capture: the terminal writer keeps the real screen. In an xdist
+    worker the state goes to the controller.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._last = float("-inf")
+        self._states: dict[str, dict[str, Any]] = {}
+        self._left = 0
+        """Conversations that no worker plays yet."""
+        self._board: Board | None = None
+        self._worker: dict[str, Any] = getattr(config, "workerinput", {})
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anybody can see lines that rewrite themselves."""
+        if self._worker:
+            return bool(self._worker.get("ltm_live"))
+        writer = self._writer
+        return (
+            writer is not None
+            and bool(writer.hasmarkup)
+            and self._config.get_verbosity() >= 0
+        )
+
+    @property
+    def _writer(self) -> Any:
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        return None if reporter is None else self._config.get_terminal_writer()
+
+    def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
+        """Show that a conversation of this process has moved on."""
+        captured = (
+            getattr(self._config.option, "capture", "no") != "no"
+        )  # there is no such option under -p no:capture
+        shown = (
+            not self._worker and not captured
+        )  # whatever is printed would run into lines
+        if shown and (writer := self._writer):
+            if self._config.get_verbosity() >= EVERY_EXCHANGE:
+                place = played.given.place
+                where = place.span if own_thread() is None else str(place.conversation)
+                writer.line()
+                writer.write(
+                    live_line(exchange, exchange.by, exchange.start, where) + "\n"
+                )
+        elif stopwatch_seconds() - self._last > INTERVAL:
+            self._last = stopwatch_seconds()
+            if self.is_live:
+                name = str(played.given.place.conversation)
+                scores = [
+                    result.score
+                    for result in played.results.values()
+                    if result.score is not None
+                ]
+                lanes, place = played.conversation.lanes, played.given.place
+                known = [body.known for body in played.bodies.values()]
+                state = {
+                    "agent": place.agent,
+                    "span_label": place.span,
+                    "trial": ""
+                    if place.conversation.trial == "0"
+                    else place.conversation.trial,
+                    "tokens": played.conversation.channel.transcript.position,
+                    "target_tokens": expected_tokens(known, {place.span: played.span})
+                    if played.span
+                    else 0,
+                    "in_progress": sum(
+                        lane.start is not None and not lane.ended for lane in lanes
+                    ),
+                    "done": len(played.results),
+                    "total": len(lanes),
+                    "score_sum": sum(scores),
+                    "scored": len(scores),
+                }
+                if self._worker:
+                    worker_interactor(self._config).sendevent(
+                        "ltm", kind="progress", unit=name, state=state
+                    )
+                else:
+                    # Played alone, its line takes the place of the one before.
+                    if own_thread() is None:
+                        self._states.clear()
+                    self.show(name, state)
+
+    def show(self, name: str, state: dict[str, Any]) -> None:
+        """Show the state of a conversation; `state`: the arguments of `progress_line`, without its width."""
+        self._states[name] = state
+        self.draw()
+
+    def remove_conversation(self, name: str, *, left: int) -> None:
+        """Show a conversation no more; `left`: the number not yet begun."""
+        self._left = left
+        if self._states.pop(name, None) is not None:
+            self.draw()
+
+    def draw(self) -> None:
+        """Show all lines (again): whatever pytest writes takes them away."""
+        if not self.is_live:
+            return
+        board = self._board = self._board or Board(self._writer)
+        most = max(shutil.get_terminal_size().lines - ROOM, 1)
+        lines = [
+            progress_line(**state, width=board.width)
+            for _, state in sorted(self._states.items())
+        ]
+        further = max(len(lines) - most, 0) + self._left
+        board.draw(
+            [
+                *lines[:most],
+                *[f"and {pluralize(further, 'further conversation')}"] * bool(further),
+            ]
+        )
+
+    def announce(self, text: str) -> None:
+        """Show what goes on before the first conversation; workers keep it to themselves."""
+        if self.is_live and not self._worker:
+            board = self._board = self._board or Board(self._writer)
+            board.draw([clip_text(text, board.width)])
+
+    def clear(self) -> None:
+        """Take the lines away before something else is written."""
+        if self._board is not None:
+            self._board.clear()

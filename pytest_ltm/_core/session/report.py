@@ -1,0 +1,728 @@
+"""What a person and a CI job read of an LTM run: header, outcome words, summary, exit status. Controller only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from contextlib import closing, suppress
+from importlib.metadata import version
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._core.internals.setup import say_body_in_junit
+from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm._core.journal import timings as _timings
+from pytest_ltm._core.journal.result import (
+    ConversationName,
+    ConversationResult,
+    RunResult,
+    at_span,
+    lost_examples,
+    misjudged_checks,
+    why_unmeasured,
+)
+from pytest_ltm._core.journal.run_file import (
+    SUMMARY,
+    conversations_in,
+    cut_short,
+    newest_first,
+)
+from pytest_ltm._core.session import dataset as _dataset
+from pytest_ltm._core.session import options as _options
+from pytest_ltm._core.session.conversation_setup import NO_JUDGE
+from pytest_ltm._core.session.gate import DECIDED, Gate
+from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.session.state import agents_traceback, is_in_body, is_unreached
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.errors import DiskFault, LtmError
+from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
+from pytest_ltm.agents._hidden import can_hide_folders
+from pytest_ltm.agents._profile import spec_within
+from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.figures.text import one_line, pluralize, score_text, wrap_text
+from pytest_ltm.gate.run_loading import (
+    ResultsInFolder,
+    prechecks_in,
+    read_run,
+    results_in,
+    suite_of,
+)
+from pytest_ltm.gate.sentences import mishap_sentences, trust_sentence
+from pytest_ltm.gate.verdict import UNMEASURABLE
+from pytest_ltm.language.lists import first_and_rest
+from pytest_ltm.reports import terminal as _terminal
+from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
+
+
+class Report:
+    """The readable side of an LTM run."""
+
+    def __init__(self, run: LtmRun, gate: Gate) -> None:
+        self._run, self._gate = run, gate
+        self.result: RunResult | None = None
+        """The result of the run, once it is over."""
+        self._page = ""
+        """What became of the report file; "" where none was asked for."""
+        self._unreached = 0
+        """Items that were not reached, of whatever verdict there was before."""
+        self._reported: set[str] = set()
+        """The node ids of items of which pytest was told anything."""
+        self._unplayed = ""
+        """How many were not, though nobody stopped the session: an agent has ended it, with `pytest.exit`, say."""
+        self._tracebacks: dict[str, None] = {}
+        """What was raised where agents could not be made; each once, in order."""
+        self._began = stopwatch_seconds()
+        self._results: ResultsInFolder | None = None
+        """What the run's folder has of results, once it is over."""
+        self._timed: dict[ConversationName, list[_timings.Timing]] = {}
+        """What was timed in each conversation."""
+        self._noted = False
+
+    @property
+    def gate_json(self) -> dict[str, Any]:
+        """What `summary.json` has of gate and comparison."""
+        return self._gate.json()
+
+    def pytest_report_header(self, config: pytest.Config) -> list[str]:
+        """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
+        run, settings, option = self._run, self._run.settings, config.option
+        suite = settings.suite.title if settings.suite else "none"
+        lines = [
+            *self._agents_header(),
+            f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
+            f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
+            f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
+            *[f"ltm: sessions: {settings.sessions}"] * bool(settings.sessions),
+        ]
+        if (
+            settings.suite and settings.suite.lines
+        ):  # which of its settings hold, and which stand there in vain
+            held = {
+                name: _options.set_by_suite(config, settings.suite, name)
+                for name in settings.suite.lines
+            }
+            said = (
+                f"{name} (line {line}{'' if held[name] else ', but the command line wins'})"
+                for name, line in settings.suite.lines.items()
+            )
+            lines.append(
+                f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}"
+            )
+        votes = f"votes on a 'no': {settings.judge_votes}"
+        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (
+            settings.judge != NO_JUDGE
+        )
+        lines += [
+            *[f"ltm: run folder: {run.folder.shown()}"] * run.plays,
+            *self._warnings(),
+        ]
+        if settings.shard is not None:
+            lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
+        if settings.dataset is not None:
+            lines += _dataset.dataset_header(settings.dataset, config.get_verbosity())
+        if settings.definitions is not None:
+            lines.append(f"ltm: definitions: {settings.definitions.path}")
+        if any(
+            getattr(option, name, None) for name in ("reruns", "retries", "force_flaky")
+        ):
+            lines.append(
+                "ltm: scenarios are never rerun: a second try would be another conversation"
+            )
+        if config.pluginmanager.hasplugin("repeat") and getattr(option, "count", 1) > 1:
+            lines.append(
+                "ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations"
+            )
+        if config.pluginmanager.hasplugin("pytest-split") and getattr(
+            option, "splits", None
+        ):
+            lines.append(
+                "ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole"
+            )
+        return [*lines, *self._gate.header()]
+
+    def _agents_header(self) -> list[str]:
+        sources, agents = self._run.sources.items(), self._run.settings.agents
+        named = [
+            f"{one.label} ({one.spec})" if one.label != one.spec else one.label
+            for one in agents
+        ]
+        people = [
+            label
+            for label, source in sources
+            if spec_within(source).startswith("human:web")
+        ]
+        apart = ", ".join(label for label, source in sources if source.apart)
+        can = "can read the run folder: keep --ltm-dir where its user cannot"
+        reach = "cannot read the run folder" if can_hide_folders() else can
+        link = "`ltm serve` in another terminal shows the link to answer at"
+        return [
+            f"ltm: agents: {', '.join(named)}",
+            *(
+                f"ltm: {label} replies by {source.calls}()"
+                for label, source in sources
+                if source.calls
+            ),
+            *(f"ltm: {label} is a person: {link}" for label in people),
+            *[f"ltm: {apart} {reach}"] * bool(apart),
+        ]
+
+    def _warnings(self) -> list[str]:
+        """Return what should be known before this run."""
+        paths = newest_first(self._run.settings.ltm_dir)
+        last = next((run for run in paths if run.name != self._run.folder.name), None)
+        if last is None or not cut_short(last):
+            return []
+        way = f"See ltm doctor {last.name}"
+        return [
+            f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}"
+        ]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Find out before anything runs whether the report file can be written; UsageError if not.
+
+        Warn under -q, where there is no header.
+        """
+        files = {
+            "--ltm-report": self._run.settings.report,
+            "--ltm-summary": self._gate.options.summary,
+        }
+        for flag, path in files.items():
+            if self._run.plays and path:
+                is_new = not path.exists()
+                try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    with path.open("ab"):
+                        pass
+                    if is_new:
+                        path.unlink()
+                except OSError as error:
+                    raise pytest.UsageError(
+                        f"{flag}: cannot write {str(path)!r}: {error.strerror or error}"
+                    ) from error
+        terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        verbosity = 1 if terminal is None else self._run.config.get_verbosity()
+        if verbosity == 0:
+            terminal.showfspath = False  # the examples of all files take turns: each would begin another line
+        for line in self._warnings() if self._run.plays and verbosity < 0 else ():
+            terminal.write_line(line, yellow=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        """Show a failure with some credit as PARTIAL, it stays a failure in every count; and what a gate lets pass."""
+        if report.when != "call" or hasattr(report, "wasxfail"):
+            return None
+        score = getattr(report, "ltm_scored", None)
+        if report.passed and score is not None:
+            return "passed", ".", (f"SCORED {score_text(score)}", {"yellow": True})
+        score = dict(report.user_properties).get("ltm_score")
+        is_xpass = str(report.longrepr).startswith("[XPASS(strict)]")
+        if (
+            report.failed
+            and isinstance(score, (int, float))
+            and score > 0
+            and not is_xpass
+        ):
+            return "failed", "p", f"PARTIAL {score:.2f}"
+        return None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what was not reached, and keep what agents raised that could not be made."""
+        if is_in_body(report):
+            say_body_in_junit(self._run.config, report)
+        self._unreached += is_unreached(report)
+        self._reported.add(report.nodeid)
+        if agents_traceback(report):
+            self._tracebacks[agents_traceback(report)] = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        """Make room for pytest's own line; note that this part of the run begins, as it has not been refused."""
+        self._run.progress.clear()
+        if self._run.plays and not self._noted:
+            self._noted = True
+            self._note(
+                _timings.Began(after=round(stopwatch_seconds() - self._began, 3))
+            )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
+        self._run.progress.clear()
+        refused = (
+            session.exitstatus == pytest.ExitCode.USAGE_ERROR
+        )  # by a worker, where there are any
+        if refused or not self._run.plays:
+            return
+        by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
+        if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            session.exitstatus = UNMEASURABLE
+        if session.exitstatus in DECIDED and not (
+            session.shouldfail or session.shouldstop
+        ):
+            planned = self._run.expected()
+            missing = max(planned - len(self._reported), 0)
+            self._unplayed = (
+                f"{missing:,} of {pluralize(planned, 'example')} never ended"
+                * bool(missing)
+            )
+        if is_gone := not self._run.folder.path.is_dir():
+            self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
+        is_over = session.exitstatus in {*DECIDED, UNMEASURABLE}
+        if self._unplayed and is_over:
+            session.exitstatus = UNMEASURABLE
+        if is_gone:
+            return
+        canaries = self._run.config.pluginmanager.get_plugin("ltm-canaries")
+        if is_over and canaries:
+            canaries.complete_checks()
+        result = self.result = self._read()
+        if not result.conversations:
+            return
+        self._gate.finish(result, int(session.exitstatus))
+        self._write(result)
+        self._gate.write(result)
+        session.exitstatus = self._gate.status(int(session.exitstatus))
+        if session.exitstatus in DECIDED and self._lost(result):
+            session.exitstatus = UNMEASURABLE
+
+    def _write(self, result: RunResult) -> None:
+        """Write the verdicts, the summary and the report file, from which all other reports are made."""
+        settings, folder, rescored = self._run.settings, self._run.folder.path, {}
+        if rescoring := self._run.config.pluginmanager.get_plugin("ltm-rescoring"):
+            came_to = rescoring.compare(result)
+            rescored = {"rescored": came_to.to_json()}
+            self._gate.told = [
+                _terminal.rescored_sentence(came_to),
+                *_terminal.rescored_details(came_to),
+            ]
+        self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        parts, _ = _timings.load_all_timings(
+            folder / TIMINGS
+        )  # also of what was resumed
+        seen = [
+            timing.at
+            for held in self._timed.values()
+            for timing in held
+            if timing.at is not None
+        ]
+        summary = summary_json(
+            result,
+            pytest_ltm_version=version("pytest-ltm"),
+            seed=settings.seed.recorded,
+            plan=settings.describe_settings(),
+            wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
+            **self._gate.json(),
+            **rescored,
+        )
+        try:
+            write_verdicts(folder, result)
+            write_summary(folder / SUMMARY, summary)
+            del summary  # as large as the results, and the page needs the room
+            if settings.report is not None:
+                from pytest_ltm.reports.html import build_report
+
+                page = _options.option_text(self._run.config, "ltm_report")
+                try:
+                    build_report([read_run(folder, self._results)], settings.report)
+                except LtmError as error:
+                    page = str(error)
+                self._page = f"report: {one_line(page)}"
+        except (
+            DiskFault,
+            OSError,
+        ) as fault:  # the results are there, and the tables can still be shown
+            self._page = one_line(str(fault))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Learn from a worker why it has ended."""
+        output = getattr(node, "workeroutput", {})
+        self._run.disk_is_gone |= "ltm_disk_is_gone" in output
+        self._run.ended_by = self._run.ended_by or output.get("ltm_ended_by", "")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: Any, exitstatus: int
+    ) -> Generator[None, None, None]:
+        """Print the tables below all that pytest and others have to say: the result stands last."""
+        yield
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            terminalreporter.write_line(
+                "ltm: nothing to play: no selected test takes the fixture 'ltm', and an LTM run leaves out all others"
+            )
+        if self.result is not None and self.result.conversations:
+            config = self._run.config
+            for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
+                terminalreporter.write_sep(
+                    "_", "ERROR in the agent", red=True, bold=True
+                )
+                terminalreporter.write_line(escape_unprintable(traceback))
+            if self._gate.page:
+                terminalreporter.write_line(
+                    "\n".join(filter(None, [for_screen(self._gate.page), self._page]))
+                )
+            else:
+                self._show_tables(self.result, terminalreporter)
+            if (
+                why := self._why_unmeasurable(self.result)
+            ) and self._gate.verdict is None:
+                text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
+                for line in wrap_text(
+                    text, config.get_terminal_writer().fullwidth, "  "
+                ):
+                    terminalreporter.write_line(line, yellow=True)
+        elif self._unplayed:
+            terminalreporter.write_line(
+                f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}",
+                yellow=True,
+            )
+
+    def _why_unmeasurable(self, result: RunResult) -> str:
+        """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
+        why = "records could not be written to disk" if self._run.disk_is_gone else ""
+        why = (
+            why
+            or (self._run.ended_by and f"ended by {self._run.ended_by}")
+            or self._unplayed
+            or self._lost(result)
+        )
+        brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
+        reason = _terminal.first_reason(result) if brief else ""
+        return (
+            why
+            if not why or not reason or reason.endswith(why)
+            else f"{why}; the first: {reason}"
+        )
+
+    def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
+        width, verbosity = (
+            self._run.config.get_terminal_writer().fullwidth,
+            self._run.config.get_verbosity(),
+        )
+        notes, judged = list[str](), list[str]()
+        if any(row.judge_calls for row in result.scenarios):
+            times = (
+                one
+                for path in self._run.folder.path.glob(f"*/{TIMINGS}")
+                for one in _timings.iter_timings(path, _timings.JudgeTime)
+            )
+            judged = _terminal.judge_lines(
+                result, [one.cost_usd for one in times if one.remembered]
+            )
+        if verbosity >= 0:
+            terminalreporter.write_sep("=", "long-term memory")
+        else:  # elsewhere they stand below the table
+            notes = [
+                *self._alone(result.conversations),
+                *mishap_sentences(result.conversations),
+            ]
+        for line in (
+            *_terminal.summary_lines(
+                result,
+                width=width,
+                verbosity=verbosity,
+                color=terminalreporter.hasmarkup,
+            ),
+            *(
+                line
+                for text in notes
+                for line in wrap_text(f"note: {text}", width, "      ")
+            ),
+            *judged,
+            *_terminal.user_lines(result),
+            *filter(None, [self._page]),
+        ):
+            terminalreporter.write_line(line)
+        self._gate.show(terminalreporter)
+        sentences = self._gate.sentences(result) if verbosity >= 0 else []
+        for part in (
+            part for sentence in sentences for part in wrap_text(sentence, width, "  ")
+        ):
+            terminalreporter.write_line(part, bold=True)
+
+    def _lost(self, result: RunResult) -> str:
+        """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
+        rows = result.scenarios
+        if self._unreached > sum(row.infrastructure for row in rows):
+            return f"{lost_examples(self._unreached, len(rows))}, not through memory"
+        return why_unmeasured(result) if rows else ""
+
+    def _read(self) -> RunResult:
+        self._results = results_in(self._run.folder.path)
+        matching, notices = self._results[0], [*self._results[1]]
+        amendments: dict[str, _amendments.Amendment] = {}
+        try:
+            amendments = _amendments.read_amendments(self._run.folder.path)
+        except LtmError as error:
+            notices.append(str(error))
+        settings = self._run.settings
+        legend = getattr(
+            settings.dataset, "legend", ()
+        )  # what a data set says to readers of its scores
+        deaths = getattr(
+            self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()
+        )
+        unplayed = settings.definitions and sorted(
+            set(settings.definitions.examples) - self._run.scenario_names
+        )
+        left_out = (
+            [
+                f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"
+            ]
+            if unplayed
+            else []
+        )
+        agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
+        held = [each.result for each in matching]
+        held.sort(
+            key=lambda one: (
+                agents.index(one.agent),
+                spans.index(one.span_label),
+                one.trial,
+            )
+        )
+        timed, prechecks = self._read_timings(), prechecks_in(self._run.folder.path)
+        entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
+        for name, one in self._timed.items():
+            entries[name.agent, name.span] += one
+        made = settings.definitions is None and settings.dataset is None
+        trust = trust_sentence(
+            {
+                label: source.place
+                for label, source in self._run.sources.items()
+                if source.place
+            },
+            settings.seed.publicity if made and settings.suite else "",
+            has_judge=any(row.judge_calls for one in held for row in one.scenarios),
+            prechecks=prechecks,
+        )
+        all_notices = [
+            *legend,
+            *notices,
+            *left_out,
+            *settings.scenarios_left_out(),
+            *deaths,
+            *self._run.notices,
+            *self._alone(held),
+            *timed,
+            *mishap_sentences(held),
+        ]
+        run, suite = self._run.folder, suite_of(settings.describe_settings())
+        result = RunResult(
+            run_id=run.name,
+            conversations=tuple(held),
+            folder=run.shown(),
+            notices=tuple(all_notices),
+            paces=agent_paces(entries),
+            prechecks=prechecks,
+            suite=suite,
+            trust=trust,
+        )
+        return _amendments.apply_amendments(result, amendments)
+
+    def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
+        """Return a sentence if conversations were played without scenarios that belong to them."""
+        together = {
+            each.name.folder for each in held if each.span is not None
+        }  # isolated examples have no others
+        missing = {
+            place: count
+            for place, count in self._run.deselected.items()
+            if place[0] in together
+        }
+        if not missing:
+            return []
+        few = ", ".join(
+            first_and_rest(
+                list(dict.fromkeys(scenario for _, scenario in missing)),
+                _NAMED,
+                "{:,} more",
+            )
+        )
+        total = sum(missing.values())
+        many = f"{pluralize(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
+        why = "deselected (-k, -m or a plugin) and not played"
+        return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
+
+    def _note(self, timing: _timings.Began | _timings.Ended) -> None:
+        with (
+            suppress(DiskFault, OSError),
+            closing(
+                _timings.Timings.resuming(self._run.folder.path / TIMINGS)
+            ) as timings,
+        ):
+            timings.write(timing)
+
+    @property
+    def agent_seconds(self) -> float:
+        """What the agents took for their replies."""
+        return (
+            sum(one.asking.total for one in self.result.paces if one.asking is not None)
+            if self.result
+            else 0.0
+        )
+
+    def _read_timings(self) -> list[str]:
+        """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
+        run = self._run.folder.path
+        lost = (
+            [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
+        )  # else it was over before any
+        again = []
+        for name, path in conversations_in(run, JOURNAL).items():
+            self._timed[name], why = _timings.load_all_timings(path.with_name(TIMINGS))
+            lost.append(why)
+            if retried := [
+                one.exchange
+                for one in self._timed[name]
+                if isinstance(one, _timings.Retry)
+            ]:
+                again.append(
+                    f"{at_span(name.agent, name.span)}: {pluralize(len(set(retried)), 'message')} sent again after "
+                    f"{pluralize(len(retried), 'failed attempt')}: see 'retry' in {TIMINGS}"
+                )
+        few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
+        return [*(f"{why}: seconds are summed over the rest" for why in few), *again]
+
+
+_NAMED = 3
+
+
+# --- Above pytest's summary: many failures in a line for each scenario; the right title
+# for an error in a body.
+
+# Up to this many failures are shown as pytest shows them; beyond it each scenario has a
+# line.
+LISTED = 20
+_AUTO, _LISTING = "auto", "fE"
+"""The values of `--tb` and `-r` unless given."""
+
+
+class Brevity:
+    """In place of many failures a line for each scenario, unless -v, -r or --tb ask for them."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: Any, config: pytest.Config
+    ) -> Generator[None, None, None]:
+        """Have pytest leave out what is too much to read, and say where an error was."""
+        option, reporter = config.option, terminalreporter
+        failed, listing = len(reporter.stats.get("failed", ())), reporter.reportchars
+        titles = {
+            f"ERROR at setup of {report.head_line}": f"ERROR in {report.head_line}"
+            for report in reporter.stats.get("error", ())
+            if is_in_body(report)
+        }
+        write_sep = reporter.write_sep
+
+        def titled(
+            sep: str, title: str | None = None, *arguments: Any, **markup: Any
+        ) -> None:
+            write_sep(sep, titles.get(title or "", title), *arguments, **markup)
+
+        shadows: dict[str, Any] = {"write_sep": titled}
+        brief = (
+            failed > LISTED
+            and config.get_verbosity() <= 0
+            and "A" not in option.reportchars
+        )
+        if brief and option.tbstyle == _AUTO:
+            shadows["summary_failures"] = lambda: None
+        if brief and option.reportchars == _LISTING:
+            reporter.reportchars = listing.replace("f", "")
+        vars(reporter).update(shadows)
+        try:
+            yield
+        finally:
+            reporter.reportchars = listing
+            for name in shadows:
+                delattr(reporter, name)
+        if brief and self._report.result is not None and option.reportchars == _LISTING:
+            for line in _terminal.failing_lines(
+                self._report.result, config.get_terminal_writer().fullwidth
+            ):
+                reporter.write_line(line)
+            shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
+            reporter.write_line(
+                f"{pluralize(failed, 'failure')}: -rf lists them{shown}"
+            )
+
+
+# --- `--ltm-live`: the live view of this run, served by a process of its own that ends
+# with this one.
+
+
+class LiveServer:
+    """The process, and the line that tells its link. Nothing that happens to it concerns the run."""
+
+    PATIENCE = 30.0
+    """Seconds in which the server must say where it is."""
+    GRACE = 10.0
+    """Seconds in which it must end, once the run has."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Start the server and print its link, or why there is none."""
+        run = self._run
+        words = [
+            "serve",
+            "--port=0",
+            f"--live={run.folder.path.name}",
+            f"--ltm-dir={run.settings.ltm_dir}",
+        ]
+        command = [sys.executable, "-m", "pytest_ltm", *words]
+        reply = b""
+        with suppress(OSError):
+            # its stderr would run into the dots; Ctrl-C is for the run, which ends it
+            pipes: Any = {
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.STDOUT,
+            }
+            self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
+            stdout, chunks = self._process.stdout, list[bytes]()
+            reader = Thread(
+                target=lambda: chunks.append(stdout.readline() if stdout else b""),
+                daemon=True,
+            )
+            reader.start()
+            reader.join(self.PATIENCE)
+            if not chunks:  # reading ends with the process
+                self._process.kill()
+                reader.join()
+            reply = chunks[0]
+        link = reply.decode("utf-8", "replace").strip()
+        text = (
+            f"ltm: live at {link}"
+            if link.startswith("http")
+            else f"ltm: no live view: {link or 'it did not start'}"
+        )
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(text)
+
+    def pytest_unconfigure(self) -> None:
+        """Tell the server that the run is over, and wait until it has told its pages."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(OSError, subprocess.TimeoutExpired):
+            process.communicate(timeout=self.GRACE)  # closes its standard input
+        if process.poll() is None:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,404 @@
+"""Scoring a run again: what keeps it from being done is told before anything is; what moved is told at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import pytest
+from msgspec import structs
+
+from pytest_ltm._core.engine import verdict_changes as _changes
+from pytest_ltm._core.engine.conversation import Conversation
+from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.lane import Ending, Lane
+from pytest_ltm._core.engine.port import RecordedAgent
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._core.engine.rescore import (
+    NO_USER,
+    Playback,
+    RecordScript,
+    plan_of,
+    recorded_plan,
+)
+from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal import result as _result
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.run_file import read_run_file
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.agent import Capabilities, Reply
+from pytest_ltm._core.model.judge import Inquiry
+from pytest_ltm._core.model.plan import Plan, compared_definition
+from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.session import conversation_setup as _setup
+from pytest_ltm._core.session.item_body import ItemBody
+from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
+from pytest_ltm._core.session.planning import plan_for, regenerate_definitions
+from pytest_ltm._core.session.resume_command_line import RESCORE, resume_identity
+from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
+from pytest_ltm._core.storage.locks import lock_holder
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.reports.terminal import rescored_lines
+from pytest_ltm.users._user_connection import UserConnection
+from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm.judges._connection import JudgeConnection
+
+A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)
+
+
+class Rescoring:
+    """Refuses what would not be the same run, and shows what moved."""
+
+    def __init__(self, run: LtmRun, source: Path) -> None:
+        self._run, self._source = run, source
+        self._holder = ""
+        """Who is still writing it."""
+        self.came_to: _changes.Rescored | None = None
+        """The result, once the run is over."""
+        self._made_anew: dict[str, str] = {}
+        """By conversation and example, how its definition is generated now, where that is not as recorded."""
+
+    def pytest_report_header(self) -> str:
+        """Say what is done."""
+        there = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
+        several = f"{there} recorded conversation{'s' * (there != 1)}"
+        writing = f", still being written by {self._holder}" if self._holder else ""
+        return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is called"
+
+    def pytest_sessionstart(self) -> None:
+        """Check the options; take over what people have said of its verdicts."""
+        if not self._run.plays or self._run.is_worker:
+            return
+        try:
+            recorded = read_run_file(self._source).settings
+            nothing = (
+                []
+                if any(self._source.glob(f"*/{JOURNAL}"))
+                else ["It holds no recorded conversation."]
+            )
+            self._refuse(
+                nothing
+                or _changes.setting_differences(
+                    recorded, resume_identity(self._run.settings)
+                )
+            )
+            with contextlib.suppress(OSError):  # a folder that may only be read
+                self._holder = lock_holder(self._source)
+            if _amendments.read_amendments(self._source):
+                shutil.copyfile(
+                    self._source / _amendments.FILE,
+                    self._run.folder.path / _amendments.FILE,
+                )
+            if (self._source / REVIEWS).is_dir():
+                shutil.copytree(
+                    self._source / REVIEWS,
+                    self._run.folder.path / REVIEWS,
+                    dirs_exist_ok=True,
+                )
+        except (LtmError, OSError) as error:
+            raise pytest.UsageError(f"{RESCORE}: {error}") from error
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        """Check each plan once it is known which examples are selected."""
+        yield
+        if self._run.plays:
+            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
+            self._refuse(
+                [
+                    problem
+                    for name, group in groups.items()
+                    for problem in self._problems(name, group)
+                ]
+            )
+
+    def compare(self, result: _result.RunResult) -> _changes.Rescored:
+        """Return what moved; `result`: the run's result, amended."""
+        after = [row for row in result.scenarios if row.cause != "not reached"]
+        journals = sorted(self._source.glob(f"*/{JOURNAL}"))
+        before = [
+            row for path in journals for row in _changes.recorded_rows(path.parent)
+        ]
+        kept = {
+            f"{held.name} {one.example}": one.why
+            for held in result.conversations
+            for one in held.kept
+        }
+        folders = self._source, self._run.folder.path
+        plans: dict[_result.ConversationName, list[Plan]] = {
+            row.conversation: [] for row in after
+        }
+        for name, folder in itertools.product(plans, folders):
+            with contextlib.suppress(
+                LtmError
+            ):  # one that cannot be read explains nothing
+                plan = recorded_plan(folder / name.folder / JOURNAL)
+                plans[name] += [plan] if plan is not None else []
+        came_to = _changes.compare_scorings(
+            self._source.name, before, after, plans=plans, kept=kept
+        )
+        self.came_to = structs.replace(came_to, definitions=self._made_anew)
+        return self.came_to
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print what moved above the tables."""
+        yield
+        if self.came_to is None:
+            return
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
+        for line in rescored_lines(self.came_to, width):
+            terminalreporter.write_line(line)
+        if self._holder:
+            later = f"run {self._source.name} was still being written: score it again when it has ended"
+            for line in wrap_text(later, width, "  "):
+                terminalreporter.write_line(line, yellow=True)
+
+    def _problems(
+        self, name: _result.ConversationName, group: list[LtmItem]
+    ) -> Iterator[str]:
+        """Yield why a conversation cannot be scored again; note which definitions are generated differently now."""
+        try:
+            recorded = recorded_plan(self._source / name.folder / JOURNAL)
+        except LtmError as error:
+            yield f"{name.folder}: {error}"
+            return
+        if recorded is None:
+            return
+        if texts := _changes.plan_differences(
+            recorded, plan_for(group, self._run.settings).plan
+        ):
+            yield f"{name.folder}: {' '.join(texts)}"
+            return
+        then = {
+            one.key: compared_definition(one.definition) for one in recorded.examples
+        }
+        for key, made in regenerate_definitions(group, self._run.settings).items():
+            if made != then[key]:
+                why = (
+                    made if isinstance(made, str) else "it is generated differently now"
+                )
+                self._made_anew[f"{name} {key}"] = why
+
+    def _refuse(self, problems: list[str]) -> None:
+        if problems:
+            self._run.plays = False  # nothing is shown
+            if not self._run.is_worker:
+                shutil.rmtree(self._run.folder.path, ignore_errors=True)
+            raise pytest.UsageError(
+                f"{RESCORE}: run {self._source.name} cannot be scored again like this:\n  "
+                + "\n  ".join(problems)
+                + "\nWhat may change is how it is scored: evaluators, --ltm-scoring, --ltm-judge"
+            )
+
+
+# --- Scoring a recorded conversation again: what it was made from, its folder, its
+# judge, what becomes of its examples.
+
+
+class RescoredConversation(_setup.ConversationMode):
+    """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
+
+    def __init__(self, given: _setup.ConversationInputs, run: Path) -> None:
+        super().__init__(given)
+        self._source = run / given.folder.name
+        self._result = _changes.recorded_result(self._source)
+        self._rows = (
+            {}
+            if self._result is None
+            else {row.id: row for row in self._result.scenarios}
+        )
+        self._playback = Playback(ConversationRecord(), ())
+        self._plan: Plan | None = None
+        """The original one; None if nothing is recorded."""
+        self._script: RecordScript
+
+    def plan(self, today: Plan) -> Plan:
+        """Return the recorded plan with the rules of today, or today's if nothing is recorded."""
+        recorded = recorded_plan(self._source / JOURNAL)
+        if recorded is None:
+            return today
+        return _changes.rescored_plan(
+            recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE
+        )
+
+    def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
+        """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
+        folder, plan, playback = (
+            self.given.folder,
+            site.plan,
+            Playback.open_playback(self._source / JOURNAL),
+        )
+        if playback is None:
+            return self.refuse(site, "nothing is recorded of its conversation")
+        self._playback, self._plan = playback, plan_of(playback.header)
+        _setup.write_plan(folder, plan)
+        header = structs.replace(
+            playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint
+        )
+        if site.clock.real and header.now is not None:
+            site.clock.jump_to_recorded(header.now)
+        for name in (JOURNAL, TIMINGS):  # of a worker that died
+            (folder / name).unlink(missing_ok=True)
+        journal = Journal.at(folder / JOURNAL)
+        journal.write(header)
+        return self._opened(site, journal, Timings.at(folder / TIMINGS), header)
+
+    def refuse(self, site: ConversationFactory, gone: str) -> _setup.OpenConversation:
+        """Have nothing that could be said again."""
+        return self._opened(site, Journal(), Timings(), gone=gone)
+
+    def _opened(
+        self,
+        site: ConversationFactory,
+        journal: Journal,
+        timings: Timings,
+        header: events.Header | None = None,
+        gone: str = "",
+    ) -> _setup.OpenConversation:
+        facts = None if header is None else header.agent
+        capabilities, most = (
+            (facts.capabilities, facts.max_message_tokens) if facts else ((), 1)
+        )
+        self._script = script = RecordScript(self._playback, self._kept_ending)
+        known = RecordedAgent(Capabilities(capabilities), max(most, 1))
+        port = site.recorded_port(
+            self._playback,
+            site.live_port(self._playback.no_agent, timings, known=known),
+        )
+        return _setup.OpenConversation(
+            script=script,
+            port=port,
+            journal=journal,
+            timings=timings,
+            observers=[script.skip_passed],
+            gone=gone,
+            agent_fingerprint="" if header is None else header.agent_fingerprint,
+        )
+
+    # --- its judge
+
+    def judge(
+        self, opened: _setup.OpenConversation, known: _setup.KnownAnswers
+    ) -> JudgeConnection | None:
+        """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
+        given = self.given
+        asked = _setup.judge_for(given, opened, known, recalled=self._recalled)
+        if (
+            asked is not None
+            or self._plan is None
+            or self._plan.judge == _setup.NO_JUDGE
+        ):
+            return asked
+        from pytest_ltm.judges._connection import JudgeConnection
+
+        def refuse(_inquiry: Inquiry) -> Reply:
+            raise JudgeError(
+                "the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC",
+                cause="requires",
+            )
+
+        return JudgeConnection(
+            refuse,
+            configuration=None,
+            cache=None,
+            journal=opened.journal,
+            timings=opened.timings,
+            trial=str(given.place.trial),
+            votes=self._plan.judge_votes,
+            recalled=self._recalled,
+            checks=_setup.hidden_checks(given, known),
+            asks_anew=False,
+        )
+
+    def users(self, opened: _setup.OpenConversation) -> UserConnection:
+        """Return what the models of simulated users said then; nobody is asked anything else."""
+
+        def recalled(
+            example: str, question: UserQuestion
+        ) -> events.UserModelAsked | None:
+            return self._playback.reply(
+                events.UserModelAsked, example, question.digest, question.vote
+            )
+
+        def refuse(_model: object, _name: str) -> NoReturn:
+            self._playback.wanted = NO_USER
+            raise UserError(NO_USER)
+
+        return _setup.users_for(self.given, opened, open=refuse, recalled=recalled)
+
+    def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
+        """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
+
+        A judge that failed is asked again, if there is one.
+        """
+        judge = self.given.settings.judge
+        anew = judge != _setup.NO_JUDGE
+        then = "" if self._plan is None else self._plan.judge
+        # The plan names the judge with the versions of its prompts, which may have
+        # changed since.
+        if self._plan is None or (
+            anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)
+        ):
+            return None
+        result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
+        return (
+            None if result is not None and anew and result.fault is not None else result
+        )
+
+    # --- what becomes of its examples
+
+    def end_example(
+        self, body: ItemBody, lane: Lane, ending: Ending, row: _result.ScenarioResult
+    ) -> _result.ScenarioResult:
+        """Return the recorded row where the example keeps that."""
+        return self._rows.get(row.id, row) if row.id in body.conversation.kept else row
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
+        if self._result is None:
+            return []
+        kept = {one.notice_text for one in self._result.kept}
+        return [one for one in self._result.notices if one not in kept]
+
+    def keep_result(
+        self,
+        talk: Conversation,
+        result: _result.ConversationResult,
+        *,
+        stopped: bool,
+        replaying: bool,
+    ) -> None:
+        """Write the results, as those of the agent and of the end that are recorded."""
+        header, then, ended = self._playback.record.header, self._result, result.ended
+        if talk.gone is not None and self._script.cut_short:
+            ended = "interrupted"
+        elif talk.gone is not None and then is not None and then.ended != "complete":
+            ended = then.ended
+        kept = tuple(
+            _result.KeptVerdict(example=example, why=reason)
+            for example, reason in talk.kept.items()
+        )
+        spec = (then and then.agent_spec) or (
+            header.agent.spec if header and header.agent else ""
+        )
+        _result.write_results(
+            self.given.folder / RESULTS,
+            replace(result, agent_spec=spec, ended=ended, kept=kept),
+        )
+
+    def _kept_ending(self, example: str) -> Ending:
+        if example in self._rows:
+            return _changes.ending_of(self._rows[example])
+        return _changes.ending_told(self._playback.record.example(example).verdict)

@@ -1,0 +1,431 @@
+"""What pytest shows of an LTM run has no secrets and drives no terminal: every report, and every line on the screen."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import re
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_ltm._core.internals.item_context import cut_file
+from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.sanitize import (
+    COLOR,
+    LineSanitizer,
+    Screen,
+    fit_for,
+    for_file,
+    for_screen,
+    is_plain,
+)
+from pytest_ltm._core.storage.secrets import redact_secrets
+
+if TYPE_CHECKING:
+    import warnings
+
+    AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
+
+
+# Columns that a shortened line is longer by where `...` stands for one sign.
+_LONGER = 2
+# What pytest's own writer needs: colours, and to go back to the beginning of its line.
+_PYTESTS = re.compile(rf"(\A(?:{COLOR.pattern[1:-1]})*\r|{COLOR.pattern[1:-1]})")
+# What stays of what others write with -s: colours, and bars that rewrite their line.
+_FOREIGN = re.compile(rf"(\r|{COLOR.pattern[1:-1]})")
+
+
+def underlying_file(file: Any) -> Any:
+    """Return the file itself, for what moves the cursor on purpose."""
+    return file.beneath if isinstance(file, Screen) else file
+
+
+# The options that name the files, or the folder, of pytest's JUnit report and of
+# well-known plugins.
+_WRITTEN_BY_OTHERS = (
+    "xmlpath",
+    "htmlpath",
+    "json_report_file",
+    "report_log",
+    "allure_report_dir",
+)
+_DESCRIPTORS = {"stdout": 1, "stderr": 2}
+
+
+@contextmanager
+def show_sanitized(config: pytest.Config) -> Iterator[None]:
+    """Within the block, before the session starts, show what foreign code prints only afterwards, and sanitized."""
+    manager: Any = config.pluginmanager.get_plugin("capturemanager")
+    if manager is None or config.option.capture != "fd":
+        boundary = Boundary(config)
+        boundary.stand()
+        try:
+            yield
+        finally:
+            boundary.leave()
+        return
+    manager.resume_global_capture()
+    try:
+        yield
+    finally:
+        manager.suspend_global_capture(in_=False)
+        for name, text in zip(_DESCRIPTORS, manager.read_global_capture(), strict=True):
+            if text:
+                Screen(getattr(sys, name)).write(text)
+                getattr(sys, name).flush()
+
+
+class _Descriptor:
+    """Where descriptor 1 or 2 leads while pytest does not capture: to a file, which is shown line by line, sanitized.
+
+    `captured`: pytest's capture of the stream, if any; `terminal`: where pytest itself
+    writes.
+    """
+
+    def __init__(self, name: str, captured: Any) -> None:
+        self.number, self._captured, self._old = (
+            _DESCRIPTORS[name],
+            captured,
+            getattr(sys, name),
+        )
+        self.beneath, self._file = os.dup(self.number), TemporaryFile(buffering=0)  # noqa: SIM115
+        self._lines, self._rest = LineSanitizer(), b""
+        self.terminal = self._old
+        if self.is_behind(self._old):
+            self.terminal = os.fdopen(
+                os.dup(self.beneath),
+                "w",
+                buffering=1,
+                encoding=self._old.encoding,
+                errors=self._old.errors,
+            )
+        self.lower()
+
+    def is_behind(self, file: Any) -> bool:
+        """Whether what is written to the file is written to this descriptor."""
+        with suppress(OSError, ValueError, AttributeError):
+            return bool(file.fileno() == self.number)
+        return False
+
+    def drain(self, *, whole: bool = False) -> None:
+        """Show the lines that were written since; `whole`: also one that has not ended."""
+        if self.is_behind(self._old):
+            with suppress(OSError, ValueError):
+                self._old.flush()
+        if os.fstat(self._file.fileno()).st_size:
+            cut_file(self._file)
+            self._file.seek(0)
+            self._rest += self._file.read() or b""
+            self._file.seek(0)
+            self._file.truncate()
+        lines, mark, self._rest = (
+            (self._rest, b"\n", b"")
+            if whole and self._rest
+            else self._rest.rpartition(b"\n")
+        )
+        if mark:
+            shown = map(
+                self._lines.shown,
+                lines.removesuffix(b"\n").decode("utf-8", "replace").split("\n"),
+            )
+            self.terminal.write(fit_for(self.terminal, "\n".join(shown) + "\n"))
+            self.terminal.flush()
+
+    def lower(self) -> None:
+        """Let it lead to the file, also when pytest stops capturing."""
+        self._stand(self._file.fileno())
+
+    def lift(self) -> None:
+        """Let it lead where it led before, for a debugger."""
+        self.drain(whole=True)
+        self._stand(self.beneath)
+
+    def _stand(self, descriptor: int) -> None:
+        saved = getattr(self._captured, "targetfd_save", None)
+        if saved is not None:
+            os.dup2(descriptor, saved)
+        if saved is None or self._captured._state != "started":
+            os.dup2(descriptor, self.number)
+
+    def close(self) -> None:
+        """Let it lead where it led before, for good."""
+        self.lift()
+        os.close(self.beneath)
+        self._file.close()
+        if self.terminal is not self._old:
+            self.terminal.close()
+
+
+class _ForeignScreen(Screen):
+    """sys.stdout or sys.stderr of foreign code; child processes that are handed it write to its descriptor."""
+
+    door: _Descriptor
+
+    def fileno(self) -> int:
+        """Return the descriptor that leads to the file."""
+        return self.door.number
+
+
+class Boundary:
+    """Sees to all that pytest shows: terminal, live view, JUnit, pytest-html, what is sent to other processes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._swapped: list[tuple[Any, str, Screen, Any]] = []
+        self._descriptors: dict[str, _Descriptor] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Stand before the screen, before --log-file, and before whatever foreign code prints from now on."""
+        self.stand()
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            writer: Any = self._config.get_terminal_writer()
+            file = underlying_file(writer._file)
+            door = next(
+                (one for one in self._descriptors.values() if one.is_behind(file)), None
+            )
+            self._swap(
+                writer,
+                "_file",
+                Screen(file if door is None else door.terminal, _PYTESTS, self.drain),
+                file,
+            )
+            if is_plain(writer._file):
+                writer.fullwidth -= _LONGER
+        handler: Any = getattr(
+            self._config.pluginmanager.get_plugin("logging-plugin"),
+            "log_file_handler",
+            None,
+        )
+        if getattr(handler, "stream", None) is not None:
+            self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))
+
+    def stand(self) -> None:
+        """Stand before whatever foreign code prints from now on."""
+        manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        for name in _DESCRIPTORS:
+            captured = getattr(
+                getattr(manager, "_global_capturing", None),
+                name.removeprefix("std"),
+                None,
+            )
+            old = getattr(sys, name)
+            with suppress(OSError):  # it is closed: nobody reads it
+                self._descriptors[name] = _Descriptor(name, captured)
+            door = self._descriptors.get(name)
+            is_apart = door is not None and door.terminal is not old
+            if is_apart and hasattr(captured, "targetfd_save"):
+                continue
+            screen = Screen(old, _FOREIGN, self.drain)
+            if door is not None and is_apart:
+                screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
+                screen.door = door
+            self._swap(sys, name, screen)
+            tee = getattr(captured, "tmpfile", None), "_other"  # --capture=tee-sys
+            for owner, held in (
+                (getattr(captured, "syscapture", captured), "_old"),
+                tee,
+            ):
+                if hasattr(owner, held):
+                    self._swap(owner, held, screen)
+
+    def drain(self) -> None:
+        """Show what foreign code has written to descriptors."""
+        for door in self._descriptors.values():
+            door.drain()
+
+    pytest_runtest_logreport = drain
+
+    def terminal(self, name: str) -> int:
+        """Return the descriptor of the terminal behind sys.stdout or sys.stderr, also while output is captured."""
+        door = self._descriptors.get(name)
+        return _DESCRIPTORS[name] if door is None else door.beneath
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_enter_pdb(self) -> None:
+        """Let a debugger have the terminal."""
+        for door in self._descriptors.values():
+            door.lift()
+
+    def pytest_leave_pdb(self) -> None:
+        """Stand before it again."""
+        for door in self._descriptors.values():
+            door.lower()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Clean what others wrote of ids and parameters as they are."""
+        yield
+        for given in (
+            getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS
+        ):
+            path = (
+                Path(os.path.expandvars(given)).expanduser()
+                if given
+                else Path(os.devnull)
+            )
+            for file in path.rglob("*") if path.is_dir() else [path]:
+                with suppress(OSError, UnicodeDecodeError):
+                    text = read_regular(file).decode("utf-8")
+                    if redact_secrets(text) != text:
+                        write_whole(file, for_file(text))
+
+    def pytest_unconfigure(self) -> None:
+        """Go away, once agents that nobody needs are gone."""
+        gc.collect()
+        self.leave()
+        atexit.unregister(_stand_at_exit)
+        atexit.register(_stand_at_exit)
+
+    def leave(self) -> None:
+        """Stand there no more, unless somebody else stands before us by now."""
+        for owner, name, screen, old in self._swapped:
+            if getattr(owner, name, None) is screen:
+                setattr(owner, name, old)
+            screen.beneath = old  # a logger may have kept it
+        for door in self._descriptors.values():
+            door.close()
+        self._descriptors.clear()
+
+    def _swap(self, owner: Any, name: str, screen: Screen, old: Any = None) -> None:
+        self._swapped.append((owner, name, screen, old or getattr(owner, name)))
+        setattr(owner, name, screen)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Clean what was captured before reports of others read it, and what they add."""
+        item._report_sections[:] = [
+            (when, _clean_text(name), _clean_text(text))
+            for when, name, text in item._report_sections
+        ]
+        return _clean_report((yield))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Clean why a file could not be collected."""
+        return _clean_report((yield))
+
+    def pytest_make_parametrize_id(self, val: object) -> str | None:
+        """Name a secret parameter by its variable; pytest keeps ids apart."""
+        text = val.decode("utf-8", "replace") if isinstance(val, bytes) else val
+        if not isinstance(text, str) or redact_secrets(text) == text:
+            return None
+        return re.sub(r"\W+", "_", redact_secrets(text)).strip("_")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
+        """Clean a warning; its category stays."""
+        text = str(warning_message.message)
+        if (cleaned := _clean_text(text)) != text:
+            warning_message.message = cleaned
+        if warning_message.line:
+            warning_message.line = _clean_text(warning_message.line)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Clean the traceback of an error of pytest or a plugin."""
+        _clean_deep(excrepr, _DEEPEST)
+
+
+class EarlyBoundary:
+    """Cleans how an item failed before reports of others read it."""
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self,
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Clean a report as soon as it is made."""
+        return _clean_report((yield))
+
+
+def _stand_at_exit() -> None:
+    """Stand before what is printed by objects that live as long as the process."""
+    for name in (*_DESCRIPTORS, *(f"__{name}__" for name in _DESCRIPTORS)):
+        if (file := getattr(sys, name, None)) is not None and not isinstance(
+            file, Screen
+        ):
+            setattr(sys, name, Screen(file))
+
+
+# Levels of a representation: a report holds a chain of tracebacks, these entries, these
+# lines.
+_DEEPEST = 12
+
+
+def _clean_report(report: AnyReport) -> AnyReport:
+    report.sections[:] = [
+        (_clean_text(name), _clean_text(text)) for name, text in report.sections
+    ]
+    for name in ("user_properties", "wasxfail"):
+        held = getattr(report, name, None)
+        if held and not _are_clean(held):
+            setattr(report, name, _clean_deep(held, _DEEPEST))
+    if report.longrepr is not None and not report.passed:
+        text = str(report.longrepr)
+        if _clean_text(text) != text:
+            report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
+    return report
+
+
+def _are_clean(held: str | list[tuple[str, object]]) -> bool:
+    """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
+    pairs = [(held, "")] if isinstance(held, str) else held
+    parts = [
+        part
+        for pair in pairs
+        for part in pair
+        if not isinstance(part, (int, float, NoneType))
+    ]
+    if not all(isinstance(part, str) for part in parts):
+        return False
+    text = "\n".join(map(str, parts))
+    return _clean_text(text) == text
+
+
+def _clean_text(text: str) -> str:
+    """Return a text that everybody may show; colours would be an escape sequence in JUnit."""
+    return for_screen(COLOR.sub("", text))
+
+
+def _clean_deep(value: Any, levels: int) -> Any:
+    """Return a text cleaned, and a list or an object with its parts cleaned in place."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    if not levels or value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return _clean_lines(value)
+    if isinstance(value, (list, tuple)):
+        parts = [_clean_deep(part, levels - 1) for part in value]
+        if all(part is before for part, before in zip(parts, value, strict=True)):
+            return value  # the properties of an item stand in each of its reports
+        return parts if isinstance(value, list) else tuple(parts)
+    for name, part in list(getattr(value, "__dict__", {}).items()):
+        object.__setattr__(
+            value, name, _clean_deep(part, levels - 1)
+        )  # some are frozen
+    return value
+
+
+def _clean_lines(lines: list[str]) -> list[str]:
+    """Return lines cleaned together: a private key has many."""
+    cleaned = _clean_text("\n".join(lines)).split("\n")
+    if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
+        return [_clean_text(line) for line in lines]
+    left = iter(cleaned)
+    return [
+        "\n".join(next(left) for _ in range(line.count("\n") + 1)) for line in lines
+    ]

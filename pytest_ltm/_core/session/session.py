@@ -1,0 +1,704 @@
+"""LtmRun: the hooks of an LTM run; conversations are played as pytest asks for their items."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import pytest
+from msgspec import structs
+
+from pytest_ltm._core.calls.event_loop import close_loops
+from pytest_ltm._core.calls.time_limits import lift
+from pytest_ltm._core.engine.conversation import Conversation
+from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._core.internals import setup as _internals
+from pytest_ltm._core.internals.item_context import CapturedStreams
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.cost import LEDGER
+from pytest_ltm._core.journal.result import ConversationName, ScenarioResult
+from pytest_ltm._core.journal.run_file import (
+    FILE,
+    LATEST,
+    RunFile,
+    conversations_in,
+    write_run_file,
+)
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.session import agents as _agents
+from pytest_ltm._core.session import collection as _collection
+from pytest_ltm._core.session.collection import Selection
+from pytest_ltm._core.session.conversation_run import PlayedConversation
+from pytest_ltm._core.session.conversation_setup import (
+    ConversationInputs,
+    ConversationMode,
+)
+from pytest_ltm._core.session.costs import RunCosts
+from pytest_ltm._core.session.item_body import BodyConditions
+from pytest_ltm._core.session.items import (
+    LTM_ITEM,
+    UNWRITTEN,
+    LtmItem,
+    items_by_conversation,
+)
+from pytest_ltm._core.session.options import name_option_in_errors
+from pytest_ltm._core.session.planning import plan_for
+from pytest_ltm._core.session.progress import Progress
+from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
+from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.session.state import LANE, REPORTED, is_ours
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.disk import (
+    disk_fault,
+    make_private,
+    read_regular,
+    write_whole,
+)
+from pytest_ltm._core.storage.errors import DiskFault, Stopped
+from pytest_ltm._core.storage.locks import NAME as LOCK
+from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
+from pytest_ltm.agents._adapt import allow_missing_keys
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.session.concurrency import ConcurrentRunner
+
+
+# The content of a run's folder before the first message.
+_BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
+
+
+def run_id() -> str:
+    """Return a name for a run that sorts by time and is not given twice."""
+    return f"{wall_time():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class RunFolder:
+    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
+
+    Between either and `release` no other process can have it. `at`: where it is, if it
+    may have been moved elsewhere.
+    """
+
+    def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
+        self.ltm_dir, self.name = ltm_dir, name
+        self.path = ltm_dir / "runs" / name
+        self.moved = at is not None and at.resolve() != self.path.resolve()
+        """Its id does not name it, only its path."""
+        if at is not None and self.moved:
+            self.path = at
+        self._lock = FolderLock(self.path)
+        self._before: str | None = None
+        """What `latest` said before this run was made; None: it was not made here."""
+
+    def create(self, started: RunFile) -> None:
+        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
+        try:
+            make_private(self.path)
+            ignore = self.ltm_dir / ".gitignore"
+            if not ignore.exists():
+                write_whole(ignore, b"*\n")
+            self._lock.acquire()
+            write_run_file(self.path, started)
+            # Take away the folders of runs that were killed before they had begun:
+            # nothing but a lock that nobody holds.
+            for folder in self.path.parent.iterdir():
+                with suppress(OSError):
+                    names = {path.name for path in folder.iterdir()}
+                    is_old = (
+                        wall_time().timestamp() - folder.stat().st_mtime
+                        > _YOUNG_SECONDS
+                    )
+                    if (
+                        is_old
+                        and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"}
+                        and not lock_holder(folder)
+                    ):
+                        for name in names:
+                            (folder / name).unlink()
+                        folder.rmdir()
+            self._before = self._latest()
+            self._point()
+        except (OSError, DiskFault) as error:
+            why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
+            raise pytest.UsageError(
+                f"--ltm-dir: {why}. Name a writable folder"
+            ) from error
+
+    def reopen_folder(self) -> None:
+        """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
+        walked = (
+            (Path(inside) / name for name in (*names, *files))
+            for inside, names, files in os.walk(self.path)
+        )
+        link = next(
+            (path for path in chain.from_iterable(walked) if path.is_symlink()), None
+        )
+        if link is not None:
+            why = f"{link} is a symbolic link, so what is written there could end up anywhere"
+            raise pytest.UsageError(
+                f"--ltm-resume: {why}. Replace it by a copy of its target"
+            )
+        name_option_in_errors("--ltm-resume", self._lock.acquire)
+        if not self.moved:
+            name_option_in_errors("--ltm-resume", self._point)
+
+    def release(self) -> None:
+        """Let others have it; a new one that was refused before anything was written into it is taken away."""
+        self._lock.release()
+        before, self._before = self._before, None
+        with suppress(OSError):
+            if before is None or {path.name for path in self.path.iterdir()} - _BEGUN:
+                return
+            if self._latest() == self.name and not before:
+                (self.ltm_dir / LATEST).unlink()
+            elif self._latest() == self.name:
+                write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+            for name in _BEGUN:
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+
+    def _latest(self) -> str:
+        try:
+            return read_regular(self.ltm_dir / LATEST).decode().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _point(self) -> None:
+        write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
+
+    def has_journal(self, labels: str) -> bool:
+        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
+        name = ConversationName.of_labels(labels)
+        return any(one.whole == name for one in conversations_in(self.path, JOURNAL))
+
+    def shown(self) -> str:
+        """Return the folder as a person would type it from here."""
+        shown = os.path.relpath(self.path)
+        return str(self.path) if shown.startswith("..") else shown
+
+
+# The age of a folder of which another process may be about to take the lock.
+_YOUNG_SECONDS = 60.0
+
+
+class LtmRun:
+    """One pytest session as an LTM run, in this process."""
+
+    gated = False
+    """A gate is on: a score below its threshold fails no item."""
+    disk_is_gone = False
+    """The disk could not be written, here or under a worker, so the session was ended."""
+    ended_by = ""
+    """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: RunSettings,
+        selection: Selection,
+        mode: Callable[[ConversationInputs], ConversationMode],
+        withheld: str,
+    ) -> None:
+        self.config, self.settings, self._selection = config, settings, selection
+        self._mode, self._withheld = mode, withheld
+        acts = not any(
+            getattr(config.option, name, False)
+            for name in ("collectonly", "setuponly", "setupplan")
+        )
+        self.rehearses = acts and config.option.ltm_dry_run
+        """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
+        self.settings = settings = (
+            structs.replace(settings, time="simulated") if self.rehearses else settings
+        )
+        self.plays = acts and not self.rehearses
+        """Whether anything is played: else nothing is written and no agent is made."""
+        with allow_missing_keys() if self.rehearses else nullcontext():
+            self.sources = _agents.agent_sources(config, settings) if acts else {}
+        worker = getattr(config, "workerinput", {})
+        self.resumed = config.stash.get(RUN_FOLDER, None)
+        """The folder of the run that is resumed."""
+        known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
+        self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
+        self.costs = RunCosts(
+            settings, self.sources, self.folder.path, spends=self.plays
+        )
+        self.is_worker = bool(worker)
+        self.scenario_names: set[str] = set()
+        """Of everything collected."""
+        self.deselected: Counter[tuple[str, str]] = Counter()
+        """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
+        self.progress = Progress(config)
+        self.observing: list[
+            Callable[[PlayedConversation], Callable[[events.Event], object]]
+        ] = []
+        """Make what observes a conversation that begins."""
+        self.following: list[
+            Callable[[ConversationName, Literal["begins", "over"]], object]
+        ] = []
+        """Are told of each conversation before it begins, and once all its items are reported and it is written."""
+        self.checks: list[Callable[[pytest.Session], str]] = []
+        """Before the first conversation each returns why nothing can be measured, or ""."""
+        self._refused: str | None = None
+        self._session: pytest.Session | None = None
+        self._setup_state: _internals.TreeSetupState | None = None
+        self._pool: _internals.Pool = {}
+        self.groups: dict[ConversationName, list[LtmItem]] = {}
+        """The items of each conversation, in order."""
+        self._playing: PlayedConversation | None = None
+        self._results: dict[str, Mapping[str, ScenarioResult]] = {}
+        """Of the conversations that this process has begun."""
+        self._at_once: ConcurrentRunner | None = None
+        """Plays what is not played alone, where several conversations are played at once."""
+        self.to_come: list[ConversationName] = []
+        """Those that have not begun there, in their order; a worker knows those that it was handed."""
+        self.most_at_once, self.of_agent = 1, dict[str, int]()
+        """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
+        if settings.concurrency != 1 and self.plays:
+            from pytest_ltm._core.session.concurrency import limit_conversations
+
+            self.most_at_once, self.of_agent = limit_conversations(
+                self.sources, settings
+            )
+        self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
+
+    # --- which items
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give each scenario its places."""
+        _collection.parametrize_places(metafunc, self.settings)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Add the built-in suite to what the session collects."""
+        report = yield
+        if isinstance(collector, pytest.Session) and self.settings.suite is not None:
+            suite = _collection.BuiltInSuite.from_parent(
+                collector,
+                name=_collection.ROOT,
+                nodeid=_collection.ROOT,
+                settings=self.settings,
+            )
+            report.result = [*report.result, suite]
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again."""
+        selection, definitions = self._selection, self.settings.definitions
+        try:
+            ltm_items = _collection.ltm_items(items)
+            selection.check([one.item for one in ltm_items])
+            self.scenario_names = {one.scenario for one in ltm_items}
+            # Beside a definitions folder whose command line names nothing only
+            # scenarios with files there are played.
+            everything = (
+                selection.has_paths or selection.names_suite or definitions is None
+            )
+            known = [
+                one
+                for one in ltm_items
+                if everything
+                or (definitions and definitions.examples.get(one.scenario))
+            ]
+            chosen = [one for one in known if selection.is_selected(one.item)]
+            _collection.refuse_duplicates(chosen)
+            kept = [one.item for one in _collection.in_order(chosen, self.settings)]
+        except pytest.UsageError:
+            items.clear()
+            raise
+        _collection.deselect(config, items, set(items) - set(kept))
+        items[:] = kept
+        _collection.keep_shard(
+            config, items, self.settings
+        )  # before the rest is selected: all machines share alike
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember scenarios that were taken away."""
+        known = [
+            item.stash[LTM_ITEM]
+            for item in items
+            if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
+        ]
+        self.deselected.update((one.conversation.folder, one.scenario) for one in known)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
+        known = [item.stash[LTM_ITEM] for item in session.items]
+        session.items[:] = [
+            one.item for one in _collection.in_order(known, self.settings)
+        ]
+        self.groups = items_by_conversation(known)
+        for item in session.items:
+            _internals.never_rerun(item)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(
+        self, fixturedef: Any, request: pytest.FixtureRequest
+    ) -> tuple[Any, ...] | None:
+        """Hand out None instead of a handle where nothing is played: --setup-only sets up all others."""
+        if self.plays or self.rehearses or not is_ours(fixturedef):
+            return None
+        fixturedef.cached_result = None, fixturedef.cache_key(request), None
+        return cast("tuple[Any, ...]", fixturedef.cached_result)
+
+    # --- playing them
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
+        """Make the run folder before workers are started; let several items be set up at once."""
+        if self.plays and not self.is_worker:
+            if self.resumed:
+                self.folder.reopen_folder()
+            else:
+                self.folder.create(
+                    run_file(self.config, self.settings, self.folder.name)
+                )
+        self._session = session
+        yield
+        if self.plays or self.rehearses:
+            self._setup_state = _internals.install_setup_state(session)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(
+        self, session: pytest.Session
+    ) -> Generator[None, object, object]:
+        """Have other plugins wrap each item by itself."""
+        with (
+            _internals.one_by_one(session)
+            if self.plays or self.rehearses
+            else nullcontext()
+        ):
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
+        """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
+        if not (self.plays or self.rehearses):
+            return None
+        self._asked_for = item, nextitem
+        if _is_reported(item):
+            return True
+        if self._refused is None:
+            try:
+                self._refused = next(
+                    filter(None, (check(item.session) for check in self.checks)), ""
+                )
+            except (DiskFault, OSError) as fault:
+                self.end_session(
+                    fault
+                    if isinstance(fault, DiskFault)
+                    else disk_fault(self.folder.path, fault)
+                )
+                return True
+        several = self._several()
+        if several is None:
+            self._play_alone(item)
+        elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
+            several.play_until(lambda: _is_reported(item))
+            if self.is_stopping:
+                self._stop_asking()
+        else:
+            several.finish()
+            self._play_alone(item)
+        return True
+
+    def _play_alone(self, item: pytest.Item) -> None:
+        try:
+            if LANE not in item.stash:
+                self._playing = self.begin_conversation(
+                    item.stash[LTM_ITEM].conversation
+                )
+            if self._playing is not None:
+                self._playing.play(lambda: self.is_stopping, item.stash[LANE])
+                self.note_over(self._playing)
+        except Stopped:
+            pass
+        except DiskFault as fault:
+            self.end_session(fault)
+        finally:
+            if self._playing is not None and (
+                self.is_stopping or sys.exc_info()[0] is not None
+            ):
+                self._stop(self._playing)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count subtests as checks; once -x stops, tear down every item with this one."""
+        part = _internals.subtest_outcome(report)
+        for playing in self._all_playing:
+            if part is not None:
+                playing.note(report.nodeid, *part)
+            if self.is_stopping:
+                playing.begin_no_more()
+        if self.is_stopping:
+            self._let_go(self.to_come)
+            self.to_come.clear()
+
+    def _several(self) -> ConcurrentRunner | None:
+        """Return what plays several conversations at once; None where one is played at a time."""
+        if self._at_once is None and self._setup_state is not None and self.of_agent:
+            from pytest_ltm._core.session.concurrency import ConcurrentRunner
+
+            if not self.is_worker:
+                self.enqueue_conversations(self.groups)
+                for known in chain.from_iterable(
+                    self.groups[name] for name in self.to_come
+                ):
+                    self._setup_state.hold_nodes(
+                        known.item
+                    )  # fixtures live until nobody needs them any more
+            self._at_once = ConcurrentRunner(self)
+        return self._at_once
+
+    def enqueue_conversations(self, names: Iterable[ConversationName]) -> None:
+        """Have these played, too, those of them that need not be played alone; callable in any thread."""
+        self.to_come += [name for name in names if self.of_agent.get(name.agent)]
+        self.look_up()
+
+    def look_up(self) -> None:
+        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
+        if self._at_once is not None:
+            self._at_once.look_up()
+
+    def note_over(self, played: PlayedConversation) -> None:
+        """Tell those who follow that a conversation has ended; one that was cut off has not."""
+        name = played.given.items[0].conversation
+        if self._at_once is not None:
+            self.progress.remove_conversation(str(name), left=len(self.to_come))
+        if played.all_are_reported:
+            for tell in self.following:
+                tell(name, "over")
+
+    def _let_go(self, names: Iterable[ConversationName]) -> None:
+        if self._setup_state is not None and not self.is_worker:
+            for known in chain.from_iterable(self.groups[name] for name in names):
+                self._setup_state.let_go(known.item)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the report says of conversations that were played at once."""
+        return [] if self._at_once is None else self._at_once.notices
+
+    @property
+    def _all_playing(self) -> list[PlayedConversation]:
+        several = [] if self._at_once is None else self._at_once.playing
+        return [*several, *([] if self._playing is None else [self._playing])]
+
+    @property
+    def in_progress(self) -> list[Conversation]:
+        """The conversations that this process is playing."""
+        return [
+            one.conversation for one in self._all_playing if not one.all_are_reported
+        ]
+
+    @property
+    def results(self) -> list[ScenarioResult]:
+        """The results of the examples that have ended in this process."""
+        return [row for results in self._results.values() for row in results.values()]
+
+    @property
+    def ended(self) -> list[str]:
+        """The conversations that this process has played to their ends."""
+        playing = {
+            str(one.given.items[0].conversation)
+            for one in self._all_playing
+            if not one.all_are_reported
+        }
+        return [name for name in self._results if name not in playing]
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether pytest is about to stop the session: -x, --maxfail, or a disk that failed."""
+        session = self._session
+        return session is not None and bool(session.shouldfail or session.shouldstop)
+
+    def _stop(self, playing: PlayedConversation) -> None:
+        self._stop_asking()
+        try:
+            playing.close("interrupted")
+        except DiskFault as fault:
+            self.end_session(fault)
+
+    def _stop_asking(self) -> None:
+        self._asked_for = None
+        if self._session is not None:
+            _internals.leave_none_behind(self._session, _is_reported)
+
+    def flush_journals(self) -> None:
+        """Make sure that what was written of the conversation that is being played is on disk."""
+        for playing in self._all_playing:
+            playing.flush_journal()
+
+    def end_session(self, fault: DiskFault) -> None:
+        """End the session: the disk has failed, so nothing can be kept any more."""
+        self.disk_is_gone = True
+        getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
+        if self._session is not None and not self._session.shouldstop:
+            self._session.shouldstop = str(fault)
+
+    def begin_conversation(self, name: ConversationName) -> PlayedConversation:
+        """Open a conversation of the run, and have everybody hear of it."""
+        if self._setup_state is None:
+            raise pytest.UsageError(
+                "pytest-ltm was not loaded when the session started"
+            )
+        setup_state = self._setup_state
+        for tell in self.following:
+            tell(name, "begins")
+        given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        conditions = BodyConditions(
+            setup_state, self._pool, self._next_up, self._withheld, limit
+        )
+        again = cache(
+            lambda: _collection.repeat_command(self.config, self.settings, given.place)
+        )
+        playing = PlayedConversation(
+            given, self._mode(given), conditions, again=again, heard=self._heard
+        )
+        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they
+        # come. A rehearsal of 100,000 items comes to nothing that anybody reads, and is
+        # not kept.
+        self._results[str(name)] = {} if self.rehearses else playing.results
+        for observer in self.observing:
+            playing.observe(observer(playing))
+        if self.of_agent.get(name.agent):
+            self._let_go([name])  # its bodies hold what they need from now on
+        return playing
+
+    def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
+        agent, folder = (
+            known[0].place.agent,
+            self.folder.path / known[0].conversation.folder,
+        )
+        return ConversationInputs(
+            items=known,
+            settings=self.settings,
+            source=self.sources[agent],
+            folder=folder,
+            costs=self.costs,
+            account=self.costs.account(folder.name, agent=agent),
+            refused=self._refused or "",
+            conversations=len(self.conversations()),
+        )
+
+    def plan(self, known: Sequence[LtmItem]) -> Plan:
+        """Return the plan of the items of a conversation."""
+        return self._mode(self._given(known)).plan(plan_for(known, self.settings).plan)
+
+    def _next_up(self, item: pytest.Item) -> pytest.Item | None:
+        """Return the item whose fixtures must stay up although no item in progress needs them."""
+        if self._asked_for is None or self.is_stopping:
+            return None
+        asked, following = self._asked_for
+        if item is not asked:
+            return asked
+        if following is None or not _is_reported(following):
+            return following
+        items = item.session.items
+        if (
+            following is item
+        ):  # xdist has not said yet what follows on this worker, if anything does
+            return next(
+                (one for one in items if not _is_reported(one)),
+                cast("Any", item.session),
+            )
+        later = items[items.index(item) + 1 :]
+        return next((one for one in later if not _is_reported(one)), None)
+
+    def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
+        self.progress.show_progress(played, exchange)
+        hook = self.config.hook.pytest_ltm_exchange
+        if (
+            hook.get_hookimpls()
+        ):  # a call that nobody hears costs as much as the rest of this
+            hook(
+                config=self.config,
+                conversation=str(played.given.place.conversation),
+                exchange=exchange,
+            )
+        if self.is_stopping:
+            raise Stopped
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Unwind what is still in progress before pytest tears everything down."""
+        if self._at_once is not None:
+            self._at_once.close()
+        if self._playing is not None:
+            self._stop(self._playing)
+        if self._setup_state is not None:
+            self._setup_state.held.clear()
+
+    def expected(self) -> int:
+        """Return how many examples the run has, as far as it is known in this process."""
+        xdist = getattr(
+            self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
+        )
+        return len(getattr(xdist, "collection", None) or ()) or sum(
+            map(len, self.groups.values())
+        )
+
+    def conversations(self) -> set[ConversationName]:
+        """Return the run's conversations, as far as it is known in this process."""
+        xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
+        return getattr(xdist, "conversations", None) or set(self.groups)
+
+    def pytest_unconfigure(self) -> None:
+        """Let others have the run folder."""
+        close_loops()
+        self.folder.release()
+
+    # --- living with others
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show the conversation below the traceback of a failed assertion."""
+        report = yield
+        body = item.stash.get(LANE, None)
+        if (
+            body is not None
+            and report.failed
+            and body.assertion is not None
+            and report.when == "call"
+        ):
+            cast("Any", report.longrepr).addsection("conversation", body.failure_text)
+        return report
+
+    def pytest_enter_pdb(self) -> None:
+        """Leave the terminal, and all the time that it takes, to pdb."""
+        CapturedStreams.in_debugger = True
+        lift()
+
+    def pytest_leave_pdb(self) -> None:
+        """Capture again."""
+        CapturedStreams.in_debugger = False
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(
+        self, item: pytest.Item, settings: object
+    ) -> bool | None:
+        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
+        return True if item.stash.get(LTM_ITEM, None) is not None else None
+
+
+def _is_reported(item: pytest.Item) -> bool:
+    return REPORTED in item.stash

@@ -1,0 +1,187 @@
+"""Settings: what the options of an LTM run say, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.journal.cost import Limits, Prices
+from pytest_ltm._core.model.plan import Questions, Seed
+from pytest_ltm._core.model.score import Scoring
+from pytest_ltm._core.model.suite import Suite
+from pytest_ltm._core.model.transcript import RAW, Count, Reading
+from pytest_ltm._core.storage.schema import to_record
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.datasets._published import DefinitionsFolder
+
+if TYPE_CHECKING:
+    from pytest_ltm.datasets import DatasetSuite
+
+
+class AgentChoice(Struct, frozen=True):
+    """One agent under test."""
+
+    label: str
+    """What it is called in the run; where that is not in English, the language is a part of it: `full.de`."""
+    spec: str
+    language: str = "en"
+    """What it is talked to in, as `--ltm-language` says it."""
+    family: str = ""
+    """The spec with several values that it is one of; "": it stands for itself."""
+
+    @property
+    def own_label(self) -> str:
+        """The label without the language."""
+        return self.label.removesuffix(_language_suffix(self.language))
+
+
+def _language_suffix(language: str) -> str:
+    return "" if language == "en" else f".{language.replace(':', '_')}"
+
+
+def in_languages(
+    agents: Iterable[AgentChoice], languages: Sequence[str]
+) -> tuple[AgentChoice, ...]:
+    """Return each agent once for each language, as agents of their own."""
+    return tuple(
+        AgentChoice(
+            f"{agent.label}{_language_suffix(language)}",
+            agent.spec,
+            language,
+            agent.family,
+        )
+        for agent in agents
+        for language in languages
+    )
+
+
+class Shard(Struct, frozen=True):
+    """The `number`-th of `of` shares, counted from 1."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+class RunSettings(Struct, frozen=True):
+    """The options of an LTM run."""
+
+    agents: tuple[AgentChoice, ...]
+    spans: Mapping[str, int | None]
+    """Label -> tokens, or None where examples are isolated."""
+    suite: Suite | None
+    seed: Seed
+    examples: int | None
+    trials: int
+    definitions: DefinitionsFolder | None
+    filler: str
+    tokenizer: str
+    scoring: Scoring
+    time: str
+    reply_timeout: float | None
+    evaluator_timeout: float | None
+    ltm_dir: Path
+    opening: str | None = None
+    """The message that begins each conversation, "" for none; None: ours."""
+    count: Count | None = None
+    """How many tokens of replies count towards spans, where the options say so."""
+    sessions: str = ""
+    """When the sessions of the agent are over, as the option says it; "": it has one."""
+    reading: Reading = RAW
+    """What is read of replies."""
+    questions: Questions = "together"
+    """How the questions of a data set are asked."""
+    retries: int = 4
+    """How often a message is sent again after a passing fault of the agent."""
+    dataset: DatasetSuite | None = None
+    """The data set that is played; its entries are the suite."""
+    report: Path | None = None
+    """The file that `--ltm-report` names."""
+    worker_tries: int = 2
+    """The number of xdist workers that may die at the same point of a conversation before it is given up."""
+    shard: Shard | None = None
+    """Which share of the conversations is played; None: all."""
+    concurrency: int | None = 1
+    """How many conversations this process plays at once; None: as many as suit each agent."""
+    judge: str = "none"
+    judge_votes: int = 1
+    judge_cache: bool = True
+    agent_process: bool = False
+    """Whether agents that dotted paths name run in processes of their own."""
+    rescored: Path | None = None
+    """The folder of the run that is scored again; None: agents are asked."""
+    prices: Prices = field(default_factory=Prices)
+    limits: Limits = field(default_factory=Limits)
+    """What may be spent."""
+    assumed_reply: int | None = None
+    """Tokens that a dry run reckons with for each reply; None: what is typical."""
+    latency: float = 2.0
+    """Seconds that a dry run reckons with for a reply."""
+
+    def language(self, label: str) -> str:
+        """Return what the agent of a label is talked to in."""
+        return next(
+            (agent.language for agent in self.agents if agent.label == label), "en"
+        )
+
+    def spans_too_short(self, name: str) -> list[str]:
+        """Return the labels of the spans that are too short for a scenario, as the suite says it."""
+        # Definition files are played at whatever span: what they need is in them.
+        if self.suite is None or self.definitions is not None:
+            return []
+        least = next(
+            (
+                entry.least_span or 0
+                for entry in self.suite.entries
+                if entry.name == name
+            ),
+            0,
+        )
+        return [
+            label
+            for label, tokens in self.spans.items()
+            if tokens is not None and tokens < least
+        ]
+
+    def scenarios_left_out(self) -> list[str]:
+        """Return a sentence for each field of the suite without effect, each scenario not played at every span."""
+        return [
+            *(self.suite.unhonoured if self.suite else ()),
+            *(
+                f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at "
+                f"{', '.join(short)}"
+                for entry in (self.suite.entries if self.suite else ())
+                if (short := self.spans_too_short(entry.name))
+            ),
+        ]
+
+    def describe_settings(self) -> dict[str, object]:
+        """Return what the run was made from, JSON values, for `summary.json`."""
+        return {
+            "agents": {agent.label: agent.spec for agent in self.agents},
+            "spans": dict(self.spans),
+            "suite": self.suite.name if self.suite else None,
+            "suite_version": self.suite.version if self.suite else None,
+            "examples": self.examples,
+            "trials": self.trials,
+            "definitions": str(self.definitions.path) if self.definitions else None,
+            "filler": self.filler,
+            "tokenizer": self.tokenizer,
+            "scoring": self.scoring,
+            "count": self.count,
+            "judge": redact_secrets(self.judge),
+            "time": self.time,
+            # Left out where they are the default: runs that were recorded before there
+            # was such a setting stay equal.
+            **({"seed_source": self.seed.source} if self.seed.source else {}),
+            **({"sessions": self.sessions} if self.sessions else {}),
+            **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
+            **({} if self.questions == "together" else {"questions": self.questions}),
+            **({} if self.shard is None else {"shard": str(self.shard)}),
+            **({} if self.rescored is None else {"rescored": self.rescored.name}),
+        }

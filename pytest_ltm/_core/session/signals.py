@@ -1,0 +1,314 @@
+"""SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75.
+
+So does, without report, an agent that cannot be interrupted, or that ends the process.
+What SIGCONT tells is noted: time limits start anew. Threads that agents leave do not
+keep a process that has reported.
+"""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, suppress
+from types import FrameType
+from typing import Any, cast
+
+import pytest
+
+from pytest_ltm._core.calls.time_limits import when_hung
+from pytest_ltm._core.session.resume import resume_command
+from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.storage.clock import goes_on
+from pytest_ltm._core.storage.errors import DiskFault
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.gate.verdict import UNMEASURABLE
+
+# Seconds that are left after a signal that should end this process.
+AFTER_SIGNAL = 5.0
+_ALIVE = b"\xff"
+# The seconds are counted, not measured: nobody is blamed for Ctrl-Z, or for a machine
+# that sleeps.
+_LOOK = """
+import os, select, signal, sys
+pid, limit, after, err, said = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)
+left = limit
+while left > 0:
+    if select.select([0], [], [], 1.0)[0]:
+        for byte in os.read(0, 65536) or sys.exit():
+            left = limit if byte == 255 else min(left, after) if byte in (1, 2, 15) else left
+    else: left -= 1.0
+os.write(err, said.encode())
+os.kill(pid, signal.SIGABRT)
+select.select([], [], [], 3.0)
+try: os.kill(pid, signal.SIGKILL)
+except ProcessLookupError: pass
+"""
+
+
+class FrozenGuard:
+    """Watches this process from its main thread on; close it.
+
+    `seconds`: without Python code, after which it is ended. `said` is written to the
+    file `err` then; faulthandler, if it is enabled, shows the threads.
+    """
+
+    def __init__(self, seconds: float, err: int, said: str) -> None:
+        reads, self._feed = os.pipe()
+        os.set_blocking(self._feed, False)
+        arguments = [str(os.getpid()), str(seconds), str(AFTER_SIGNAL), str(err), said]
+        command = [sys.executable, "-I", "-S", "-c", _LOOK, *arguments]
+        self._process = subprocess.Popen(command, stdin=reads, pass_fds=[err])  # noqa: S603 - ours
+        os.close(reads)
+        self._before = signal.set_wakeup_fd(self._feed, warn_on_full_buffer=False)
+        self._over = threading.Event()
+
+        def feed() -> None:
+            with suppress(OSError):  # it is closed
+                while not self._over.wait(1.0):
+                    os.write(self._feed, _ALIVE)
+
+        try:
+            threading.Thread(target=feed, name="ltm-alive", daemon=True).start()
+        except RuntimeError:  # the system has no room for it
+            self.close()
+
+    def close(self) -> None:
+        """Watch no more; nothing happens the second time."""
+        if self._over.is_set():
+            return
+        self._over.set()
+        signal.set_wakeup_fd(self._before)
+        os.close(self._feed)
+        self._process.wait(AFTER_SIGNAL)
+
+
+_NAMES = ("SIGTERM", "SIGHUP")
+# Seconds beyond the reply timeout after which a process without Python code counts as
+# frozen.
+SLACK = 10.0
+FROZEN = (
+    "\nltm: no Python code has run for too long: code in C does not yield (an endless regular expression?). "
+    "This process ends; faulthandler shows where it was. --ltm-agent-process gives each agent a process of its own, "
+    "where only its own conversation is lost"
+)
+# Seconds that threads which agents have left have to end once pytest has.
+LINGERS = 10.0
+# The file in the run folder that says where every thread was when an agent could not be
+# interrupted.
+STACKS = "hung.txt"
+
+
+class Signals:
+    """Handles what nobody else does, from the start of the session until everything is written.
+
+    The first of them counts, because who ends a job often sends several. In a worker it
+    ends the session once the message in flight has its reply: the controller, which has
+    the signal as well or will hear of it, gives it its time.
+    """
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._session: pytest.Session | None = None
+        self._handled: list[int] = []
+        self._is_finishing = False
+        self._guards = ExitStack()
+        self._exit, self._process = os._exit, os.getpid()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionstart(
+        self, session: pytest.Session
+    ) -> Generator[None, None, None]:
+        """Begin; a session that had not started has no end in which the status could be set."""
+        self._session = session
+        run = self._run
+        if run.plays and threading.current_thread() is threading.main_thread():
+            for number in (
+                getattr(signal, name) for name in _NAMES if hasattr(signal, name)
+            ):
+                self._handle(number, self._end)  # under nohup SIGHUP is ignored
+            if hasattr(signal, "SIGCONT"):
+                self._handle(signal.SIGCONT, goes_on)
+            when_hung.append(self._hung)
+            here = any(not source.apart for source in run.sources.values())
+            if sys.platform != "win32" and run.of_agent and here:
+                err = os.dup(self._terminal())
+                way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
+                limit = run.settings.reply_timeout
+                guard = FrozenGuard(
+                    math.inf if limit is None else limit + SLACK,
+                    err,
+                    f"{FROZEN}{way}\n",
+                )
+                self._guards.callback(os.close, err)
+                self._guards.callback(guard.close)
+            if not run.is_worker:  # of a worker it is noticed that it is gone
+                os._exit = self._exited  # type: ignore[assignment]
+        try:
+            yield
+        except KeyboardInterrupt:
+            if run.ended_by:
+                pytest.exit(f"ended by {run.ended_by}", UNMEASURABLE)
+            raise
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Let results and report be written whatever comes now; a second Ctrl-C insists."""
+        self._is_finishing = True
+        mine = self._run.plays and threading.current_thread() is threading.main_thread()
+        if (
+            not mine
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        ):
+            return (yield)
+        # Pass over one Ctrl-C: what it would stop is about to be over.
+        signal.signal(
+            signal.SIGINT,
+            lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def pytest_unconfigure(self) -> None:
+        """Handle them no longer."""
+        if os._exit == self._exited:
+            os._exit = self._exit
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and not frame.f_code.co_name.endswith("console_main"):
+            frame = frame.f_back
+        if (
+            self._run.plays and frame is not None
+        ):  # this process is there for pytest alone, not for one that calls it
+            _leave_threads_behind(int(getattr(self._session, "exitstatus", 0)))
+        self._guards.close()
+        if self._hung in when_hung:
+            when_hung.remove(self._hung)
+        for number in self._handled:
+            signal.signal(number, signal.SIG_DFL)
+
+    def _handle(
+        self, number: int, handler: Callable[[int, FrameType | None], object]
+    ) -> None:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, handler)
+            self._handled.append(number)
+
+    def _terminal(self) -> int:
+        """Return the descriptor of the screen for errors, also while output is captured."""
+        boundary: Any = self._run.config.pluginmanager.get_plugin("ltm-boundary")
+        return int(boundary.terminal("stderr"))
+
+    def _end(self, number: int, _: FrameType | None) -> None:
+        run, session = self._run, self._session
+        if run.ended_by or self._is_finishing or session is None:
+            return
+        run.ended_by = signal.Signals(number).name
+        session.shouldstop = f"ended by {run.ended_by}"  # also where foreign code swallows what is raised
+        if run.is_worker:
+            output: dict[str, Any] = cast("Any", run.config).workeroutput
+            output["ltm_ended_by"] = run.ended_by
+            return
+        writer: Any = run.config.get_terminal_writer()
+        writer._file = _Forgiving(writer._file)
+        raise KeyboardInterrupt(run.ended_by)
+
+    def _hung(self) -> None:
+        """End this process: say where every thread is, and keep what was said."""
+        self._end_process(
+            "the running code ignores all interruptions, so this process ends"
+        )
+
+    def _exited(self, status: int) -> None:
+        """End this process where foreign code does; a copy of it may do as it likes."""
+        if os.getpid() != self._process:
+            self._exit(status)
+        cure = "--ltm-agent-process gives each agent a process of its own, where only its own conversation is lost"
+        self._end_process(
+            f"os._exit({status}) was called, so this process ends in the middle of the run. {cure}"
+        )
+
+    def _end_process(self, why: str) -> None:
+        run = self._run
+        with suppress(DiskFault):
+            run.flush_journals()
+        way = (
+            ""
+            if run.is_worker
+            else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
+        )
+        screen = self._terminal()
+        with suppress(OSError):
+            os.write(screen, f"\nltm: {why}{way}\n".encode())
+            faulthandler.dump_traceback(screen)
+        with (
+            suppress(OSError),
+            (run.folder.path / STACKS).open("a", encoding="utf-8") as file,
+        ):
+            faulthandler.dump_traceback(file)
+        self._exit(UNMEASURABLE)
+
+
+def _leave_threads_behind(status: int) -> None:
+    """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
+
+    def remaining() -> list[threading.Thread]:
+        return [
+            one
+            for one in threading.enumerate()
+            if not one.daemon and one is not threading.main_thread()
+        ]
+
+    def end() -> None:
+        threading.Event().wait(LINGERS)
+        if left := remaining():
+            names = ", ".join(one.name for one in left)
+            said = f"ltm: threads of agents have not ended {LINGERS:g} s after pytest: {names}. This process ends now"
+            with suppress(OSError, ValueError):
+                sys.stderr.write(for_screen(said) + "\n")
+                sys.stderr.flush()
+            with suppress(BaseException):
+                atexit._run_exitfuncs()
+            with suppress(OSError, ValueError):
+                sys.stdout.flush()
+            os._exit(status)
+
+    def begin() -> None:
+        try:
+            threading.Thread(target=end, name="ltm-lingers", daemon=True).start()
+        except RuntimeError:  # Python 3.12.1 starts none any more
+            if remaining():
+                end()
+
+    with suppress(
+        AttributeError, RuntimeError
+    ):  # where Python has no such hook, it waits
+        threading._register_atexit(begin)  # type: ignore[attr-defined]
+
+
+class _Forgiving:
+    """The terminal, which may be closed: what it does not take is lost, and the run folder is not."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> int:
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._file.fileno())
+            os.close(nowhere)
+        return len(text)

@@ -1,0 +1,471 @@
+"""The beginning of an LTM run: everything is checked here, before anything runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec import convert, structs
+
+from pytest_ltm._core.journal.cost import Forecast, Limits, read_prices
+from pytest_ltm._core.model import suite as _suite
+from pytest_ltm._core.model.plan import FRESH, Seed
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm._core.session import gate as _gate_options
+from pytest_ltm._core.session import options as _options
+from pytest_ltm._core.session import planning as _time
+from pytest_ltm._core.session.agents import chosen_agents, fix_latest
+from pytest_ltm._core.session.collection import (
+    LanguageFilter,
+    Selection,
+    check_parameters,
+)
+from pytest_ltm._core.session.conversation_setup import (
+    ConversationInputs,
+    ConversationMode,
+    LiveMode,
+    judge_of_run,
+)
+from pytest_ltm._core.session.dataset import SPANS, dataset_of, questions_of
+from pytest_ltm._core.session.gate import Gate
+from pytest_ltm._core.session.options import (
+    chosen_spans,
+    name_option_in_errors,
+    path_base,
+    read_option,
+    set_by_suite,
+    value_source,
+)
+from pytest_ltm._core.session.prechecks import Canaries, Probe
+from pytest_ltm._core.session.report import Brevity, LiveServer, Report
+from pytest_ltm._core.session.resume import ResumeGuard, Unfinished
+from pytest_ltm._core.session.resume_command_line import recorded_settings, source_of
+from pytest_ltm._core.session.safe_output import Boundary, EarlyBoundary, show_sanitized
+from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.session.settings import RunSettings, in_languages
+from pytest_ltm._core.session.signals import Signals
+from pytest_ltm._core.session.state import RUN, TRACES
+from pytest_ltm._core.storage.errors import did_you_mean
+from pytest_ltm._core.storage.sanitize import fit_for, for_screen
+from pytest_ltm.datasets._published import DefinitionsFolder, load_any_suite
+from pytest_ltm.language.lists import join_words
+from pytest_ltm.locales import ENGLISH
+
+
+def start_run(config: pytest.Config) -> None:
+    """Parse and check the options, and register the plugins of an LTM run."""
+    if config.option.help or getattr(config.option, "version", 0):
+        return
+    try:
+        with show_sanitized(config):
+            _register_plugins(config)
+    except pytest.UsageError as error:
+        raise pytest.UsageError(
+            *(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)
+        ) from error
+
+
+def _register_plugins(config: pytest.Config) -> None:
+    _receive_traces(config)
+    selection = Selection(config)
+    settings = _run_settings(config, has_paths=selection.has_paths)
+    forecasts: dict[tuple[str, str], Forecast] = {}
+    run = config.stash[RUN] = LtmRun(
+        config, settings, selection, *_run_mode(config, settings, forecasts)
+    )
+    manager = config.pluginmanager
+    manager.register(Boundary(config), "ltm-boundary")
+    manager.register(EarlyBoundary(), "ltm-early-boundary")
+    _register_before(run, manager)
+    if not manager.hasplugin("ltm-run"):
+        manager.register(run, "ltm-run")
+    manager.register(Signals(run), "ltm-signals")
+    run.costs.check()
+    canaries, probe = Canaries(run), Probe(run)
+    if run.plays:
+        run.checks += [canaries.fault, *[probe.leak] * (settings.rescored is None)]
+    if not run.is_worker:
+        manager.register(canaries, "ltm-canaries")
+        manager.register(probe, "ltm-probe")
+        manager.register(run.costs, "ltm-costs")
+    if run.rehearses:
+        from pytest_ltm._core.session.dry_run import DryRun
+
+        dry_run = DryRun(run, forecasts, probe.forecast, canaries.forecast)
+        run.checks.append(dry_run.check)
+        manager.register(dry_run, "ltm-dry-run")
+    gate = Gate(
+        run, _gate_options.parse_gate_options(config, settings, run.folder.path)
+    )
+    manager.register(gate, "ltm-gate")
+    report = None if run.is_worker else Report(run, gate)
+    if report is not None:
+        _register_reporting(run, report, manager)
+    if getattr(config.option, "htmlpath", None):
+        _register_html(report, manager, config.option.htmlpath, settings.report)
+    if manager.hasplugin("xdist") or manager.hasplugin(
+        "xdist.plugin"
+    ):  # as `-p xdist.plugin` calls it
+        from pytest_ltm._core.session.xdist.controller import Controller
+        from pytest_ltm._core.session.xdist.worker import Worker
+
+        manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
+
+
+def _run_mode(
+    config: pytest.Config,
+    settings: RunSettings,
+    forecasts: dict[tuple[str, str], Forecast],
+) -> tuple[Callable[[ConversationInputs], ConversationMode], str]:
+    """Return how conversations are held, and why nothing that items come to is reported, if so."""
+    if settings.rescored is not None:
+        from pytest_ltm._core.session.rescoring import RescoredConversation
+
+        return partial(RescoredConversation, run=settings.rescored), ""
+    if config.option.ltm_dry_run:
+        from pytest_ltm._core.session.dry_run import REASON, Rehearsed, add_forecast
+
+        return partial(Rehearsed, kept=partial(add_forecast, forecasts)), REASON
+    return LiveMode, ""
+
+
+def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
+    """Register what is called after the run's own hooks, which therefore are registered later."""
+    settings = run.settings
+    if any(agent.language != ENGLISH.code for agent in settings.agents):
+        manager.register(LanguageFilter(settings), "ltm-written")
+    if settings.rescored is not None:
+        from pytest_ltm._core.session.rescoring import Rescoring
+
+        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
+    if run.resumed is not None:
+        manager.register(ResumeGuard(run), "ltm-resume")
+
+
+def _register_reporting(
+    run: LtmRun, report: Report, manager: pytest.PytestPluginManager
+) -> None:
+    """Register what only the controller, or the only process, shows."""
+    manager.register(
+        Brevity(report), "ltm-brevity"
+    )  # of those who write at the end the last one does so first
+    manager.register(report, "ltm-report")
+    if run.plays and run.config.option.ltm_live:
+        manager.register(LiveServer(run), "ltm-live")
+    if run.settings.rescored is None:
+        manager.register(Unfinished(run, report), "ltm-unfinished")
+
+
+def _register_html(
+    report: Report | None,
+    manager: pytest.PytestPluginManager,
+    page: str,
+    own: Path | None,
+) -> None:
+    from pytest_ltm._core.session.html import HtmlReport, HtmlRows
+
+    manager.register(HtmlRows(), "ltm-html-rows")
+    if report is not None:
+        manager.register(HtmlReport(report, Path(page), own), "ltm-html-report")
+
+
+# --- What the options mean: every wrong value is a UsageError with a cure.
+
+
+# Settings that are just what the option of this name says.
+_AS_SAID = (
+    "examples",
+    "trials",
+    "scoring",
+    "count",
+    "time",
+    "retries",
+    "report",
+    "worker_tries",
+    "shard",
+    "sessions",
+    "judge_votes",
+    "latency",
+)
+
+
+def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
+    """Return the settings; `has_paths`: the command line names test files or folders."""
+
+    def said(name: str) -> Any:
+        return _options.option_value(config, f"ltm_{name}")
+
+    folder = said("definitions")
+    definitions = (
+        None
+        if folder is None
+        else read_option(config, "--ltm-definitions", lambda: DefinitionsFolder(folder))
+    )
+    ltm_dir, own = (
+        said("dir"),
+        read_option(
+            config, "--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)
+        ),
+    )
+    seed = _settled_seed(config, own)
+    questions = questions_of(config)
+    dataset = dataset_of(
+        config,
+        has_paths=has_paths,
+        seed=seed.value,
+        ltm_dir=ltm_dir,
+        questions=questions,
+    )
+    languages = said("language")
+    tokenizer = read_option(
+        config, "--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name
+    )
+    _time.check_installed(said("time"))
+    suite = dataset.suite if dataset else own
+    if (
+        definitions is not None and suite is not None
+    ):  # nothing is generated beside the files
+        suite = structs.replace(
+            suite,
+            entries=tuple(
+                entry for entry in suite.entries if entry.name in definitions.examples
+            ),
+        )
+    return RunSettings(
+        agents=in_languages(
+            read_option(
+                config,
+                "--ltm-agent",
+                lambda: fix_latest(config, chosen_agents(config), ltm_dir),
+            ),
+            languages,
+        ),
+        spans=SPANS if dataset else chosen_spans(config, own, definitions),
+        suite=suite,
+        seed=seed,
+        opening=None if own is None else own.opening,
+        **{name: said(name) for name in _AS_SAID},
+        definitions=definitions,
+        filler=_filler_spec(config, own),
+        tokenizer=tokenizer,
+        reply_timeout=None
+        if _wants_debugger(config)
+        else said("reply_timeout") or None,
+        evaluator_timeout=None
+        if _wants_debugger(config)
+        else said("evaluator_timeout") or None,
+        ltm_dir=ltm_dir,
+        dataset=dataset,
+        concurrency=_chosen_concurrency(config),
+        judge=judge_of_run(config),
+        judge_cache=said("judge_cache") == "on",
+        agent_process=bool(
+            config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")
+        ),
+        rescored=source_of(config),
+        prices=read_option(
+            config,
+            "--ltm-price",
+            lambda: read_prices(_options.option_lines(config, "ltm_price")),
+        ),
+        limits=Limits(said("max_cost"), said("max_tokens")),
+        reading=_reading(config),
+        questions=questions,
+        assumed_reply=said("assume_reply"),
+    )
+
+
+def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
+    """Return the seed: the same in all workers and when resumed. Agents do not inherit a secret one."""
+    if (
+        suite is not None
+        and suite.seed is not None
+        and set_by_suite(config, suite, "seed")
+    ):
+        return Seed(value=suite.seed)
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    config.option.ltm_seed = worker.get(
+        "ltm_seed", config.option.ltm_seed
+    )  # a fresh one is drawn by the controller
+    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(
+        config, "ltm_compare"
+    ):
+        raise pytest.UsageError(
+            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
+            "Use the baseline's seed: a number, or env:NAME for a secret one"
+        )
+    seed: Seed = _options.option_value(config, "ltm_seed")
+    if seed.source:
+        config.option.ltm_seed = seed.option
+    # The workers of a controller take it from its environment.
+    if seed.variable and (worker or not getattr(config.option, "tx", None)):
+        config.add_cleanup(
+            partial(
+                os.environ.__setitem__, seed.variable, os.environ.pop(seed.variable)
+            )
+        )
+    return seed
+
+
+def _reading(config: pytest.Config) -> Reading:
+    """Return what is read of replies: raw under published rules, and as recorded where a run is taken up again."""
+    if _options.option_value(config, "ltm_scoring") != "current":
+        return RAW
+    recorded = recorded_settings(config)
+    if recorded is None:
+        thoughts, tags = (
+            _options.option_value(config, "ltm_thoughts"),
+            tuple(config.getini("ltm_thought_tags")),
+        )
+    else:
+        was = convert(recorded.get("reading", {}), Reading)
+        thoughts, tags = config.getoption("ltm_thoughts") or was.thoughts, was.tags
+    return Reading(thoughts=thoughts, tags=tags) if thoughts == "strip" else RAW
+
+
+# The suite that definition files are played by, with the scenarios of all others: they
+# may be of any.
+DEFINITION_SUITE = "extended"
+
+
+def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
+    """Return the suite of scenarios; None where there is none, or a data set."""
+    # Raise UsageError where the command line itself names two suites, of which the
+    # first would be lost.
+    words = [str(word) for word in config.invocation_params.args]
+    sources = [
+        (*word.split("=", 1), *words[n:])[1]
+        for n, word in enumerate(words, start=1)
+        if word.split("=")[0] == "--ltm-suite"
+    ]
+    if len(set(sources)) > 1:
+        raise pytest.UsageError(
+            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {join_words(sources)}. "
+            "Write the entries into one file, or start a run for each"
+        )
+    given = _options.option_or_ini(config, "ltm_suite")
+    datasets = _options.option_table(config).datasets
+    if given == "none" or given in datasets or (given is None and has_paths):
+        return None
+    known = _suite.scenario_names()
+    if given is None and _options.option_value(config, "ltm_definitions"):
+        suite = _suite.built_in(DEFINITION_SUITE, known)
+        for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+            names = {entry.name for entry in suite.entries}
+            further = tuple(entry for entry in other.entries if entry.name not in names)
+            suite = structs.replace(suite, entries=(*suite.entries, *further))
+        return suite
+    name = given or _options.DEFAULTS["ltm_suite"]
+    if name in _suite.built_in_names():
+        return _suite.built_in(name, known)
+    path = path_base(config, "ltm_suite") / name
+    if path.is_file():
+        return check_parameters(load_any_suite(path, known))
+    suites = [*_suite.built_in_names(), *datasets, "none"]
+    raise pytest.UsageError(
+        f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
+        f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file, or a published configuration"
+    )
+
+
+def _filler_spec(config: pytest.Config, suite: _suite.Suite | None) -> str:
+    if (
+        suite is not None
+        and suite.filler is not None
+        and set_by_suite(config, suite, "filler")
+    ):
+        spec, folder = suite.filler, Path(suite.path).parent
+        return name_option_in_errors(
+            suite.place("filler"), lambda: _checked_filler(config, spec, folder)
+        )
+    return read_option(
+        config,
+        "--ltm-filler",
+        lambda: _checked_filler(
+            config,
+            _options.option_text(config, "ltm_filler"),
+            path_base(config, "ltm_filler"),
+        ),
+    )
+
+
+def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
+    """Return the spec of a filler that can be made; a file in it is relative to `folder`."""
+    from pytest_ltm.fillers import filler_from_spec
+
+    if spec.startswith("trivia:") and spec != "trivia:":
+        spec = f"trivia:{os.path.relpath(folder / spec.removeprefix('trivia:'))}"
+    counts = token_counter(_options.option_text(config, "ltm_tokenizer"))
+    if (
+        config.hook.pytest_ltm_make_filler(
+            config=config, spec=spec, rng=Random(0), counter=counts
+        )
+        is None
+    ):
+        filler_from_spec(spec, Random(0), counts)
+    return spec
+
+
+def _chosen_concurrency(config: pytest.Config) -> int | None:
+    """Return how many conversations are played at once, in each worker: one where a debugger has the process."""
+    wanted: int | None = _options.option_value(config, "ltm_concurrency")
+    option = config.option
+    if (
+        wanted == 1
+        or _wants_debugger(config)
+        or option.ltm_dry_run
+        or option.ltm_rescore
+    ):
+        return 1
+    if wanted is not None and wanted > 1:
+        from pytest_ltm._core.session.concurrency import allow_files
+
+        read_option(config, "--ltm-concurrency", lambda: allow_files(wanted))
+    return wanted
+
+
+def _receive_traces(config: pytest.Config) -> None:
+    """Listen for the spans of agents, before anything of them is imported: exporters read the environment then."""
+    port, option = _options.option_value(config, "ltm_traces"), config.option
+    if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
+        return
+    if _options.option_value(config, "ltm_time") not in ("simulated", "sleep"):
+        raise pytest.UsageError(
+            "--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep"
+        )
+    try:
+        importlib.import_module("opentelemetry.proto")
+    except ImportError:
+        raise pytest.UsageError(
+            "--ltm-traces needs an extra. Install it with: pip install 'pytest-ltm[otel]'"
+        ) from None
+    from pytest_ltm._core.calls.traces import SpanReceiver
+
+    apart = _options.option_value(config, "ltm_concurrency") != 1
+    receiver = config.stash[TRACES] = read_option(
+        config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart)
+    )
+    before = {name: os.environ.get(name) for name in receiver.variables}
+    os.environ.update(receiver.variables)
+
+    def close() -> None:
+        receiver.close()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    config.add_cleanup(close)
+
+
+def _wants_debugger(config: pytest.Config) -> bool:
+    return bool(config.getoption("usepdb", False) or config.getoption("trace", False))

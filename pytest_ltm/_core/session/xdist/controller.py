@@ -1,0 +1,614 @@
+"""Controller: the hooks of the process that hands conversations out, shows what comes back, and recovers the lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
+from pytest_ltm._core.engine.scoring import usage_totals
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal import result as _result
+from pytest_ltm._core.journal.cost import Bill, Tariff
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.session.conversation_setup import read_resumable
+from pytest_ltm._core.session.state import mark_unreached, not_reached
+from pytest_ltm._core.session.xdist import wire as _wire
+from pytest_ltm._core.session.xdist.scheduling import ConversationScheduling, WorkUnit
+from pytest_ltm._core.session.xdist.wire import Brief, ReportLedger, conversation_of
+from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm._core.storage.schema import from_record
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.judges._model_calls import ModelUse
+from pytest_ltm.reports.summary import user_properties
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.session.session import LtmRun
+
+
+@dataclass(frozen=True, slots=True)
+class JournalSnapshot:
+    """The last moment of a journal, and what had been said until then."""
+
+    bill: Bill
+    """What the replies cost."""
+    judge: Tariff
+    user: Callable[[str], Tariff]
+    """Of a simulated user's model."""
+    record: ConversationRecord = field(default_factory=ConversationRecord)
+
+    def add_event(self, event: events.Event) -> None:
+        """Add what the conversation says."""
+        self.record.add(event)
+        self.bill.count_event(event)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the last message has a reply, or needed none: what is told is not among the messages."""
+        last, record = self.record.last, self.record
+        return last not in record.messages or last in record.replies
+
+    @property
+    def where_stopped(self) -> str:
+        """Where in the conversation that was, for a sentence about who died."""
+        record = self.record
+        if record.last is None:
+            return (
+                f"where {record.speaking} began"
+                if record.speaking
+                else "before anything was said"
+            )
+        who = (
+            f" of {record.speaking}"
+            if record.speaking
+            else ", which belongs to no example"
+        )
+        return f"{'after' if self.is_answered else 'at'} message #{record.last}{who}"
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """What the result of the conversation says of its tokens and dollars."""
+        return usage_totals(self.record, self.bill)
+
+    def spent_by(self, example: str) -> dict[str, Any]:
+        """Return what an example has used up so far, as its result says it."""
+        own, bill = self.record.transcript.exchanges_of(example), self.bill
+        costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
+        result, asked, voiced = self.record.example(example), ModelUse(), ModelUse()
+        for call in result.judged:
+            if call.fault is None:
+                asked.add(call, self.judge.cost(call))
+        for line in result.voiced:
+            if line.fault is None:
+                voiced.add(line, self.user(line.model).cost(line))
+        return {
+            "tokens": sum(one.message_tokens + one.reply_tokens for one in own),
+            "cost_usd": sum(costs) if costs else None,
+            "estimated": any(one.number in bill.guesses for one in own),
+            **asked.told_of("judge"),
+            **voiced.told_of("user"),
+        }
+
+
+def journal_snapshot(
+    journal: Path,
+    agent: Tariff,
+    judge: Tariff,
+    user: Callable[[str], Tariff] = lambda _: Tariff(),
+) -> JournalSnapshot:
+    """Return the last moment of a journal, or the one up to which it can be read."""
+    snapshot = JournalSnapshot(Bill(agent), judge, user)
+    with suppress(LtmError):
+        for _, event in (
+            snapshot.record.follow_journal(journal) if journal.is_file() else ()
+        ):
+            snapshot.bill.count_event(event)
+    return snapshot
+
+
+# --- The reports of an item that no worker could report.
+
+
+def reports_of(
+    brief: Brief, row: _result.ScenarioResult
+) -> Iterator[pytest.TestReport]:
+    """Yield a setup that failed or was skipped with the row's reason, and an empty teardown."""
+
+    def report(when: Any, outcome: Any, longrepr: Any) -> pytest.TestReport:
+        return pytest.TestReport(
+            brief.nodeid,
+            brief.location,
+            {},
+            outcome,
+            longrepr,
+            when,
+            user_properties=user_properties(row),
+        )
+
+    if row.outcome == "error":
+        yield report("setup", "failed", row.reason)
+    else:
+        path, line, _ = brief.location
+        skipped = report(
+            "setup", "skipped", (path, line + 1, f"Skipped: {not_reached(row.reason)}")
+        )
+        yield mark_unreached(skipped)
+    yield report("teardown", "passed", None)
+
+
+class Tries:
+    """Counts how often a conversation has been tried at the same point; getting further starts the count again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def note(self, unit: str, progress: int) -> int:
+        """A worker has died with the conversation; return how many have at this place, this one included."""
+        before, tries = self._known.get(unit, (-1, 0))
+        tries = 1 if progress > before else tries + 1
+        self._known[unit] = max(before, progress), tries
+        return tries
+
+
+class Recovery:
+    """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
+
+    def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
+        self._run, self._ledger, self._tries = run, ledger, Tries()
+        self._tariffs = (
+            run.costs.judge.tariff,
+            lambda model: run.costs.user(model).tariff,
+        )
+        self._far: dict[str, JournalSnapshot] = {}
+        """What is told of conversations on other machines, by the name of their folder."""
+        self._deaths: dict[str, int] = {}
+        """How many workers have died with a conversation."""
+        self.notices: dict[str, str] = {}
+        """A sentence by conversation that lost a worker, unless its own results mention it."""
+
+    def told(self, name: str, event: events.Event) -> None:
+        """A worker on another machine has written an event into the journal of that conversation."""
+        if isinstance(event, events.Header):
+            self._far[name] = JournalSnapshot(Bill(self._tariff(name)), *self._tariffs)
+        if name in self._far:
+            self._far[name].add_event(event)
+
+    def over(self, name: str) -> None:
+        """A conversation is complete, and its results are here."""
+        self._far.pop(name, None)
+
+    def lost(self, worker: str, unit: WorkUnit, *, here: bool) -> bool:
+        """Return whether a conversation continues elsewhere; if not, everything that was not played is reported.
+
+        `here`: the worker wrote into this machine's run folder.
+        """
+        finished = sum(map(self._ledger.is_finished, unit.items))
+        run = self._run.folder.path
+        names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
+        begun = [
+            run / name
+            for name in names
+            if name in self._far or (run / name / JOURNAL).exists()
+        ]
+        unfinished = [folder for folder in begun if not _is_complete(folder)]
+        # What was being played: of several folders, as isolated variants have, the last
+        # that has no results yet.
+        folder = (unfinished or begun or [run / next(iter(names))])[-1]
+        last = self._scene(folder)
+        tries = self._tries.note(unit.name, finished + len(last.record.transcript))
+        death = f"worker {worker} died {last.where_stopped}"
+        reason = (
+            "" if here else "its journal is on the other machine, where the worker was"
+        )
+        if (
+            here and self._run.settings.rescored is None
+        ):  # else no agent is asked: it is told again from the record
+            _, reason = read_resumable(folder)
+        deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
+        if not reason and tries < self._run.settings.worker_tries:
+            self._say(
+                f"{unit.name}: {death}; the conversation continues where it stopped"
+            )
+            told = (
+                death
+                if deaths == 1
+                else f"{pluralize(deaths, 'worker')} died, the last time {death}"
+            )
+            self.notices[unit.name] = (
+                f"{told}; the conversation continued where it stopped"
+            )
+            return True
+        reason = reason or f"{pluralize(tries, 'worker')} died at this point"
+        why = f"{death}, and the conversation is given up: {reason}"
+        self._say(f"{unit.name}: {why}")
+        self.notices[unit.name] = why
+        if self.give_up(unit, why, death=death, speaking=last.record.speaking):
+            del self.notices[unit.name]
+        return False
+
+    def give_up(
+        self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = ""
+    ) -> bool:
+        """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
+
+        Where nobody was (filler, say), the first that had begun answers for it: what
+        ends like this is an error. It says `why`, the others refer to the death.
+        Returns whether the conversation's results tell of it; those of one that was
+        complete stay as they are.
+        """
+        rows, briefs, run = (
+            self._ledger.rows(unit.name),
+            self._ledger.briefs(unit),
+            self._run.folder.path,
+        )
+        # Each journal is read once: the examples of one conversation may be hundreds.
+        scenes = {
+            name: self._scene(run / name)
+            for name in dict.fromkeys(brief.folder for brief in briefs)
+        }
+        open_ones = (
+            [brief for brief in briefs if brief.nodeid not in rows] if death else []
+        )
+        spoke = (one for one in open_ones if one.key == speaking)
+        begun = (
+            one for one in open_ones if scenes[one.folder].spent_by(one.key)["tokens"]
+        )
+        blamed = next((one.nodeid for one in chain(spoke, begun, open_ones)), "")
+        others = f"{death}, and the conversation is given up" if blamed else why
+        folders: dict[str, list[_result.ScenarioResult]] = {}
+        for brief in briefs:
+            if brief.nodeid in rows:
+                row = from_record(
+                    _result.ScenarioResult, json.loads(rows[brief.nodeid]), "scenario"
+                )
+            else:
+                is_it = brief.nodeid == blamed
+                row = self._unplayed(
+                    brief, scenes[brief.folder], why if is_it else others, blamed=is_it
+                )
+            folders.setdefault(brief.folder, []).append(row)
+            if not self._ledger.is_finished(brief.nodeid):
+                hook, location = self._run.config.hook, brief.location
+                hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
+                for report in reports_of(brief, row):
+                    hook.pytest_runtest_logreport(report=report)
+                hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
+        written = [
+            self._write(run / name, results, scenes[name], death or why)
+            for name, results in folders.items()
+        ]
+        self._ledger.over(unit.name)
+        return any(written)
+
+    def _scene(self, folder: Path) -> JournalSnapshot:
+        if folder.name in self._far:
+            return self._far[folder.name]
+        return journal_snapshot(
+            folder / JOURNAL, self._tariff(folder.name), *self._tariffs
+        )
+
+    def _tariff(self, folder: str) -> Tariff:
+        return self._run.costs.tariff_of(_name_of(folder).agent)
+
+    def _unplayed(
+        self, brief: Brief, last: JournalSnapshot, why: str, *, blamed: bool
+    ) -> _result.ScenarioResult:
+        name = _name_of(brief.folder)
+        return _result.ScenarioResult(
+            scenario=brief.scenario,
+            example=brief.example,
+            agent=name.agent,
+            span_label=name.span,
+            trial=name.trial,
+            span=self._run.settings.spans[name.span],
+            nodeid=brief.nodeid,
+            score=None,
+            reason=why,
+            outcome="error" if blamed else "skipped",
+            cause="agent" if blamed else "not reached",
+            threshold=brief.threshold,
+            pass_k=brief.pass_k,
+            skills=brief.skills,
+            **last.spent_by(brief.key),
+        )
+
+    def _write(
+        self,
+        folder: Path,
+        rows: Sequence[_result.ScenarioResult],
+        last: JournalSnapshot,
+        why: str,
+    ) -> bool:
+        """Write the results of an incomplete conversation; return whether they were written."""
+        if _is_complete(folder):
+            return False
+        folder.mkdir(parents=True, exist_ok=True)
+        first = rows[0]
+        spec = next(
+            choice.spec
+            for choice in self._run.settings.agents
+            if choice.label == first.agent
+        )
+        header = last.record.header
+        result = _result.ConversationResult(
+            agent=first.agent,
+            agent_spec=spec,
+            span_label=first.span_label,
+            span=first.span,
+            trial=first.trial,
+            plan_fingerprint="" if header is None else header.plan_fingerprint,
+            agent_fingerprint="" if header is None else header.agent_fingerprint,
+            scenarios=tuple(rows),
+            simulated_seconds=last.record.seconds,
+            notices=(_result.ended_early(why),),
+            gone=why,
+            ended="agent gone",
+            **last.totals,
+        )
+        _result.write_results(folder / RESULTS, result)
+        return True
+
+    def _say(self, text: str) -> None:
+        reporter: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(f"ltm: {text}", yellow=True)
+
+
+def _name_of(folder: str) -> _result.ConversationName:
+    name = _result.ConversationName.of_folder(folder)
+    assert name is not None
+    return name
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        return _result.read_results(folder / RESULTS).ended == "complete"
+    except (LtmError, OSError):
+        return False
+
+
+# How often a worker that dies before its first message is started again.
+START_TRIES = 5
+# Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is
+# waiting.
+GRACE = 3.0
+# The same after -x and --maxfail, where no person is.
+STOP_GRACE = 15.0
+
+
+class Controller:
+    """What the controller does beyond xdist."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        if run.config.option.dist == "each":
+            raise pytest.UsageError(
+                "--dist=each would play every conversation on every worker. Remove --dist"
+            )
+        self.scheduling: ConversationScheduling | None = None
+        self.expected: dict[str, int] = {}
+        self._ledger = ReportLedger()
+        self._recovery = Recovery(run, self._ledger)
+        self._away: set[Any] = set()
+        """Workers on other machines."""
+        self._stopped = self._interrupted = False
+        self._failures = 0
+
+    @property
+    def notices(self) -> list[str]:
+        """A sentence for each conversation that lost a worker and whose results do not mention it."""
+        return [
+            f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()
+        ]
+
+    # --- beginning
+
+    @property
+    def conversations(self) -> set[_result.ConversationName]:
+        """Those of what the workers have collected, variants as one: the controller knows node ids only."""
+        collected = None if self.scheduling is None else self.scheduling.collection
+        return set(map(conversation_of, collected or ()))
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(
+        self, config: pytest.Config, log: Any
+    ) -> ConversationScheduling:
+        """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
+        self.scheduling = ConversationScheduling(
+            len(self._dsession.nodemanager.specs), self
+        )
+        return self.scheduling
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        """Start a worker again that dies while it starts."""
+        _wire.start_patiently(self._dsession.nodemanager, START_TRIES)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Have all workers write into one run folder and use one seed, and listen to them."""
+        node.workerinput["ltm_seed"] = self._run.settings.seed.option
+        node.workerinput["ltm_run"] = self._run.folder.name
+        node.workerinput["ltm_live"] = self._run.progress.is_live
+        _wire.listen_to_node(
+            node,
+            self._dsession,
+            lambda node, kind, **values: getattr(self, f"heard_{kind}")(node, **values),
+        )
+
+    @property
+    def _dsession(self) -> Any:
+        return self._run.config.pluginmanager.get_plugin("dsession")
+
+    # --- what the scheduler asks
+
+    def unit_of(self, nodeid: str) -> str:
+        """Return the name of an item's conversation."""
+        return str(conversation_of(nodeid))
+
+    def differ(self, worker: str, text: str) -> None:
+        """Make the session say why nothing is played."""
+        report = pytest.CollectReport(
+            nodeid=worker, outcome="failed", longrepr=text, result=[]
+        )
+        self._run.config.hook.pytest_collectreport(report=report)
+
+    def may_play(self, node: Any, unit: WorkUnit) -> bool:
+        """Return whether a worker can play a conversation: one with a journal here would start over elsewhere."""
+        return node not in self._away or not self._run.folder.has_journal(unit.name)
+
+    def send(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
+        """Hand a conversation to a worker."""
+        self._run.progress.remove_conversation(unit.name, left=self._left)
+        _wire.send_command(
+            node,
+            _wire.UNIT,
+            unit=unit.name,
+            indices=indices,
+            reported=self._ledger.told(unit),
+        )
+
+    def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
+        """Return whether a worker that plays these may play another one at once."""
+        run = self._run
+        if len(playing) >= run.most_at_once:
+            return False
+        agent, *others = [
+            conversation_of(one.items[0]).agent for one in (unit, *playing)
+        ]
+        return (
+            all(run.of_agent[one] for one in (agent, *others))
+            and others.count(agent) < run.of_agent[agent]
+        )
+
+    def lost(self, node: Any, unit: WorkUnit) -> bool:
+        """A worker has died; return whether another one continues the conversation."""
+        self._run.progress.remove_conversation(unit.name, left=self._left)
+        if self._stopped:
+            return False
+        return self._recovery.lost(node.gateway.id, unit, here=node not in self._away)
+
+    @property
+    def _left(self) -> int:
+        """Conversations that no worker plays yet."""
+        return (
+            self.scheduling.waiting_conversations if self.scheduling is not None else 0
+        )
+
+    # --- what workers say
+
+    def heard_refused(self, node: Any, sentences: list[str]) -> None:
+        """A worker cannot collect what was asked for."""
+        raise pytest.UsageError(*sentences)
+
+    def heard_collected(
+        self,
+        node: Any,
+        here: bool,
+        tokens: dict[str, int],
+        scenarios: list[str],
+        deselected: list[list[Any]],
+    ) -> None:
+        """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
+        if not here:
+            self._away.add(node)
+        self.expected.update(tokens)
+        self._run.scenario_names.update(scenarios)
+        self._run.deselected |= {
+            (folder, scenario): count for folder, scenario, count in deselected
+        }
+
+    def heard_begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
+        """A worker is about to play a conversation."""
+        self._ledger.begun(unit, [Brief(*brief) for brief in briefs])
+
+    def heard_row(self, node: Any, unit: str, nodeid: str, row: str) -> None:
+        """An example has its result."""
+        self._ledger.ended(unit, nodeid, row)
+
+    def heard_written(self, node: Any, folder: str, event: str) -> None:
+        """A worker on another machine has written an event down."""
+        self._recovery.told(
+            folder, events.decode_event(event, f"worker {node.gateway.id}")
+        )
+
+    def heard_results(self, node: Any, folder: str, text: str) -> None:
+        """Keep what a worker on another machine sends: the report reads this machine's run folder."""
+        self._recovery.over(folder)
+        path = self._run.folder.path / folder
+        path.mkdir(exist_ok=True)
+        write_whole(path / RESULTS, for_file(text))
+
+    def heard_over(self, node: Any, unit: str) -> None:
+        """A worker has played a conversation to its end."""
+        self._ledger.over(unit)
+        if self.scheduling is not None:
+            self.scheduling.over(node, unit)
+        self._run.progress.remove_conversation(unit, left=self._left)
+
+    def heard_progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
+        """A conversation has moved on."""
+        self._run.progress.show(unit, state)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """Show the lines again: what was written about the item has taken them away."""
+        self._run.progress.draw()
+
+    # --- stopping
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Stop the other workers' conversations, too, when -x or --maxfail is reached."""
+        self._ledger.reported(report)
+        maxfail = self._run.config.getvalue("maxfail")
+        self._failures += report.failed and not hasattr(report, "wasxfail")
+        if maxfail and self._failures >= maxfail:
+            self._stop(f"stopping after {self._failures} failures")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker that ends because its own session stops ends the others'."""
+        output = getattr(node, "workeroutput", None)
+        if not error and output:
+            why = output.get("shouldfail") or output.get("shouldstop")
+            if why:
+                self._stop(str(why))
+
+    def pytest_keyboard_interrupt(
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> None:
+        """Be quick after Ctrl-C; what xdist raises after -x is a kind of KeyboardInterrupt, too."""
+        self._interrupted = excinfo.type is KeyboardInterrupt
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Before the report: after Ctrl-C let the workers write down what they have; miss nothing in silence."""
+        dsession = self._dsession
+        if dsession is not None and dsession._active_nodes:
+            self._stop("interrupted")
+            _wire.until_down(dsession, GRACE if self._interrupted else STOP_GRACE)
+        if self.scheduling is not None and not self._stopped:
+            for unit in self.scheduling.unplayed:
+                stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
+                here = " of this machine, where its journal is," if stranded else ""
+                self._recovery.give_up(unit, f"no worker{here} was left to play it")
+
+    def _stop(self, why: str) -> None:
+        if (
+            self._stopped or self._dsession is None
+        ):  # xdist is installed, and there are no workers
+            return
+        self._stopped = True
+        for node in list(self._dsession._active_nodes):
+            _wire.send_command(node, _wire.STOP, why=why)

@@ -1,0 +1,255 @@
+"""Worker: the hooks of a worker; conversations come in whole, and nothing is told twice."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Generator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_ltm._core.engine.recording_folder import RESULTS
+from pytest_ltm._core.internals.item_context import worker_interactor
+from pytest_ltm._core.internals.setup import last_teardown
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
+from pytest_ltm._core.session.collection import expected_tokens, items_of_conversations
+from pytest_ltm._core.session.items import LTM_ITEM
+from pytest_ltm._core.session.state import LANE
+from pytest_ltm._core.session.xdist import wire as _wire
+from pytest_ltm._core.session.xdist.wire import Brief, Filter, conversation_of
+from pytest_ltm._core.storage.disk import make_private
+from pytest_ltm._core.storage.schema import to_record
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.session.conversation_run import PlayedConversation
+    from pytest_ltm._core.session.session import LtmRun
+
+
+_TOLD = (
+    events.Header,
+    events.Begin,
+    events.MessageSent,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.TimeJumped,
+    events.ModelAsked,
+)
+
+
+class Worker:
+    """What a worker does beyond playing conversations."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._interactor: Any = None
+        self._session: pytest.Session | None = None
+        self._again: deque[bool] = deque()
+        """By item that xdist will ask for: it has been run, and only keeps xdist from waiting with the one before."""
+        self._open: dict[str, dict[ConversationName, None]] = {}
+        """By unit that was handed to this worker its conversations that are not over, in order."""
+        self._filter = Filter()
+        self._items: dict[str, pytest.Item] = {}
+        self._here = (run.folder.path / RUN_FILE).is_file()
+        """The controller's run folder is on this machine; else the results are sent."""
+        self._unsent: dict[str, list[str]] = {}
+        """Names of conversations' folders whose results must be sent, by unit that has begun."""
+        if run.plays and not self._here:
+            make_private(run.folder.path, exist_ok=True)
+            run.observing.append(self._telling)
+        run.following.append(self._follow)
+        run.config.option.loadgroup = (
+            False  # xdist would rewrite the node ids of marked items
+        )
+
+    def _telling(self, played: PlayedConversation) -> Callable[[events.Event], None]:
+        """Tell each event of a conversation that is written down, the header first."""
+
+        def tell(event: events.Event) -> None:
+            if isinstance(event, _TOLD):
+                told = events.encode_event(events.without_texts(event))
+                self._tell("written", folder=played.given.folder.name, event=told)
+
+        plan = {"count": played.plan.count, "reading": to_record(played.plan.reading)}
+        own, agent = played.plan.fingerprint, played.agent_fingerprint
+        tell(
+            events.Header(
+                plan=plan,
+                plan_fingerprint=own,
+                agent_fingerprint=agent,
+                now=played.start,
+            )
+        )
+        return tell
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Listen to the controller before it can say anything."""
+        self._session = session
+        self._interactor = interactor = worker_interactor(self._run.config)
+        _wire.obey_commands(
+            interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop}
+        )
+        self._send, interactor.sendevent = interactor.sendevent, self._sendevent
+
+    # --- collecting
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Let the controller say which path or id is missing: xdist hides a UsageError."""
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            self._refuse(error)
+            return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
+        """Let the controller say what is wrong with the collection before it hears what was collected."""
+        try:
+            yield
+        except pytest.UsageError as error:
+            items[:] = []
+            self._refuse(error)
+
+    def _refuse(self, error: pytest.UsageError) -> None:
+        self._tell("refused", sentences=[str(sentence) for sentence in error.args])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell the controller, which knows node ids only, how long each conversation is expected to be."""
+        self._items = {item.nodeid: item for item in session.items}
+        ltm_items = items_of_conversations(
+            item.stash[LTM_ITEM] for item in session.items
+        )
+        spans = self._run.settings.spans
+        tokens = {
+            name: expected_tokens(known, spans) for name, known in ltm_items.items()
+        }
+        self._tell(
+            "collected",
+            here=self._here,
+            tokens=tokens,
+            scenarios=sorted(self._run.scenario_names),
+            deselected=[
+                [*place, count] for place, count in self._run.deselected.items()
+            ],
+        )
+
+    # --- playing what the controller says
+
+    def _play(
+        self, unit: str, indices: list[int], reported: dict[str, list[int]]
+    ) -> None:
+        assert self._session is not None
+        self._filter.leave_out(reported)
+        items = (self._session.items[index] for index in indices)
+        names = self._open[unit] = dict.fromkeys(
+            item.stash[LTM_ITEM].conversation for item in items
+        )
+        self._again.extend([*(False for _ in indices), True])
+        self._run.enqueue_conversations(names)
+        # xdist runs an item only when it knows the next: the last one is named twice,
+        # and the second time ignored.
+        self._interactor.handle_command(
+            ("runtests", {"indices": [*indices, indices[-1]]})
+        )
+
+    def _stop(self, why: str) -> None:
+        if self._session is not None:
+            self._session.shouldstop = why
+        self._run.look_up()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
+        """Do not run an item again that is only named again; after the very last take everything down."""
+        if not self._again[0]:
+            return None
+        if nextitem is None:
+            report = last_teardown(item)
+            if report.failed:
+                item.ihook.pytest_runtest_logreport(report=report)
+        return True
+
+    def _follow(self, name: ConversationName, what: Literal["begins", "over"]) -> None:
+        unit = str(name)
+        if what == "over":
+            self._open[unit].pop(name, None)
+            if not self._open[unit]:
+                self._send_results(unit)
+                del self._open[unit]
+                self._tell("over", unit=unit)
+        elif unit not in self._unsent:
+            # Told before it is played, so that it can be accounted for whatever happens
+            # to this process.
+            briefs = []
+            for known in chain.from_iterable(
+                map(self._run.groups.__getitem__, self._open[unit])
+            ):
+                marks, folder, (path, line, title) = (
+                    known.marks,
+                    known.conversation.folder,
+                    known.item.location,
+                )
+                briefs.append(
+                    Brief(
+                        known.item.nodeid,
+                        folder,
+                        known.scenario,
+                        known.place.example,
+                        marks.threshold,
+                        marks.pass_k,
+                        marks.skill_letters,
+                        (path, line or 0, title),
+                    )
+                )
+            self._unsent[unit] = (
+                []
+                if self._here
+                else list(dict.fromkeys(brief.folder for brief in briefs))
+            )
+            self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
+
+    def _sendevent(self, name: str, **values: Any) -> None:
+        if name == "logstart":
+            nodeid = values["nodeid"]
+            body = self._items[nodeid].stash.get(LANE, None)
+            if body is not None and body.result is not None:
+                unit = str(conversation_of(nodeid))
+                self._tell(
+                    "row",
+                    unit=unit,
+                    nodeid=nodeid,
+                    row=json.dumps(to_record(body.result)),
+                )
+        if self._filter.is_known(name, values):
+            return
+        self._send(name, **values)
+        if (
+            name == "runtest_protocol_complete"
+            and values["item_index"] == self._interactor.item_index
+        ):
+            self._again.popleft()
+
+    def pytest_sessionfinish(self) -> None:
+        """Send the results so far of conversations that were stopped."""
+        for unit in list(self._unsent):
+            self._send_results(unit)
+
+    def _send_results(self, unit: str) -> None:
+        for name in self._unsent.pop(unit):
+            path = self._run.folder.path / name / RESULTS
+            if path.is_file():
+                self._tell(
+                    "results", folder=name, text=path.read_text(encoding="utf-8")
+                )
+
+    def _tell(self, kind: str, **values: Any) -> None:
+        self._send(_wire.EVENT, kind=kind, **values)

@@ -1,0 +1,266 @@
+"""Disk: files that grow by whole lines or change as a whole, and what is read of them; a refusal is a DiskFault.
+
+A killed process loses nothing that `append` or `write_whole` has returned from. A
+machine that loses its power may lose what is younger than LASTING_SECONDS: asking the
+disk (fsync) for every event would cost more than the event.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.errors import DatasetError, DiskFault, LtmError
+
+# The shortest time between two flushes to disk: each reply of an agent that takes as
+# long.
+LASTING_SECONDS = 1.0
+
+
+# Bytes as they are, and no symbolic link in the place of the file: who knows where it
+# leads.
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+# Nobody may ever open the other end of a FIFO.
+_UNWAITING = getattr(os, "O_NONBLOCK", 0)
+_PRIVATE = 0o700
+
+
+class Appender:
+    """A file that grows; the process that makes one must be its only writer."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        self._path, self._synced, self._process = path, -math.inf, os.getpid()
+        flags = (
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
+        )
+        try:
+            self._file: int | None = os.open(path, flags | _UNWAITING, 0o666)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                os.close(self._file)
+                raise disk_fault(path, "it is not a regular file")
+        except OSError as error:
+            raise disk_fault(path, error) from error
+
+    def append(self, data: bytes, *, lasting: bool = False) -> None:
+        """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
+        if self._file is None:
+            raise disk_fault(self._path, "it is closed")
+        if os.getpid() != self._process:
+            raise disk_fault(
+                self._path, "this process is a copy of the one that writes it"
+            )
+        try:
+            if not os.fstat(self._file).st_nlink:
+                raise disk_fault(self._path, "it was deleted")
+            _append_all(self._file, data)
+            if lasting and stopwatch_seconds() - self._synced >= LASTING_SECONDS:
+                self.sync()
+        except OSError as error:
+            raise disk_fault(self._path, error) from error
+
+    def sync(self) -> None:
+        """Ask the disk to keep what is there."""
+        if self._file is not None:
+            try:
+                os.fsync(self._file)
+            except OSError as error:
+                raise disk_fault(self._path, error) from error
+            self._synced = stopwatch_seconds()
+
+    def close(self) -> None:
+        """Make sure that everything is on disk; nothing happens the second time."""
+        if self._file is None:
+            return
+        try:
+            self.sync()
+        finally:
+            file, self._file = self._file, None
+            os.close(file)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading; OSError, too, for a FIFO or device, at which a reader might wait without end."""
+    file = open(  # noqa: SIM115
+        path, "rb", opener=lambda name, flags: os.open(name, flags | _UNWAITING)
+    )
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file; OSError, too, for what `open_regular` refuses."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def make_private(folder: Path, *, exist_ok: bool = False) -> None:
+    """Make a folder, and those above it that are missing, for its owner alone; what is there stays as it is.
+
+    Raises OSError, as for a folder that is there already unless that is `exist_ok`.
+    """
+    missing = [each for each in folder.parents if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=_PRIVATE, exist_ok=True)
+    folder.mkdir(mode=_PRIVATE, exist_ok=exist_ok)
+
+
+@contextlib.contextmanager
+def build_folder(path: Path) -> Iterator[Path]:
+    """Build a folder so that everybody, at any time, finds all of it or nothing; yields where to build it.
+
+    A folder that is there must be empty. Raises LtmError if it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
+        make_private(beside)
+        yield beside
+        if path.exists():
+            path.rmdir()
+        beside.rename(path)
+    except OSError as error:
+        raise LtmError(
+            f"{path}: cannot be written ({error.strerror or error})"
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def append_line(
+    file: IO[str] | Appender | None, line: str, *, lasting: bool = False
+) -> None:
+    """Add a line to a file that grows, or to one that was given; None: nothing is kept. DiskFault if it is refused."""
+    if isinstance(file, Appender):
+        file.append(line.encode(), lasting=lasting)
+    elif file is not None:
+        try:
+            file.write(line)
+            file.flush()
+        except (OSError, ValueError) as error:  # ValueError: it is closed
+            raise disk_fault(
+                getattr(file, "name", "the journal"), str(error)
+            ) from error
+
+
+def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
+    """Write a file so that everybody, at any time, finds either the old one or the new one; DiskFault if refused."""
+    try:
+        _replace_file(path, data, lasting)
+    except OSError as error:
+        raise disk_fault(path, error) from error
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write what a user asked for, with the folders above it, as `write_whole` does; LtmError if it cannot be written.
+
+    A link stays one, and a device or pipe is written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            _replace_file(path.resolve(), data, lasting=False)
+    except OSError as error:
+        raise LtmError(
+            f"{path}: cannot be written ({error.strerror or error})"
+        ) from error
+
+
+def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _PLAIN, 0o666)
+        try:
+            _append_all(file, data)
+            if lasting:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        try:
+            beside.replace(path)
+        except FileNotFoundError:
+            if not path.exists():  # else another process wrote it at the same moment, and took this file for its own
+                raise
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def disk_fault(path: object, why: OSError | str) -> DiskFault:
+    """Return the fault of a disk that does not take what must be kept."""
+    reason = why if isinstance(why, str) else why.strerror or str(why)
+    gone = isinstance(path, Path) and not path.parent.exists()
+    left = (
+        "its folder is gone, with all that was recorded there"
+        if gone
+        else "what is on disk can be resumed"
+    )
+    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {left}")
+
+
+def _append_all(file: int, data: bytes) -> None:
+    """Add to the end of a file, all of it or nothing."""
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+    except OSError:
+        with contextlib.suppress(
+            OSError
+        ):  # half a line would be dropped by the reader, too
+            os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(left)))
+        raise
+
+
+# --- Images: files whose content is passed on as it is; nothing here decodes one.
+
+# The largest file that is sent, as base64 a third larger: services take no more than
+# about that.
+MAX_IMAGE_BYTES = 20_000_000
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
+_WAY_OUT = "Replace it, or remove it: then its caption is told"
+
+
+def image_type(content: bytes) -> str:
+    """Return the media type of an image by its first bytes; "" if it is not a PNG, JPEG, GIF or WebP."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((name for begin, name in _BEGINNINGS if content.startswith(begin)), "")
+
+
+def read_image(path: Path) -> bytes:
+    """Return the content of an image file; DatasetError if it cannot be read, is too large, or is not an image."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(MAX_IMAGE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}. {_WAY_OUT}"
+        ) from error
+    if len(content) > MAX_IMAGE_BYTES:
+        raise DatasetError(
+            f"{path}: larger than {MAX_IMAGE_BYTES:,} bytes, too large to be sent. {_WAY_OUT}"
+        )
+    if not image_type(content):
+        raise DatasetError(
+            f"{path}: its content is not a PNG, JPEG, GIF or WebP image. {_WAY_OUT}"
+        )
+    return content

@@ -1,0 +1,172 @@
+"""Imports by name: what a dotted path of the user names, and a package's own names when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._core.storage.errors import LtmError, describe_error, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+
+def is_dotted(spec: str) -> bool:
+    """Whether the spec has the form of a dotted path with at least two names."""
+    module, colon, attributes = spec.partition(":")
+    names = [*module.split("."), *(attributes.split(".") if colon else [])]
+    return len(names) > 1 and all(name.isidentifier() for name in names)
+
+
+class DottedPath:
+    """One dotted path, `pkg.mod:attr.attr` or `pkg.mod.attr`.
+
+    `what` it is to name; the `error` that tells what is wrong with it. `may_be_module`:
+    one name alone is a module.
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        *,
+        what: str,
+        error: type[LtmError],
+        hint: str = "",
+        may_be_module: bool = False,
+    ) -> None:
+        self.spec, self.what, self.hint = spec, what, hint
+        self._may_be_module = may_be_module
+        self._error = error
+
+    def resolve(self, base: pathlib.Path | None = None) -> object:
+        """Return what the path names.
+
+        What is not to be found on `sys.path` is looked for in `base` (default: the
+        working directory), which stays on `sys.path` if it is there, so that its own
+        later imports work.
+        """
+        if not is_dotted(self.spec) and not (
+            self._may_be_module and self.spec.isidentifier()
+        ):
+            raise self._wrong(
+                "is not a dotted path; write it as 'package.module:name'", colon=""
+            )
+        module_name, colon, attributes = self.spec.partition(":")
+        top = module_name.partition(".")[0]
+        folder = base or pathlib.Path.cwd()
+        if self._import(top) is None and self._import_from(folder, top) is None:
+            raise self._wrong(
+                f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}"
+            )
+        names = module_name.split(".")
+        starts = (
+            (self._import(".".join(names[:length])), names[length:])
+            for length in range(len(names), 0, -1)
+        )
+        module, rest = next(
+            (module, rest) for module, rest in starts if module is not None
+        )
+        if not colon:
+            return self._attribute(module, rest)
+        if rest:
+            raise self._wrong(f"{_describe_object(module)} has no module {rest[0]!r}.")
+        return self._attribute(module, attributes.split("."))
+
+    def _wrong(self, text: str, colon: str = ":") -> LtmError:
+        return self._error(f"{self.what} {self.spec!r}{colon} {text}")
+
+    def _import(self, name: str) -> ModuleType | None:
+        """Return the module, None if it or one that should hold it does not exist; an error if it raises."""
+        try:
+            return importlib.import_module(name)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            # The same error comes from an import inside the module, which is that
+            # module's fault.
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is not None and f"{name}.".startswith(f"{missing}."):
+                return None
+            raise self._wrong(
+                f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}"
+            ) from error
+
+    def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
+        entry = str(folder)
+        if entry in sys.path:
+            return None
+        sys.path.insert(0, entry)
+        importlib.invalidate_caches()
+        module = None
+        try:
+            module = self._import(name)
+        finally:
+            if module is None and entry in sys.path:
+                sys.path.remove(entry)
+        return module
+
+    def _attribute(self, result: object, names: list[str]) -> object:
+        for name in names:
+            try:
+                result = getattr(result, name)
+            except AttributeError as error:
+                public = [other for other in dir(result) if not other.startswith("_")]
+                raise self._wrong(
+                    f"{_describe_object(result)} has no {name!r}.{did_you_mean(name, public)}"
+                ) from error
+            except Exception as error:
+                raise self._wrong(
+                    f"{name!r} of {_describe_object(result)} failed with {describe_error(error)}"
+                ) from error
+        return result
+
+
+def _line_of(error: BaseException) -> str:
+    """Return where the code of a module raised while it was imported, ` (bot.py:3)`; "" where nothing of it ran."""
+    ours = {__file__, importlib.__file__}
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename not in ours
+    ]
+    lines = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
+    if not lines or isinstance(error, SyntaxError):  # whose text says it
+        return ""
+    return f" ({pathlib.Path(lines[-1].filename).name}:{lines[-1].lineno})"
+
+
+def _describe_object(result: object) -> str:
+    name = getattr(result, "__name__", None)
+    file = getattr(result, "__file__", None)  # tells who shadows whom
+    where = f" ({file})" if isinstance(file, str) else ""
+    return (
+        f"{type(result).__name__} {name!r}{where}"
+        if isinstance(name, str)
+        else f"the {type(result).__name__} object"
+    )
+
+
+def lazy_exports(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
+
+    `homes`: a module of the package -> the names that come from it, with spaces between
+    them.
+    """
+    home_of = {
+        name: f"{package}.{home}"
+        for home, names in homes.items()
+        for name in names.split()
+    }
+
+    def attribute(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(home_of[name]), name)
+
+    return attribute, lambda: sorted(home_of)

@@ -1,0 +1,246 @@
+"""Everything that pytest-ltm raises on purpose.
+
+LtmError
+ +- ConfigurationError   an option, ini value, marker or hook result that cannot work
+ +- ScenarioError        a scenario that breaks the rules of the game (asks nothing, waits backwards ...)
+ +- DefinitionError      a definition, suite or scenario file that cannot be read
+ +- DatasetError         a data set file that cannot be read
+ +- AgentError           something that cannot be used as an agent
+ |   +- AgentFault       the agent did not answer: exception, timeout, None, not a text
+ |       +- TransientFault  it did not answer now, and may if asked again
+ +- ConversationOver     the conversation cannot go on: nothing more is sent in it
+ |   +- Divergence       it does not say again what its journal holds
+ |   +- DiskFault        the disk does not take what must be kept: the run ends
+ |   +- BudgetSpent      what the run may spend is spent
+ +- FillerError          a filler that cannot fill
+ +- Unmeasured           somebody other than the agent failed an example: it is left unscored
+ |   +- JudgeError       a judge that could not tell, failed, or is not there
+ |   +- UserError        a simulated user that failed, or did not play its part
+ +- TokenizerError       an encoding that is unknown or not available here
+ +- LtmInternalError     our own bug
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+
+class LtmError(Exception):
+    """The root of all errors of this package; secrets are removed from its `words`, so that none is ever shown."""
+
+    # What is known where a call of foreign code failed.
+    fatal = False
+    """The conversation cannot continue after it."""
+    interrupted = False
+    """The call was stopped in its middle, so that what became of it is unknown."""
+    refused = False
+    """There was a reply, which could not be used."""
+    usage: Any = None
+    """The Usage of what came to nothing, as far as it is known."""
+
+    def __init__(self, *words: object) -> None:
+        from pytest_ltm._core.storage.secrets import redact_secrets
+
+        super().__init__(
+            *(redact_secrets(word) if isinstance(word, str) else word for word in words)
+        )
+
+
+class ConfigurationError(LtmError):
+    """An option, ini value, marker or hook result that cannot work; becomes `pytest.UsageError`."""
+
+
+class ScenarioError(LtmError):
+    """A scenario that breaks the rules: asks nothing, waits backwards, speaks outside its body."""
+
+
+class DefinitionError(LtmError):
+    """A definition, suite or scenario file that cannot be read: names the file, the field, what was expected."""
+
+
+class DatasetError(LtmError):
+    """A data set file that cannot be read: names the file, the record, what was expected."""
+
+
+class AgentError(LtmError):
+    """Something that was given as an agent but cannot be used as one."""
+
+
+class AgentFault(AgentError):
+    """The agent did not answer a message; never scored as a zero.
+
+    Args:
+        message: What happened.
+        fatal: Whether the conversation cannot continue after it.
+        interrupted: Whether it was stopped in the middle of the message, so that what
+            it remembers of it is unknown.
+    """
+
+    def __init__(
+        self, message: str, *, fatal: bool = False, interrupted: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.fatal, self.interrupted = fatal, interrupted
+
+
+class TransientFault(AgentFault):
+    """The agent did not take the message now, and may take it if it is sent again; for adapters to raise.
+
+    Args:
+        message: What happened.
+        retry_after: Seconds to wait before the next attempt; None if the agent does not
+            say.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ConversationOver(LtmError):
+    """The conversation cannot go on, through no fault of an example: what has not ended was not reached."""
+
+
+class Divergence(ConversationOver):
+    """A conversation that is being resumed does not say again what its journal holds."""
+
+
+class DiskFault(ConversationOver):
+    """The disk does not take what must be kept: the run ends before another message is sent."""
+
+
+class BudgetSpent(ConversationOver):
+    """What the run may spend is spent: no other message is sent in any of its conversations."""
+
+
+class FillerError(LtmError):
+    """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
+
+
+# Why an example has no score: it could not be judged; nothing is proven; the judge gave
+# no grade; an evaluator ran out of time; the judge or a simulated user failed; a judge,
+# or something that the agent would have to be able to do, is missing.
+WhyUnscored: TypeAlias = Literal[
+    "unscored", "undecided", "ungraded", "evaluator", "judge", "user", "requires"
+]
+
+
+class Stopped(KeyboardInterrupt):
+    """The pytest session is to stop, and another message would have been sent; passes wherever Ctrl-C does."""
+
+
+class Unmeasured(LtmError):
+    """Somebody other than the agent failed an example: it is left unscored, never a zero.
+
+    Args:
+        message: What happened.
+        cause: Whose fault it was, as results say it.
+    """
+
+    def __init__(self, message: str, *, cause: WhyUnscored) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class JudgeError(Unmeasured):
+    """A judge that did not give a grade: never scored as a zero.
+
+    Args:
+        message: What happened.
+        cause: "judge" if the judge failed, "ungraded" if it gave no grade, "unscored"
+            if its grade cannot be used, "requires" if there is none.
+    """
+
+    def __init__(self, message: str, *, cause: WhyUnscored = "judge") -> None:
+        super().__init__(message, cause=cause)
+
+
+class UserError(Unmeasured):
+    """A simulated user that said nothing of use: never scored as a zero.
+
+    Args:
+        message: What happened.
+        cause: "user" if its model failed, "unscored" if what it said cannot be used.
+    """
+
+    def __init__(self, message: str, *, cause: WhyUnscored = "user") -> None:
+        super().__init__(message, cause=cause)
+
+
+class TokenizerError(LtmError):
+    """An encoding that is unknown or not available here."""
+
+
+class LtmInternalError(LtmError):
+    """A bug in pytest-ltm, never the agent's or the scenario's; `message` says what happened."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            f"{message} (a bug in pytest-ltm: please report it with this text)"
+        )
+
+
+def did_you_mean(wrong: str, known: object) -> str:
+    """Return " Did you mean 'x'?" for the known name that begins with `wrong` or is nearest to it, else ""."""
+    import difflib
+
+    names = sorted(str(name) for name in known)  # type: ignore[attr-defined]
+    begun = [name for name in names if name.startswith(f"{wrong}-")]
+    near = begun or difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception, whatever its `__str__` does."""
+    try:
+        return str.__str__(
+            str(error)
+        )  # what `__str__` returns may be a `str` with methods of its own
+    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an error message must not fail on what it reports
+        return "(its text cannot be read)"
+
+
+def describe_error(error: BaseException) -> str:
+    """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
+    from pytest_ltm._core.storage.secrets import redact_secrets
+
+    text = (
+        redact_secrets(text_of(error)).strip().partition("\n")[0].rstrip()
+    )  # before it is cut: a half is not recognised
+    if isinstance(error, SyntaxError) and isinstance(error.text, str):
+        text = f"{text}: {redact_secrets(error.text.strip())}"
+    name = type(error).__name__
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    # Control characters of a foreign text must not drive the terminal that shows the
+    # error.
+    short = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in short
+    )
+    # The first exception of a group: the group's own text only counts them.
+    parts = getattr(error, "exceptions", None)
+    first = parts[0] if isinstance(parts, tuple) and parts else None
+    first = first if isinstance(first, BaseException) else None
+    within = "" if first is None else f" [{describe_error(first)}]"
+    return f"{name}: {short}{within}" if short else f"{name}{within}"
+
+
+for _public in (
+    LtmError,
+    ConfigurationError,
+    ScenarioError,
+    DefinitionError,
+    DatasetError,
+    AgentError,
+    AgentFault,
+    TransientFault,
+    FillerError,
+    JudgeError,
+    UserError,
+    TokenizerError,
+    LtmInternalError,
+):
+    _public.__module__ = "pytest_ltm"  # where users import it from: so tracebacks and pytest's summary call it
+
+
+_LONGEST = 300

@@ -1,0 +1,211 @@
+"""Arguments that several commands take, each declared once, and what their texts become."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+
+LATEST = "latest"
+BASELINES = "ltm_baselines"
+RUN = "a run folder, a run ID or 'latest'"
+
+
+def add_option(
+    parser: _ActionsContainer,
+    flag: str,
+    metavar: str,
+    text: str,
+    default: Any = "",
+    **more: Any,
+) -> None:
+    """Add an option whose value has the type of its default (repeatable if that is a list); `more` is argparse's."""
+    if isinstance(default, list):
+        more["action"] = "append"
+    elif default is not None:
+        more.setdefault("type", type(default))
+    parser.add_argument(flag, metavar=metavar, default=default, help=text, **more)
+
+
+def add_flags(parser: _ActionsContainer, **texts: str) -> None:
+    """Add an option without a value for each name, with what `--help` says of it."""
+    for name, text in texts.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", action="store_true", help=text
+        )
+
+
+def add_run(
+    parser: ArgumentParser, *, required: bool = False, kinds: str = RUN
+) -> None:
+    """Add RUN, by default the latest run, and where run IDs are looked up."""
+    default: dict[str, Any] = {} if required else {"nargs": "?", "default": LATEST}
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        help=kinds + " (default: latest)" * (not required),
+        **default,
+    )
+    add_ltm_dir(parser)
+
+
+def add_runs(parser: ArgumentParser, *, kinds: str = RUN) -> None:
+    """Add any number of RUNs, and where run IDs are looked up."""
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help=f"{kinds} (default: latest)"
+    )
+    add_ltm_dir(parser)
+
+
+def add_ltm_dir(parser: ArgumentParser) -> None:
+    """Add --ltm-dir."""
+    add_option(
+        parser,
+        "--ltm-dir",
+        "DIR",
+        "where run IDs are looked up (default: .ltm)",
+        Path(".ltm"),
+    )
+
+
+def add_baselines(parser: ArgumentParser) -> None:
+    """Add --baselines."""
+    add_option(
+        parser,
+        "--baselines",
+        "DIR",
+        f"where baselines are (default: {BASELINES})",
+        Path(BASELINES),
+    )
+
+
+def add_json(parser: _ActionsContainer, text: str = "print JSON") -> None:
+    """Add --json."""
+    add_flags(parser, json=text)
+
+
+def add_output(
+    parser: ArgumentParser,
+    metavar: str,
+    text: str,
+    *,
+    default: str = "",
+    required: bool = False,
+) -> None:
+    """Add -o, --output: a path."""
+    made, told = (
+        (Path(default), f"{text} (default: {default})") if default else (None, text)
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar=metavar,
+        default=made,
+        required=required,
+        help=told,
+    )
+
+
+def add_place(parser: ArgumentParser) -> None:
+    """Add the labels that tell results of one item apart: --agent, --span, --trial."""
+    add_option(parser, "--agent", "LABEL", "the agent's label, if several match")
+    add_option(parser, "--span", "LABEL", "the memory span's label")
+    add_option(parser, "--trial", "N", "the trial")
+
+
+def add_filters(parser: ArgumentParser, *, agents: str) -> None:
+    """Add --agent and --span, which may be repeated."""
+    add_option(parser, "--agent", "LABEL", f"only this agent {agents}", [])
+    add_option(
+        parser, "--span", "LABEL", "only this memory span, such as 32k (repeatable)", []
+    )
+
+
+def add_since(parser: ArgumentParser) -> None:
+    """Add --since."""
+    add_option(
+        parser,
+        "--since",
+        "WHEN",
+        "nothing older than a date such as 2026-03-01, or a time ago such as 7d",
+    )
+
+
+def add_plans(parser: ArgumentParser) -> None:
+    """Add --plans."""
+    text = (
+        "compare results of equal plans only (default), or the examples that both have"
+    )
+    parser.add_argument(
+        "--plans", choices=["equal", "overlapping"], default="equal", help=text
+    )
+
+
+def add_seeds(parser: ArgumentParser) -> None:
+    """Add --seeds."""
+    add_option(
+        parser,
+        "--seeds",
+        "N",
+        "seeds of a suite: 0 to N - 1 (default: 10)",
+        10,
+        type=positive_integer,
+    )
+
+
+def add_pytest_options(parser: ArgumentParser) -> None:
+    """Add --pytest."""
+    text = "options for pytest, as in --pytest='-n 2'"
+    parser.add_argument(
+        "--pytest",
+        type=shlex.split,
+        action="extend",
+        default=[],
+        metavar="OPTIONS",
+        help=text,
+    )
+
+
+# --- what texts become
+
+
+def positive_integer(text: str) -> int:
+    """Return a whole number of at least 1."""
+    if not (text.isdecimal() and int(text)):
+        raise ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
+    return int(text)
+
+
+_TOKENS = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
+
+
+def token_count(text: str) -> int:
+    """Return a number of tokens, such as 8000, 115k or 1.5m."""
+    amount = _TOKENS.fullmatch(text)
+    tokens = (
+        round(float(amount[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[amount[2].lower()])
+        if amount
+        else 0
+    )
+    if tokens < 1:
+        raise ArgumentTypeError(
+            f"expected a number of tokens such as 8000, 115k or 1.5m, got {text!r}"
+        )
+    return tokens
+
+
+def new_run_folder(name: str, ltm_dir: Path) -> Path:
+    """Return where a new run goes: a path, or a run ID below `ltm_dir`. ConfigurationError if it is taken."""
+    if name in {"", ".", ".."}:
+        raise ConfigurationError(f"{name!r} cannot be the name of a run")
+    path = Path(name) if "/" in name or "\\" in name else ltm_dir / "runs" / name
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ConfigurationError(
+            f"-o: {str(path)!r} already exists. Runs are never overwritten: choose another name"
+        )
+    return path

@@ -1,0 +1,559 @@
+"""`bundle RUN -o FILE.ltm.zip`: a run as one file that anybody can verify, without the texts of its data set.
+
+A bundle is read as hostile: only names that a bundle has are taken, nothing is unpacked
+beyond its declared size, and every file must have the digest that the manifest gives.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import stat
+import zipfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
+from pytest_ltm._core.journal.run_file import PARTS, find_run
+from pytest_ltm._core.storage.disk import read_regular, write_output, write_whole
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.commands.arguments import add_flags, add_option, add_output, add_run
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.gate.gate_rules import Rule, parse_limit_rule
+from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.gate.verdict import decide_gate
+from pytest_ltm.reports.summary import user_properties
+from pytest_ltm.reports.verification import Discrepancy, find_discrepancies
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "https://in-toto.io/attestation/eval-result/v0.1"
+
+
+def eval_statements(
+    run: LoadedRun, name: str, digest: str, claim: Rule | None
+) -> Mapping[str, dict[str, Any]]:
+    """Return a statement for each agent and span, by `agent-span`, about the file of this name and sha256.
+
+    `claim`: the limit that a metric is said to keep; None: the mean that was reached.
+    """
+    statements = {}
+    for column in result_columns(run.result):
+        place = (column.agent, column.span_label)
+        held = tuple(
+            one
+            for one in run.result.conversations
+            if (one.agent, one.span_label) == place
+        )
+        rule = claim or parse_limit_rule(
+            f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}"
+        )
+        part = structs.replace(run.result, conversations=held)
+        passed = decide_gate(part, [rule]).state == "passed"
+        samples = [
+            {"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))}
+            for row in part.scenarios
+        ]
+        agent, plans = (
+            held[0].agent_fingerprint.removeprefix("sha256:"),
+            sorted(one.plan_fingerprint for one in held),
+        )
+        suite = run.result.suite.partition(" ")[0] or "definitions"
+        statements[f"{column.agent}-{column.span_label}"] = {
+            "_type": STATEMENT,
+            "subject": [{"name": name, "digest": {"sha256": digest}}],
+            "predicateType": PREDICATE,
+            "predicate": {
+                "harness": {
+                    "name": "pytest-ltm",
+                    "version": version("pytest-ltm"),
+                    "digest": {"sha256": harness_digest()},
+                },
+                "metric": f"{suite}@{column.span_label}/{rule.metric.name}",
+                "comparator": ">=" if rule.metric.higher_is_better else "<=",
+                "threshold": rule.limit,
+                "passed": passed,
+                "sampleSize": len(part.scenarios),
+                "samplesRoot": merkle_root(
+                    [json.dumps(sample, sort_keys=True).encode() for sample in samples]
+                ),
+                "model": {"name": column.agent, "digest": {"sha256": agent}},
+                "data": {
+                    "digest": {"sha256": sha256("\n".join(plans).encode()).hexdigest()}
+                },
+                "assuranceLevel": "self_attested",
+            },
+        }
+    return statements
+
+
+def merkle_root(leaves: Sequence[bytes]) -> str:
+    """Return the root of a Merkle tree over these (RFC 6962, section 2.1), in hexadecimal."""
+
+    def hash_tree(leaves: Sequence[bytes]) -> bytes:
+        if len(leaves) < 2:
+            return sha256(b"".join(b"\0" + leaf for leaf in leaves)).digest()
+        middle = 1 << (len(leaves) - 1).bit_length() - 1
+        return sha256(
+            b"\1" + hash_tree(leaves[:middle]) + hash_tree(leaves[middle:])
+        ).digest()
+
+    return hash_tree(leaves).hex()
+
+
+@cache
+def harness_digest() -> str:
+    """Return a sha256 over the package's own code, by its names."""
+    package = Path(__file__).parents[1]
+    whole = sha256()
+    for path in sorted(
+        package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()
+    ):
+        whole.update(
+            path.relative_to(package).as_posix().encode()
+            + b"\0"
+            + path.read_bytes()
+            + b"\0"
+        )
+    return whole.hexdigest()
+
+
+FORMAT = "pytest-ltm bundle 1"
+MANIFEST = "manifest.json"
+# The files of a run folder that a bundle may have: nothing that says who reviewed it,
+# holds a lock or a memory.
+_NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.~-]{0,150}"
+_KEPT = re.compile(
+    rf"(?:run|parts|summary|amendments|canaries)\.json|verdicts\.csv|(?:canaries|judge-checks)\.jsonl"
+    rf"|(?!\.){_NAME}~{_NAME}/(?:(?:plan|results)\.json|(?:journal|timings)\.jsonl"
+    rf"|definitions/(?:config\.yml|(?!\.){_NAME}/(?!\.){_NAME}\.def\.json))"
+)
+_RUN_ID = re.compile(rf"(?!\.){_NAME}")
+# What of run.json is published: no path of the machine.
+_PRIVATE = re.compile(
+    r"ltm_(?:report|summary|save|compare|agent_process|data|judge_cache|definitions)\w*"
+)
+_LARGEST = 2_000_000_000
+_MOST_FILES = 50_000
+_RATIO, _SMALL = (
+    300,
+    1_000_000,
+)  # deflate reaches 1,000 on a repeated byte; journals reach 30
+# Shorter runs of characters of a data set's texts stay.
+_GRAM = 16
+_LARGEST_DATA = 80_000_000
+
+
+class BundledFile(Struct, frozen=True):
+    """One file of a bundle."""
+
+    sha256: str
+    """Of the file as the run had it."""
+    size: int
+    texts: bool = False
+    """Runs of its characters stand in the data set, and here only as places there."""
+
+
+class BundledData(Struct, frozen=True):
+    """The data set whose texts a bundle leaves out."""
+
+    name: str
+    sha256: str
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """What a bundle holds."""
+
+    format: str
+    run: str
+    pytest_ltm: str
+    files: dict[str, BundledFile]
+    data: BundledData | None = None
+    left_out: list[str] = field(default_factory=list)
+    """Sentences on what of the run is not in it."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, the file, and what belongs to it."""
+    add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
+    add_option(
+        parser,
+        "--data",
+        "FILE",
+        "the data set's file (default: the one that the run names)",
+        None,
+        type=Path,
+    )
+    sign = "also write an in-toto statement for each agent and span, to be signed by cosign or GitHub's attestations"
+    add_flags(
+        parser,
+        with_texts="keep the data set's texts, whose licence must allow it",
+        sign=sign,
+    )
+    claim = (
+        "what the statement claims, as mean:0.6 (default: the mean that was reached)"
+    )
+    add_option(parser, "--claim", "METRIC:LIMIT", claim, None, type=parse_limit_rule)
+    add_run(parser, required=True)
+
+
+def bundle_run(given: Namespace) -> int:
+    """Write a run as one file with all that ltm verify needs: the same bytes for the same run.
+
+    A run whose scores do not follow from its record, or that contains a secret, is
+    refused. Texts of a data set are replaced by their places in its file, which ltm
+    verify is given with --data=FILE.
+    """
+    run = find_run(given.run, given.ltm_dir)
+    loaded = read_run(run)
+    if differs := find_discrepancies(loaded):
+        more = f"See ltm verify {shlex.quote(str(run))}"
+        raise LtmError(
+            f"{run}: scores do not follow from the record: {differs[0]}. {more}"
+        )
+    if given.output.exists():
+        raise ConfigurationError(
+            f"-o: {str(given.output)!r} already exists: choose another name"
+        )
+    paths = (
+        path.relative_to(run).as_posix()
+        for path in run.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )
+    files = {
+        name: _published_bytes(run, name)
+        for name in sorted(filter(_KEPT.fullmatch, paths))
+    }
+    source = None
+    if (
+        any(each.plan().get("history") for each in loaded.conversations)
+        and not given.with_texts
+    ):
+        option = given.data
+        if option is None and RUN_FILE in files:
+            option = (
+                json.loads(read_regular(run / RUN_FILE))
+                .get("options", {})
+                .get("ltm_data")
+            )
+        if not isinstance(option, (str, Path)) or not Path(option).is_file():
+            raise ConfigurationError(
+                "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, "
+                "keep them: --with-texts"
+            )
+        source = DataTexts.read(Path(option))
+    data, size = _zip_files(loaded.result.run_id, files, source)
+    write_output(given.output, data)
+    without = f", without the texts of {source.name}" if source else ""
+    print(
+        f"{given.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}"
+    )
+    if given.sign:
+        statements = eval_statements(
+            loaded, given.output.name, sha256(data).hexdigest(), given.claim
+        )
+        for label, statement in statements.items():
+            part = f".{label}" if len(statements) > 1 else ""
+            path = given.output.with_name(f"{given.output.name}{part}.intoto.json")
+            write_output(path, json_text(statement).encode())
+            claim = statement["predicate"]
+            words = f"{claim['metric']} {claim['comparator']} {claim['threshold']:g}"
+            print(
+                f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}"
+            )
+    return 0
+
+
+def _published_bytes(run: Path, name: str) -> bytes:
+    """Return a file as it is, run.json and its like without paths of the machine; LtmError if it holds a secret."""
+    data = read_regular(run / name)
+    if name in (RUN_FILE, PARTS):
+        record = json.loads(data)
+        for one in (
+            [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]
+        ):
+            options, settings = one.get("options", {}), one.get("settings", {})
+            one["options"] = {
+                key: value
+                for key, value in options.items()
+                if not _PRIVATE.fullmatch(key)
+            }
+            if settings.get("definitions"):
+                settings["definitions"] = "definitions"
+        data = json_text(record).encode()
+    text = data.decode("utf-8", "replace")
+    if redact_secrets(text) != text:
+        lines = enumerate(text.splitlines(), start=1)
+        number = next(
+            (number for number, line in lines if redact_secrets(line) != line), 1
+        )
+        hint = "Journals are never edited: play the run again without it"
+        raise LtmError(
+            f"{name}, line {number}: there is a secret here, so the run is not bundled. {hint}"
+        )
+    return data
+
+
+def _zip_files(
+    run: str, files: dict[str, bytes], source: DataTexts | None
+) -> tuple[bytes, int]:
+    """Return the bundle, and the bytes of its files."""
+    listed, stored = {}, dict(files)
+    for name, data in files.items():
+        parts = source.cut(data.decode()) if source is not None else []
+        listed[name] = BundledFile(
+            sha256(data).hexdigest(), len(data), texts=len(parts) > 1
+        )
+        if listed[name].texts:
+            stored[name] = json.dumps(
+                parts, ensure_ascii=False, separators=(",", ":")
+            ).encode()
+    manifest = Manifest(
+        format=FORMAT,
+        run=run,
+        pytest_ltm=version("pytest-ltm"),
+        files=listed,
+        data=None if source is None else BundledData(source.name, source.digest),
+        left_out=[] if source is None else ["the texts of the data set"],
+    )
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        head = json_text(msgspec.to_builtins(manifest)).encode()
+        for name, data in {MANIFEST: head, **stored}.items():
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
+    return out.getvalue(), sum(map(len, files.values()))
+
+
+# --- the texts of a data set, by their places
+
+
+class DataTexts:
+    """All texts of a data set's file, as journals write them: what they have in common with a file can be left out."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.digest = name, sha256(data).hexdigest()
+        text = data.decode("utf-8-sig")
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = list(map(json.loads, filter(str.strip, text.splitlines())))
+        self._text = "\n".join(
+            json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(values)
+        )
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        ends = range(len(self._text) - _GRAM, -1, -_GRAM)
+        return {self._text[at : at + _GRAM]: at for at in ends}
+
+    @classmethod
+    def read(cls, path: Path) -> DataTexts:
+        """Return the texts of a file; LtmError if it cannot be read."""
+        try:
+            if path.stat().st_size > _LARGEST_DATA:
+                raise LtmError(
+                    f"{path}: too large to be left out; if its licence allows it: --with-texts"
+                )
+            return cls(path.name, read_regular(path))
+        except (OSError, ValueError, RecursionError) as error:
+            raise LtmError(f"{path}: cannot be read: {error}") from error
+
+    def cut(self, text: str) -> list[Any]:
+        """Return a text as parts: what is its own, and [place, length] for what stands in the data set."""
+        source = self._text
+        parts: list[Any] = []
+        start = at = 0
+        while at + _GRAM <= len(text):
+            there = self._places.get(text[at : at + _GRAM])
+            if there is None:
+                at += 1
+                continue
+            end, back = _GRAM, 0
+            while (
+                at + end < len(text)
+                and there + end < len(source)
+                and text[at + end] == source[there + end]
+            ):
+                end += 1
+            while (
+                at - back > start
+                and there > back
+                and text[at - back - 1] == source[there - back - 1]
+            ):
+                back += 1
+            parts += [text[start : at - back], [there - back, back + end]]
+            at = start = at + end
+        return [*parts, text[start:]]
+
+    def join(self, parts: list[Any], size: int) -> str:
+        """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
+        texts: list[str] = []
+        for part in parts:
+            texts.append(
+                part
+                if isinstance(part, str)
+                else self._text[part[0] : part[0] + part[1]]
+            )
+            size -= len(texts[-1])
+            if (
+                size < 0
+            ):  # at once: each of a million parts may stand for all of the data set
+                raise ValueError("it is larger than it says")
+        return "".join(texts)
+
+
+def _texts_within(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts_within(one)
+
+
+# --- reading one
+
+
+def open_bundle(
+    path: Path, into: Path, data: Path | None
+) -> tuple[Path, list[Discrepancy]]:
+    """Unpack a bundle into a folder, and return the run and what is not as its manifest says.
+
+    LtmError if it is not a bundle of this version, or tries anything that a bundle has
+    no need of.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = _checked_entries(path, archive)
+            manifest = _read_manifest(path, archive, entries)
+            run, source = into / manifest.run, None
+            if (needed := manifest.data) is not None:
+                if data is None:
+                    data_set = f"{needed.name} (sha256 {needed.sha256})"
+                    raise LtmError(
+                        f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE"
+                    )
+                source = DataTexts.read(data)
+                if source.digest != needed.sha256:
+                    why = f"is not the file that the run was played with: its sha256 is {source.digest}"
+                    raise LtmError(f"--data: {data} {why}")
+            differs = list(_unpack_files(archive, entries, manifest, source, run))
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        raise LtmError(f"{path}: cannot be read as a bundle: {error}") from error
+    return run, differs
+
+
+def _checked_entries(
+    path: Path, archive: zipfile.ZipFile
+) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of a zip by name; LtmError for any that a bundle cannot have."""
+    infos = archive.infolist()
+    folded = [info.filename.casefold() for info in infos]
+    if len(infos) > _MOST_FILES or sum(info.file_size for info in infos) > _LARGEST:
+        raise LtmError(f"{path}: too large for a bundle: {len(infos):,} files")
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        name = info.orig_filename  # zipfile cuts the other one at a null byte
+        why = (
+            "a bundle has no file of this name"
+            if name != MANIFEST and not _KEPT.fullmatch(name)
+            else "it occurs twice, perhaps in different case"
+            if folded.count(name.casefold()) > 1
+            else "it is not a plain file"
+            if kind not in (0, stat.S_IFREG)
+            else "it is encrypted"
+            if info.flag_bits & 1
+            else "it grows too much when it is unpacked"
+            if info.file_size > max(_SMALL, _RATIO * info.compress_size)
+            else ""
+        )
+        if why:
+            raise LtmError(f"{path}: {name!r}: {why}. Nothing was unpacked")
+    return {info.filename: info for info in infos}
+
+
+def _read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with archive.open(info) as file:
+        data = file.read(info.file_size + 1)
+    if len(data) != info.file_size:
+        raise zipfile.BadZipFile(f"{info.filename} is not as large as it says")
+    return data
+
+
+def _read_manifest(
+    path: Path, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]
+) -> Manifest:
+    if MANIFEST not in entries:
+        raise LtmError(f"{path}: not a bundle: it has no {MANIFEST}")
+    data = _read_entry(archive, entries[MANIFEST])
+    try:
+        found = msgspec.json.decode(data)
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            said = found.get("format") if isinstance(found, dict) else None
+            raise LtmError(
+                f"{path}: a bundle of format {said!r}; this version of pytest-ltm reads {FORMAT!r}"
+            )
+        manifest = msgspec.convert(found, Manifest)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise LtmError(f"{path}: {MANIFEST}: {error}") from error
+    if not _RUN_ID.fullmatch(manifest.run):
+        raise LtmError(
+            f"{path}: {MANIFEST}: {manifest.run!r} cannot be the name of a run"
+        )
+    if sum(one.size for one in manifest.files.values()) > _LARGEST:
+        raise LtmError(f"{path}: {MANIFEST}: too large for a bundle")
+    return manifest
+
+
+def _unpack_files(
+    archive: zipfile.ZipFile,
+    entries: dict[str, zipfile.ZipInfo],
+    manifest: Manifest,
+    source: DataTexts | None,
+    run: Path,
+) -> Iterator[Discrepancy]:
+    for name in sorted(entries.keys() - manifest.files.keys() - {MANIFEST}):
+        yield Discrepancy(name, "the manifest does not list it")
+    for name, listed in manifest.files.items():
+        if name not in entries:
+            yield Discrepancy(name, "it is listed in the manifest, but missing")
+            continue
+        data = _read_entry(archive, entries[name])
+        if listed.texts and source is not None:
+            try:
+                data = source.join(
+                    msgspec.json.decode(data, type=list[str | tuple[int, int]]),
+                    listed.size,
+                ).encode()
+            except (ValueError, RecursionError) as error:
+                yield Discrepancy(
+                    name, f"it is not made of the data set's texts: {error}"
+                )
+                continue
+        if sha256(data).hexdigest() != listed.sha256:
+            yield Discrepancy(
+                name, "it is not the file that the manifest lists: its digest differs"
+            )
+        target = run / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, data)

@@ -1,0 +1,135 @@
+"""`compare A B [C...]`: what moved from A to each of the others, and whether rules hold."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from msgspec import structs
+
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.commands.arguments import (
+    add_baselines,
+    add_flags,
+    add_ltm_dir,
+    add_option,
+    add_plans,
+)
+from pytest_ltm.figures.text import one_line
+from pytest_ltm.gate import change_report
+from pytest_ltm.gate import gate_rules as _rules
+from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
+from pytest_ltm.gate.run_loading import AGENT, find_side, read_run
+from pytest_ltm.gate.verdict import FAILED, STATUS, decide_gate
+from pytest_ltm.reports.markdown import add_to_step_summary, comparison_markdown
+from pytest_ltm.reports.verification import DIFFERS, discrepancy_sentences
+
+WIDTH = 80
+WAYS = CompareHints(
+    common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT"
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sides, the rules and the format."""
+    parser.add_argument(
+        "before", metavar="A", help="the baseline; it must have exactly one agent"
+    )
+    parser.add_argument(
+        "after", nargs="+", metavar="B", help="each is compared with A, agent by agent"
+    )
+    rule = "exit status 1 if this rule is broken (repeatable):"
+    fail = f"{rule} how far a metric may move: mean:5%%, p:0.05, cost:10%%"
+    add_option(parser, "--compare-fail", "RULE", fail, [])
+    add_option(
+        parser,
+        "--fail-under",
+        "RULE",
+        f"{rule} the minimum: 0.8, scenario:colours.mean:0.5",
+        [],
+    )
+    add_plans(parser)
+    form = parser.add_mutually_exclusive_group()
+    add_flags(form, markdown="print Markdown, as for a step summary", json="print JSON")
+    add_baselines(parser)
+    add_ltm_dir(parser)
+
+
+def compare_results(given: Namespace) -> int:
+    """Compare results of equal plans: examples are paired by scenario, example, span and trial.
+
+    Each of A, B is a baseline's name, a baseline file, a run folder, a run ID or
+    'latest'; X@AGENT takes one agent of several. With rules the exit status is 1 if one
+    is broken, and 75 if something cannot be measured.
+    """
+    rules = [
+        *map(_rules.parse_change_rule, given.compare_fail),
+        *map(_rules.parse_limit_rule, given.fail_under),
+    ]
+    found = [
+        find_side(text, given.baselines, given.ltm_dir)
+        for text in (given.before, *given.after)
+    ]
+    sides = [side for side, _ in found]
+    for side, path in found:
+        folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
+        for text in discrepancy_sentences(read_run(folder)) if folder.is_dir() else ():
+            print(
+                one_line(redact_secrets(f"{side.name} {DIFFERS}: {text}")),
+                file=sys.stderr,
+            )
+    before = one_agent(sides[0], how=WAYS.choose_agent)
+    changes = [
+        compare_sides(before, side, WAYS, common=given.plans == "overlapping")
+        for side in sides[1:]
+    ]
+    # each further comparison is one more chance to find something by luck
+    looks = sum(moved.looks for moved in changes)
+    shared = [structs.replace(moved, looks=looks) for moved in changes]
+    result = [
+        (side, moved, decide_gate(side.result, rules, moved) if rules else None)
+        for side, moved in zip(sides[1:], shared, strict=True)
+    ]
+    if given.json:
+        values = [
+            change_report.changes_json(moved)
+            | {"gate": verdict and change_report.gate_json(verdict)}
+            for _, moved, verdict in result
+        ]
+        print(json.dumps(values, indent=1))
+    elif given.markdown:
+        print(
+            "\n".join(
+                comparison_markdown(side.result, moved, verdict)
+                for side, moved, verdict in result
+            )
+        )
+    else:
+        lines: list[str] = (
+            ["rules:", *change_report.rule_lines(rules, WIDTH), ""] if rules else []
+        )
+        for side, moved, verdict in result:
+            lines += [
+                f"{side.name} against {moved.before}",
+                *change_report.change_lines(moved, WIDTH),
+            ]
+            lines += (
+                ["", *change_report.verdict_lines(verdict, WIDTH)] if verdict else []
+            )
+            lines += [""] if side is not sides[-1] else []
+        print("\n".join(lines))
+    for side, moved, verdict in result:
+        problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
+        # on stderr: what is printed may be piped into a file
+        lines = [
+            *([problem] if problem else []),
+            *(change_report.github_annotations(verdict) if verdict else []),
+        ]
+        print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
+    statuses = {
+        STATUS[verdict.state] for _, _, verdict in result if verdict is not None
+    }
+    # a broken rule outweighs what could not be measured
+    return FAILED if FAILED in statuses else max(statuses, default=0)

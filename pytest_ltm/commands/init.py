@@ -1,0 +1,454 @@
+"""`init`: from a bot to a gate: an adapter, a scenario, a workflow, and a first run that is saved as the baseline."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.agents._discovery import Framework, load_frameworks
+from pytest_ltm.commands.arguments import add_flags, add_option
+
+NAME = "agent-memory"
+TEXT = Path(__file__).with_name("SKILL.md")
+
+
+def write_skill(skills: Path) -> int:
+    """Write the skill into a folder of skills, and say so. ConfigurationError if it is there already."""
+    path = skills / NAME / TEXT.name
+    if path.exists():
+        raise ConfigurationError(
+            f"there already: {path}. No file is overwritten: remove it to get the current one"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(TEXT.read_text(encoding="utf-8"), encoding="utf-8")
+    print(f"wrote {path}")
+    return 0
+
+
+TEMPLATE_FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")
+AGENT, STAND_IN = "ltm_agent", "ltm_bot"
+"""The modules that are written: the agent under test, and what it puts under test where nothing else is known."""
+IGNORE = ".gitignore"
+WORKFLOW = ".github/workflows/ltm.yml"
+_SKIPPED = frozenset(
+    {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
+)
+_MOST_FILES = 2_000
+_SAVED = {0, 1}  # exit statuses of pytest after which the baseline is there
+
+
+class Start(Struct, frozen=True, kw_only=True):
+    """What a project begins with."""
+
+    agent: str
+    """The spec of the agent under test."""
+    why: str
+    """What was seen or asked for, as a sentence for the user."""
+    texts: dict[str, str] = {}
+    """The files of the agent by path."""
+    requires: str = ""
+    """What else the workflow installs."""
+    needs_key: bool = False
+    is_own: bool = True
+    """The user's own agent answers, which may be a model; else a stand-in that always answers the same."""
+    plays: bool = True
+    """The agent can be played without anything else being started."""
+
+    @property
+    def gate(self) -> dict[str, str]:
+        """The rule of the workflow, and the trials that it takes."""
+        gate: dict[str, str] = TEMPLATE_FILES["gates"][
+            "own" if self.is_own else "stand_in"
+        ]
+        return gate
+
+    def workflow(self, folder: Path, root: Path) -> str:
+        """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
+        below = folder.resolve().relative_to(root.resolve()).as_posix()
+        inside = (
+            ""
+            if below == "."
+            else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
+        )
+        own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
+        own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
+        values = {
+            "inside": inside,
+            "packages": " ".join(filter(None, ["pytest-ltm", own or self.requires])),
+            "agent": shlex.quote(self.agent),
+            "span": TEMPLATE_FILES["span"],
+            **self.gate,
+            "key": TEMPLATE_FILES["key"] if self.needs_key else "",
+            "report": "ltm.html" if below == "." else f"{below}/ltm.html",
+        }
+        return _fill_template("workflow", values)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the folder, what the agent is made with, and the agent."""
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="(default: here)",
+    )
+    skill = "write only a skill for coding agents, into the folder of skills, such as .agents/skills"
+    add_option(parser, "--skill", "FOLDER", skill, None, type=Path)
+    names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
+    made = f"what your bot is made with: {', '.join(names)} (default: what your project imports)"
+    add_option(parser, "--from", "LIBRARY", made, None, dest="library", choices=names)
+    add_option(
+        parser,
+        "--agent",
+        "SPEC",
+        "your agent, as for --ltm-agent: then no adapter is written",
+        None,
+    )
+    add_flags(parser, no_play="write the files only: no first run and no baseline")
+
+
+def write_first_files(given: Namespace) -> int:
+    """Write an adapter for your bot, a scenario and a workflow; play them and save the baseline.
+
+    Without --from and --agent it looks at what your project imports and defines,
+    without running any of it. The adapter is ltm_agent.py. The scenario is about what
+    the project's name, description and README mention, as in test_ltm_trip.py, else
+    test_ltm_appointment.py: a stand-in for one of your own. The workflow for GitHub
+    Actions goes to the root of the repository. No file is overwritten.
+    """
+    if given.skill is not None:
+        return write_skill(given.folder / given.skill)
+    folder: Path = given.folder
+    start = _choose_start(folder, given)
+    root = next(
+        (
+            each
+            for each in (folder.resolve(), *folder.resolve().parents)
+            if (each / ".git").exists()
+        ),
+        folder,
+    )
+    subject, seen = _choose_subject(folder)
+    scenario = {**subject, "project": _project_name(folder)}
+    scenario |= {
+        name: subject[name].format(day=day)
+        for name, day in (("first", "Tuesday"), ("then", "Friday"))
+    }
+    texts = {
+        **{folder / path: text for path, text in start.texts.items()},
+        folder / f"test_ltm_{subject['name']}.py": _fill_template("scenario", scenario),
+        root / WORKFLOW: start.workflow(folder, root),
+    }
+    # looked for before anything is written: half of the files would be worse than none
+    here = [_short(path) for path in texts if path.exists()]
+    if here:
+        hint = (
+            "No file is overwritten. Move them, or name another folder: ltm init FOLDER"
+        )
+        raise ConfigurationError(f"there already: {', '.join(here)}. {hint}")
+    print(start.why)
+    if seen:
+        print(
+            f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}"
+        )
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {_short(path)}")
+    if added := _extend_gitignore(folder / IGNORE):
+        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
+    span, trials = (
+        TEMPLATE_FILES["span"],
+        start.gate["trials"],
+    )  # as the workflow plays it
+    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={span}{trials} --ltm-save=main"
+    status = None
+    if start.plays and not given.no_play:
+        print(f"\n$ {command}", flush=True)
+        words = [sys.executable, "-m", *shlex.split(command), "-q", "--tb=no", "-rN"]
+        status = subprocess.run(words, check=False, cwd=folder).returncode  # noqa: S603 - the interpreter that runs this
+    steps = [f"cd {shlex.quote(str(folder))}"] * (folder.resolve() != Path.cwd())
+    steps += [f"{command}    # saves the baseline that the workflow compares with"] * (
+        status not in _SAVED
+    )
+    steps += [
+        "ltm show --failed    # what was forgotten",
+        "git add . && git commit -m 'Test the memory'",
+    ]
+    print("\n".join(["", "next:", *(f"  {step}" for step in steps)]))
+    return 0 if status is None or status in _SAVED else status
+
+
+def _choose_start(folder: Path, given: Namespace) -> Start:
+    """Return what was asked for, else what the project shows."""
+    if given.agent:
+        return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
+    if given.library in TEMPLATE_FILES["stubs"]:
+        return _stub_start(given.library)
+    modules = list(ProjectModule.of_project(folder))
+    if given.library is None:
+        classes = [
+            f"{module.name}:{kind}"
+            for module in modules
+            for kind in module.classes_with_reply()
+        ]
+        if len(classes) == 1:
+            return Start(
+                agent=classes[0],
+                why=f"found an agent, a class with reply(message): {classes[0]}",
+            )
+    frameworks = load_frameworks()
+    for library in frameworks if given.library is None else [given.library]:
+        framework = frameworks[library]
+        importing = [
+            module
+            for module in modules
+            if framework.package in module.imported_packages()
+        ]
+        made = [
+            (module.name, made)
+            for module in importing
+            for made in module.objects_made(framework.makers)
+        ]
+        if made or importing or given.library:
+            return _framework_start(framework, made)
+    return _stub_start("python")
+
+
+def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start:
+    """Return the adapter of the first object that a project makes, else of the library's stand-in."""
+    wanted: dict[str, Any] = {
+        "needs_key": "OpenAI()" in framework.adapter,
+        "requires": framework.requires,
+    }
+    module, name = made[0] if made else (STAND_IN, framework.name)
+    texts = {f"{AGENT}.py": framework.adapter_text(module, name)}
+    title = framework.title
+    if made:
+        return Start(
+            agent=AGENT,
+            texts=texts,
+            why=f"found a bot made with {title}: {module}.{name}",
+            **wanted,
+        )
+    has_it = importlib.util.find_spec(framework.package.partition(".")[0]) is not None
+    if framework.stand_in:
+        texts[f"{STAND_IN}.py"] = framework.stand_in
+        why = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
+        return Start(
+            agent=AGENT, texts=texts, why=why, is_own=False, plays=has_it, **wanted
+        )
+    if "{module}" in framework.adapter:
+        why = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
+        return Start(agent=AGENT, texts=texts, why=why, plays=False, **wanted)
+    why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
+    plays = has_it and bool(importlib.util.find_spec("openai"))
+    return Start(agent=AGENT, texts=texts, why=why, plays=plays, **wanted)
+
+
+def _stub_start(name: str) -> Start:
+    stub = TEMPLATE_FILES["stubs"][name]
+    return Start(
+        agent=stub["agent"],
+        why=stub["why"],
+        texts=stub["files"],
+        is_own=False,
+        plays=stub.get("plays", True),
+    )
+
+
+# --- What a project shows: its modules are parsed, and none of them is run.
+
+
+class ProjectModule(Struct, frozen=True):
+    """One module of a project."""
+
+    name: str
+    """Dotted, as it is imported."""
+    tree: ast.Module
+
+    @classmethod
+    def of_project(cls, folder: Path) -> Iterator[ProjectModule]:
+        """Yield each module of a project; files that cannot be parsed are left out."""
+        paths: list[Path] = []
+        # Without entering what is skipped: an environment has thousands of files.
+        for parent, folders, files in os.walk(folder):
+            environments = {
+                name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()
+            }
+            folders[:] = sorted(
+                name for name in {*folders} - environments if not _is_skipped(name)
+            )
+            paths += (
+                Path(parent, name)
+                for name in sorted(files)
+                if name.endswith(".py") and not _is_skipped(name)
+            )
+            if len(paths) >= _MOST_FILES:
+                break
+        for path in paths[:_MOST_FILES]:
+            parts = list(path.relative_to(folder).with_suffix("").parts)
+            parts = parts[1:] if parts[0] == "src" else parts
+            try:
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+            except (OSError, SyntaxError, ValueError):
+                continue
+            if parts and all(part.isidentifier() for part in parts):
+                yield cls(
+                    ".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree
+                )
+
+    def imported_packages(self) -> set[str]:
+        """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
+        names = [
+            alias.name
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        ]
+        names += [
+            node.module
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ImportFrom) and node.module
+        ]
+        return {
+            name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)
+        }
+
+    def objects_made(self, makers: list[str]) -> list[str]:
+        """Return the names that it gives to what one of these functions or methods returns, the last one first."""
+        made = []
+        for node in self.tree.body:
+            match node:
+                case ast.Assign(
+                    targets=targets,
+                    value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker)),
+                ):
+                    made += [
+                        target.id
+                        for target in targets
+                        if isinstance(target, ast.Name) and maker in makers
+                    ]
+        return made[::-1]
+
+    def classes_with_reply(self) -> list[str]:
+        """Return its public classes with a method `reply` that takes a message alone."""
+        public = [
+            node
+            for node in self.tree.body
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        ]
+        replies = [
+            (node.name, method.args)
+            for node in public
+            for method in node.body
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and method.name == "reply"
+        ]
+        return list(
+            dict.fromkeys(
+                name
+                for name, given in replies
+                if len(given.args) - len(given.defaults) == 2
+            )
+        )
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith((".", "test_")) or name in _SKIPPED
+
+
+def _project_name(folder: Path) -> str:
+    """Return what pyproject.toml calls the project, else the folder's name."""
+    path = folder / "pyproject.toml"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    named = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
+    return named[1] if named else folder.resolve().name
+
+
+def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the subject that the project's own words are most often about, and those words: none if it has no such."""
+    text = (
+        _project_name(folder)
+        + " "
+        + _read_top(folder / "pyproject.toml")
+        + " "
+        + _read_top(folder / "README.md")
+    )
+    words = re.findall(r"[a-z]+", text.lower())
+
+    def mentioned(subject: dict[str, Any]) -> list[str]:
+        return [
+            word
+            for word in words
+            if {word, word.removesuffix("s")} & {*subject["words"]}
+        ]
+
+    subject = max(TEMPLATE_FILES["subjects"], key=lambda each: len(mentioned(each)))
+    return subject, list(dict.fromkeys(mentioned(subject)))
+
+
+def _read_top(path: Path) -> str:
+    """Return what the head of a README or pyproject.toml says of the project: title and lead, name and description."""
+    lines = (
+        path.read_text(encoding="utf-8", errors="replace").splitlines()
+        if path.is_file()
+        else []
+    )
+    if path.suffix == ".toml":
+        return " ".join(
+            line for line in lines if re.match(r"\s*(description|keywords)\s*=", line)
+        )
+    return " ".join(
+        [line for line in lines if line.strip() and not line.startswith(("[!", "<"))][
+            :5
+        ]
+    )
+
+
+# --- What is written.
+
+
+def _fill_template(name: str, values: Mapping[str, str]) -> str:
+    # Not str.format: a workflow has braces of its own.
+    return re.sub(
+        r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES[name]
+    )
+
+
+def _short(path: Path) -> str:
+    """Return a path as the user would write it here."""
+    here = Path.cwd()
+    return (
+        path.resolve().relative_to(here).as_posix()
+        if path.resolve().is_relative_to(here)
+        else str(path)
+    )
+
+
+def _extend_gitignore(path: Path) -> list[str]:
+    """Add the lines that are missing to a `.gitignore`; return them."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [
+        line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()
+    ]
+    if missing:
+        # a last line without its end must not swallow our first
+        gap = "" if not text or text.endswith("\n") else "\n"
+        path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
+    return missing

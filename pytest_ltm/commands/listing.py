@@ -1,0 +1,97 @@
+"""`list suites|scenarios|agents`: what comes with pytest-ltm, one sentence each."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_ltm._core.model import suite as _suite
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.agents._registry import describe_adapters, describe_embedded
+from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
+from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
+from pytest_ltm.figures.text import pluralize
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add which list, and --expand."""
+    parser.add_argument("what", metavar="suites|scenarios|agents")
+    preset = (
+        "with agents: print the file of a memory system's preset, to copy and change"
+    )
+    parser.add_argument(
+        "--expand", metavar="PRESET", help=f"{preset}; prompts: what models are sent"
+    )
+
+
+def list_bundled(given: Namespace) -> int:
+    """List what comes with pytest-ltm, with a sentence about each."""
+    if given.what not in LISTS:
+        hint = did_you_mean(given.what, LISTS)
+        raise ConfigurationError(
+            f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}."
+        )
+    if given.expand is not None:
+        if given.what != "agents":
+            raise ConfigurationError(
+                f"--expand prints a preset of agents: list agents --expand {given.expand}"
+            )
+        print(preset_file_text(given.expand), end="")
+        return 0
+    print("\n".join(LISTS[given.what]()))
+    return 0
+
+
+def list_suites() -> Iterator[str]:
+    """Yield the lines about the built-in suites: title, then entries with their parameters; and the data sets."""
+    known = _suite.scenario_names()
+    for suite in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+        yield f"{suite.title}  ({pluralize(len(suite.entries), 'scenario')})"
+        for entry in suite.entries:
+            facts = [f"{name}={value!r}" for name, value in entry.parameters.items()]
+            facts += [pluralize(entry.examples, "example")] if entry.examples else []
+            facts += [f"span {entry.span:,}"] if entry.span else []
+            also = "" if entry.name == entry.scenario else f" ({entry.scenario})"
+            yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
+    for name in (LOCOMO.name, LONGMEMEVAL.name):
+        yield f"{name}  (a data set: --ltm-data=FILE, or one made by ltm data {name}-generate)"
+    yield f"{LOGS.name}  (a data set: --ltm-data=FILE with your own sessions and questions; see ltm data logs-check)"
+
+
+def list_scenarios() -> Iterator[str]:
+    """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
+    for name in _suite.scenario_names():
+        function: Any = getattr(
+            importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}"
+        )
+        marks = [
+            mark.kwargs
+            for mark in getattr(function, "pytestmark", ())
+            if mark.name == "ltm"
+        ]
+        values = {
+            key: value
+            for keywords in reversed(marks)
+            for key, value in keywords.items()
+        }  # the nearest wins
+        facts = ", ".join(
+            f"{key} {values[key]}" for key in ("skills", "version") if values.get(key)
+        )
+        yield f"{name}  ({facts})" if facts else name
+        yield "  " + (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+def list_agents() -> Iterator[str]:
+    """Yield the lines about the agents with names of ours: a spec, and a sentence."""
+    result = [*describe_embedded(), *describe_adapters()]
+    width = max(len(spec) for spec, _ in result)
+    yield from (f"{spec:{width}}  {sentence}" for spec, sentence in result)
+    yield f"Presets of memory systems: {', '.join(PRESETS)}."
+    others = "a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents"
+    yield f"Any other agent is {others}."
+
+
+LISTS = {"suites": list_suites, "scenarios": list_scenarios, "agents": list_agents}

@@ -1,0 +1,271 @@
+"""`data convert`, `data logs-check`, `data logs-redact`: files of the interchange; nothing leaves the machine."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pytest_ltm._core.storage.clock import duration
+from pytest_ltm._core.storage.disk import Appender, write_whole
+from pytest_ltm._core.storage.errors import DatasetError, DiskFault, ScenarioError
+from pytest_ltm.commands.arguments import add_flags, add_option, add_output
+from pytest_ltm.datasets._dataset_registry import KINDS, reader_of
+from pytest_ltm.datasets._interchange import History, HistoryReader, write_interchange
+from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
+from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
+from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
+from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
+from pytest_ltm.figures.text import pluralize
+
+_FILE = "sessions and questions, JSON lines"
+CHAT = "chat"
+"""The kind of an export that its content tells."""
+_NEW = "the file to write; an existing one is not overwritten"
+
+# --- logs-check
+
+
+def add_check_arguments(parser: ArgumentParser) -> None:
+    """Add the file."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
+
+
+def check_logs(given: Namespace) -> int:
+    """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
+
+    If all is well it prints what the file holds, and the number of e-mail addresses,
+    phone numbers and keys in it. Exit status 1 if anything is wrong.
+    """
+    file = LogsFile(given.file)
+    if file.faults:
+        print("\n".join(file.faults))
+        return 1
+    places = [place for user in file.users.values() for place in user.sessions.values()]
+    asked = [one for user in file.users.values() for one in user.questions.values()]
+    whose = f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
+    turns, dates = sum(place.turns for place in places), [place.at for place in places]
+    sizes = f"{pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}"
+    print(f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}")
+    for kind, count in sorted(Counter(one.kind for one in asked).items()):
+        mine = [one for one in asked if one.kind == kind]
+        gold, never = (
+            sum(bool(one.golds) for one in mine),
+            sum(one.never_told for one in mine),
+        )
+        known = f"gold answers: {gold}, never told: {never}, with evidence: {sum(bool(one.evidence) for one in mine)}"
+        print(f"  {kind}: {pluralize(count, 'question')}; {known}")
+    notes = [] if asked else [f"no questions yet: add lines such as {EXAMPLE}"]
+    notes += file_notes(file)
+    # any salt will do: these stand-ins are thrown away
+    text = _redact_lines(file, Redactor(b"only to count"), write=lambda _: None)
+    notes += [f"it holds {text}. To take them out: ltm data logs-redact"] * bool(text)
+    print(*(f"  {note}" for note in notes), sep="\n", end="\n" * bool(notes))
+    return 0
+
+
+# --- logs-redact
+
+
+def add_redact_arguments(parser: ArgumentParser) -> None:
+    """Add the files, and whose names are replaced."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
+    add_output(parser, "FILE", _NEW, required=True)
+    names = "names, one per line; those in lower case match in any case (repeatable)"
+    add_option(parser, "--names", "FILE", names, [], type=Path)
+    add_flags(parser, keep_speakers="leave the names of speakers that are on no list")
+    salt = "the secret that stand-ins are made with, created if missing (default: ltm-logs.salt)"
+    add_option(parser, "--salt", "FILE", salt, Path("ltm-logs.salt"))
+
+
+def redact_logs(given: Namespace) -> int:
+    """Write a file of logs again with stand-ins for e-mail addresses, phone numbers, keys, and names.
+
+    Names are those of the speakers and of your lists. The same text gets the same
+    stand-in, so that questions and gold answers still fit. Everything else stays as it
+    is: read the result.
+    """
+    file = LogsFile(given.file)
+    # a line that cannot be read might hide what has to be taken out
+    file.check()
+    names = [name for path in given.names for name in names_in(path)]
+    if not given.keep_speakers:
+        turns = (turn for row in _iter_rows(file.path) for turn in row.get("turns", ()))
+        names += {str(turn["name"]) for turn in turns if "name" in turn}
+    path = given.salt
+    try:
+        if not path.exists():
+            write_whole(path, f"{secrets.token_hex(32)}\n".encode())
+            # with the salt, names can be tried until a stand-in matches
+            path.chmod(0o600)
+            _print_note(
+                f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same"
+            )
+        salt = path.read_bytes().strip()
+    except OSError as error:
+        raise DatasetError(
+            f"--salt: {path}: cannot be read: {error.strerror}"
+        ) from error
+    if len(salt) < SHORTEST_SALT:
+        raise DatasetError(
+            f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed"
+        )
+    redactor = Redactor(salt, names)
+    with _new_file(given.output):
+        appender = Appender(given.output, new=True)
+        try:
+            text = _redact_lines(
+                file,
+                redactor,
+                lambda row: appender.append(
+                    (json.dumps(row, ensure_ascii=False) + "\n").encode()
+                ),
+            )
+            LogsFile(given.output).check()
+        finally:
+            appender.close()
+    _print_note(f"{given.output}: {text or 'nothing was found to take out'}")
+    return 0
+
+
+def _redact_lines(
+    file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]
+) -> str:
+    """Pass on each line with stand-ins; return what was taken out."""
+    redactor.learn_keys(_iter_rows(file.path))
+    for row in _iter_rows(file.path):
+        write(redactor.row(row))
+    return ", ".join(
+        f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items())
+    )
+
+
+def _iter_rows(path: Path) -> Iterator[dict[str, Any]]:
+    for _, _, raw in iter_numbered_lines(path):
+        yield json.loads(raw)
+
+
+# --- convert
+
+
+def add_convert_arguments(parser: ArgumentParser) -> None:
+    """Add the kind, the files, the new file, and how chats are read."""
+    kinds = [CHAT, *LAYOUTS, *KINDS]
+    text = f"whose files they are; {CHAT}: an export of a chat that its content tells"
+    parser.add_argument(
+        "kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}"
+    )
+    parser.add_argument(
+        "files",
+        type=Path,
+        metavar="FILE",
+        nargs="+",
+        help="files or folders; of chats also the zip",
+    )
+    add_output(parser, "FILE", _NEW, required=True)
+    add_option(
+        parser, "--gap", "TIME", "the silence that ends a session (default: 4h)", "4h"
+    )
+    orders = "WhatsApp: order of day, month, year (default: as the whole file fits)"
+    parser.add_argument(
+        "--dates", default="", choices=["dmy", "mdy", "ymd"], help=orders
+    )
+    add_option(
+        parser, "--assistant", "NAME", "a speaker who is the assistant (repeatable)", []
+    )
+    zone = "chats: the zone of times that name none, in which all are written, such as Europe/Berlin (default: UTC)"
+    add_option(parser, "--timezone", "ZONE", zone)
+
+
+def convert_data(given: Namespace) -> int:
+    """Write the files of another benchmark, or the export of a chat, as one file for --ltm-suite=logs.
+
+    A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of
+    a benchmark without this step.
+    """
+    with _new_file(given.output):
+        source, opening, read = _reader_of(given)
+        counts = write_interchange(
+            given.output, read, given.files, source=source, opening=opening
+        )
+        file = LogsFile(given.output)
+        file.check()
+    places = [place for user in file.users.values() for place in user.sessions.values()]
+    asked = sum(len(user.questions) for user in file.users.values())
+    text = f"{pluralize(len(places), 'session')}, {pluralize(sum(place.turns for place in places), 'turn')}"
+    _print_note(f"{given.output}: {text}, {pluralize(asked, 'question')}")
+    for why, count in sorted((+counts).items()):
+        _print_note(f"{count:>9,}  {why}")
+    if not asked:
+        _print_note(
+            f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}"
+        )
+    return 0
+
+
+def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
+    """Return the source of files of a kind, the message that begins a conversation about it, and what reads them."""
+    if given.kind in KINDS:
+        _, source, opening = KINDS[given.kind]
+        return source, opening, reader_of(given.kind)
+    try:
+        gap = duration(given.gap)
+    except (ScenarioError, OverflowError, ValueError) as error:
+        raise DatasetError(
+            f"--gap: expected a duration such as 4h or 30m, got {given.gap!r}"
+        ) from error
+    try:
+        zone = ZoneInfo(given.timezone) if given.timezone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        why = f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin"
+        raise DatasetError(why) from error
+    splitting = Splitting(
+        gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone
+    )
+    layout = "" if given.kind == CHAT else given.kind
+
+    def read(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
+        for history in read_chats(paths, layout, splitting, counts):
+            sessions = iter(history.sessions)
+            first = next(sessions, None)
+            if first is None:
+                raise DatasetError(f"{given.files[0]}: it contains no messages")
+            yield History(chain((first,), sessions))
+
+    return "", "", read
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[None]:
+    """Write a file in the block that was not there before; what fails leaves none."""
+    if path.exists():
+        raise DatasetError(
+            f"-o: {path} exists already, and is not overwritten. Name another file, or delete it"
+        )
+    try:
+        yield
+    except BaseException as error:
+        # half a file would pass for a whole one; but one that came to be meanwhile is
+        # somebody else's
+        if not isinstance(error.__cause__, FileExistsError):
+            path.unlink(missing_ok=True)
+        if (
+            isinstance(error, (DiskFault, FileNotFoundError))
+            and not path.parent.is_dir()
+        ):
+            raise DatasetError(
+                f"-o: {path}: cannot be written. Is there such a folder?"
+            ) from error
+        raise
+
+
+def _print_note(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,469 @@
+"""`data longmemeval-…`: a run's answers as the official file, how well it retrieved, and verdicts on such files.
+
+Verdicts are by rules, by a judge, or those that a judge gave before.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.journal.run_file import find_run
+from pytest_ltm._core.model.judge import JudgeDecision, decide_by_votes
+from pytest_ltm._core.storage.disk import read_regular, write_output
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    DatasetError,
+    did_you_mean,
+)
+from pytest_ltm._core.storage.rows import json_of, read_json_rows
+from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.commands.arguments import (
+    RUN,
+    add_flags,
+    add_option,
+    add_output,
+    add_run,
+)
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval import evaluation
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.judges._judge_registry import judge_session
+from pytest_ltm.language.lists import join_some
+from pytest_ltm.language.rulings.gold import Ruling
+
+# --- longmemeval-score
+
+
+def add_score_arguments(parser: ArgumentParser) -> None:
+    """Add the file of answers, that of its questions, and who decides."""
+    rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
+    parser.add_argument("file", type=Path, metavar="FILE", help=rows)
+    add_option(
+        parser,
+        "--data",
+        "FILE",
+        "LongMemEval's file with the questions: oracle, S or M",
+        None,
+        type=Path,
+    )
+    judge_all = "let the judge decide all, not just what rules cannot"
+    add_flags(
+        parser, json="print JSON: every row's verdict and the sums", judge_all=judge_all
+    )
+    source = parser.add_mutually_exclusive_group()
+    add_flags(source, labels="take a judge's verdicts from the rows (autoeval_label)")
+    add_option(
+        source,
+        "--ltm-judge",
+        "SPEC",
+        "the judge that decides what rules cannot",
+        None,
+        dest="judge",
+    )
+
+
+def score_longmemeval(given: Namespace) -> int:
+    """Score LongMemEval answers by rules. A judge, if given, decides the rest; without one they stay unscored."""
+    answers, missing = read_answers(given.file, given.data)
+    if not answers:
+        raise DatasetError(f"{given.file}: holds no rows")
+    ruled = _judge_answers(answers, given)
+    right = {"yes": True, "no": False, "unscored": None}
+    verdicts = [
+        evaluation.QuestionVerdict(
+            one.question_id, one.question_type, right[said.verdict]
+        )
+        for one, said in ruled
+    ]
+    sums = evaluation.aggregate_verdicts(verdicts)
+    if given.json:
+        values = {
+            "rows": [
+                {
+                    "question_id": one.question_id,
+                    "verdict": said.verdict,
+                    "reason": said.reason,
+                }
+                for one, said in ruled
+            ],
+            "by_type": {
+                name: accuracy.as_json() for name, accuracy in sums.by_type.items()
+            },
+            "task_averaged": sums.task_averaged,
+            "overall": sums.overall.as_json(),
+            "abstention": sums.abstention.as_json(),
+            "missing": missing,
+        }
+        print(json.dumps(values, indent=2))
+        return 0
+    sys.stdout.write(accuracy_table(sums))
+    if missing:  # as in the published script, no mean has them
+        print(
+            f"{len(missing):,} missing, left out of the means: {join_some(missing, _SHOWN)}"
+        )
+    return 0
+
+
+def _judge_answers(
+    answered: Sequence[Answered], given: Namespace
+) -> list[tuple[Answered, Ruling]]:
+    if given.labels:
+        if silent := next((one for one in answered if one.label is None), None):
+            why = f"no {LABELS[0]}: {given.file} holds no judge's verdicts. Leave out the option"
+            raise DatasetError(f"{silent.where}: {why}")
+        return [
+            (
+                one,
+                Ruling(
+                    "yes" if one.label else "no", f"as {one.judge or 'its judge'} said"
+                ),
+            )
+            for one in answered
+        ]
+    ruled = [
+        (
+            one,
+            evaluation.rule_on_hypothesis(
+                question_id=one.question_id,
+                question_type=one.question_type,
+                question=one.question,
+                answer=one.answer,
+                hypothesis=one.hypothesis,
+            ),
+        )
+        for one in answered
+    ]
+    if given.judge is None:
+        return ruled
+    with judge_session(given.judge) as ask:
+        for number, (one, said) in enumerate(ruled):
+            if not given.judge_all and said.verdict != "unscored":
+                continue
+            prompt = evaluation.prompt_for(one.question_id, one.question_type)
+            inquiry = prompt.inquiry(
+                question=one.question, reference=str(one.answer), answer=one.hypothesis
+            )
+            # the published evaluation asks once
+            decision = decide_by_votes(ask, inquiry, votes=1)
+            if isinstance(decision, JudgeDecision):
+                ruled[number] = (
+                    one,
+                    Ruling("yes" if decision.grade == "yes" else "no", str(decision)),
+                )
+            else:
+                ruled[number] = one, Ruling("unscored", decision.reason)
+    return ruled
+
+
+_SHOWN = 5
+
+
+# --- what is printed
+
+
+def accuracy_table(sums: evaluation.Aggregates) -> str:
+    """Return the sums as text, one line for each type."""
+    lines = [f"{'type':<28}{'accuracy':>9}{'judged':>8}{'unscored':>10}"]
+    lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
+    average = "-" if sums.task_averaged is None else f"{sums.task_averaged:.4f}"
+    lines.append(f"{'task-averaged':<28}{average:>9}")
+    lines += [
+        _accuracy_line("overall", sums.overall),
+        _accuracy_line("abstention", sums.abstention),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _accuracy_line(name: str, accuracy: evaluation.Accuracy) -> str:
+    value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
+    return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
+
+
+# --- rows of answers: complete ones, or the official hypotheses joined with the
+# questions that they answer
+
+# The fields of the official format.
+HYPOTHESIS = ("question_id", "hypothesis")
+COMPLETE = ("question_id", "question_type", "question", "answer", "hypothesis")
+# Fields in which a row may carry a judge's verdict: the official log's, and a plain
+# one.
+LABELS = ("autoeval_label", "label")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One question and what was answered."""
+
+    where: str
+    question_id: str
+    question_type: str
+    question: str
+    answer: object
+    """The gold answer."""
+    hypothesis: str
+    label: bool | None
+    """What the row says that a judge decided; None if it says nothing."""
+    judge: str
+    """Who that was; "" where the row does not tell."""
+
+
+def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[str]]:
+    """Return the answers of a file, and the ids of questions in `data`, if it is given, that have none.
+
+    Raises DatasetError for a row that is none, an id that `data` does not have, and one
+    that is there twice.
+    """
+    if data is None:
+        rows = read_json_rows(path, HYPOTHESIS)
+        return [_parse_answered(where, row, row) for where, row in rows], []
+    file = LongMemEvalFile(data)
+    known = {entry.id: entry for entry in file.entries}
+    given: dict[str, Answered] = {}
+    for where, row in read_json_rows(path, HYPOTHESIS):
+        name = row["question_id"]
+        if not isinstance(name, str) or name not in known:
+            raise DatasetError(
+                f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), known)}"
+            )
+        if name in given:
+            raise DatasetError(
+                f"{where}: a second answer to {name!r}; the first is at {given[name].where}"
+            )
+        record = file.record(name)
+        about = {
+            "question_id": name,
+            "question_type": record.type,
+            "question": record.question,
+        }
+        given[name] = _parse_answered(where, about | {"answer": record.answer}, row)
+    return list(given.values()), [name for name in known if name not in given]
+
+
+def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
+    if missing := [name for name in COMPLETE if name not in about and name not in row]:
+        hint = "Answers alone need their questions: --data FILE, the file that has them"
+        raise DatasetError(f"{where}: the field {missing[0]!r} is missing. {hint}")
+    kind = about["question_type"]
+    if kind not in TYPES:
+        hint = did_you_mean(str(kind), TYPES)
+        raise DatasetError(
+            f"{where}: unknown question_type {kind!r}.{hint} Known are {', '.join(TYPES)}"
+        )
+    fields = {name: about[name] for name in COMPLETE if name in about} | {
+        "hypothesis": row["hypothesis"]
+    }
+    for name in ("question_id", "question", "hypothesis"):
+        if not isinstance(fields[name], str):
+            raise DatasetError(
+                f"{where}: {name}: expected a text, got {fields[name]!r}"
+            )
+    label_field = next((name for name in LABELS if name in row), None)
+    if label_field is None:
+        return Answered(where=where, label=None, judge="", **fields)
+    label: Any = row[label_field]
+    judge = row.get("judge_model", "")
+    if isinstance(label, dict):
+        judge, label = label.get("model", judge), label.get("label")
+    if isinstance(label, str):
+        # a text is a judge's whole reply: by the official rule it says yes if "yes" is
+        # in it
+        label = "yes" in label.lower()
+    if not isinstance(label, bool):
+        raise DatasetError(
+            f"{where}: {label_field}: expected true, false or the judge's reply, got {label!r}"
+        )
+    return Answered(where=where, label=label, judge=str(judge), **fields)
+
+
+# --- longmemeval-retrieval and longmemeval-export
+
+
+def _choose_conversations(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
+    """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
+    agent = _only_name(
+        "--agent",
+        given.agent,
+        dict.fromkeys(each.result.agent for each in run.conversations),
+    )
+    held = [each for each in run.conversations if each.result.agent == agent]
+    trial = _only_name(
+        "--trial",
+        given.trial,
+        dict.fromkeys(each.result.name.planned_name.trial for each in held),
+    )
+    return [each for each in held if each.result.name.planned_name.trial == trial]
+
+
+def _only_name(flag: str, wanted: str, known: Iterable[str]) -> str:
+    names = list(known)
+    if wanted in names:
+        return wanted
+    if not wanted and len(names) == 1:
+        return names[0]
+    what = f"{wanted!r} is not one of them" if wanted else "say whose"
+    raise ConfigurationError(f"{flag}: {what}. There are {', '.join(names)}")
+
+
+def _asked_questions(
+    held: Iterable[ConversationFolder],
+) -> Iterator[tuple[ConversationFolder, ScenarioResult, dict[str, Any]]]:
+    """Yield the results that are about LongMemEval questions, with what their definitions say of them."""
+    for each in held:
+        for row in each.result.scenarios:
+            path = each.path / "definitions" / row.scenario / f"{row.example}.def.json"
+            try:
+                facts = json.loads(read_regular(path))["parameters"]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if isinstance(facts, dict) and {"id", "type", "ability"} <= facts.keys():
+                yield each, row, facts
+
+
+# --- longmemeval-export
+
+
+def add_export_arguments(parser: ArgumentParser) -> None:
+    """Add the run, whose answers, and the file."""
+    add_output(parser, "FILE", "where to write (default: standard output)")
+    _add_choice(parser)
+
+
+def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
+    add_option(parser, "--agent", "LABEL", "which agent, if the run has several")
+    add_option(parser, "--trial", "N", "which trial, if the run has several")
+    add_run(parser, required=True, kinds=kinds)
+
+
+def export_hypotheses(given: Namespace) -> int:
+    """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
+    run = read_run(find_run(given.run, given.ltm_dir))
+    result = [
+        {
+            "question_id": str(facts["id"]),
+            "hypothesis": row.questions[-1].answer if row.questions else None,
+        }
+        for _, row, facts in _asked_questions(_choose_conversations(run, given))
+    ]
+    if not result:
+        raise DatasetError(f"{run.path}: holds no LongMemEval questions")
+    lines = [json.dumps(row) + "\n" for row in result if row["hypothesis"] is not None]
+    if given.output is None:
+        sys.stdout.writelines(lines)
+    else:
+        write_output(given.output, for_file("".join(lines)))
+    missing = len(result) - len(lines)
+    sys.stderr.write(
+        f"{len(lines):,} answers"
+        + (f", {missing:,} questions without one" if missing else "")
+        + "\n"
+    )
+    return 0
+
+
+# --- longmemeval-retrieval
+
+
+def add_measure_arguments(parser: ArgumentParser) -> None:
+    """Add the run or file, and whose rankings."""
+    _add_choice(parser, kinds=f"{RUN}; or a JSON file of rankings")
+    turns = "the IDs are turns (<session>_<turn>): also print the metrics over sessions"
+    add_flags(parser, turns=turns, json="print JSON, as always for a file of rankings")
+
+
+def measure_retrieval(given: Namespace) -> int:
+    """Print the official retrieval metrics of a run, or of a file of rankings.
+
+    These are recall_any, recall_all and ndcg_any as published, and the standard nDCG:
+    of what a run's agent reports to have retrieved, or of a JSON list of {corpus_ids,
+    correct_docs, rankings}.
+    """
+    if Path(given.run).is_file():
+        needed = ("corpus_ids", "correct_docs", "rankings")
+        rankings = Field(json_of(Path(given.run)), given.run).items("rankings")
+        rows = [
+            _ranking_metrics(one.mapping(required=needed), turns=given.turns)
+            for one in rankings
+        ]
+        print(json.dumps({"rows": rows}, indent=2))
+        return 0
+    # As published, questions that cannot be answered and those without a marked turn of
+    # the user's are left out.
+    run = read_run(find_run(given.run, given.ltm_dir))
+    values = {}
+    for each in _choose_conversations(run, given):
+        record = each.record()
+        for _, row, facts in _asked_questions([each]):
+            asked = (
+                record.exchange(row.questions[-1].number)
+                if record and row.questions
+                else None
+            )
+            wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
+            if asked is not None and asked.retrieved is not None and wanted:
+                values[facts["id"]] = evaluation.retrieval_figures(
+                    asked.retrieved, wanted, turns
+                )
+    if not values:
+        raise DatasetError(
+            f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
+            "needs a method retrieved()"
+        )
+    means = {
+        name: fmean(metrics[name] for metrics in values.values())
+        for name in next(iter(values.values()))
+    }
+    if given.json:
+        listed = [
+            {"question_id": name, "metrics": metrics}
+            for name, metrics in values.items()
+        ]
+        print(
+            json.dumps(
+                {"questions": len(values), "means": means, "rows": listed}, indent=2
+            )
+        )
+        return 0
+    print(
+        f"{f'{len(values):,} questions, k =':<24}"
+        + "".join(f"{k:>8}" for k in evaluation.DEPTHS)
+    )
+    for level, metric in product(
+        ("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")
+    ):
+        cells = "".join(
+            f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in evaluation.DEPTHS
+        )
+        print(f"{f'{level} {metric}':<24}{cells}")
+    return 0
+
+
+def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]:
+    corpus = fields["corpus_ids"].texts()
+    gold = frozenset(fields["correct_docs"].texts())
+    places = [item.whole() for item in fields["rankings"].items("places in corpus_ids")]
+    beyond = next((place for place in places if place >= len(corpus)), None)
+    if beyond is not None:
+        where = f"{fields['rankings'].where}: {fields['rankings'].path}"
+        raise DatasetError(f"{where}: there is no id {beyond} in corpus_ids")
+    ranked = [corpus[place] for place in places]
+    measures = {"metrics": evaluation.retrieval_scores}
+    if turns or "turn2session" in fields:
+        measures["turn2session"] = evaluation.turns_as_sessions
+    return {
+        name: {
+            str(k): asdict(measure(ranked, corpus, gold, k)) for k in evaluation.DEPTHS
+        }
+        for name, measure in measures.items()
+    }

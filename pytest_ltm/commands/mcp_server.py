@@ -1,0 +1,254 @@
+"""`mcp`: the commands that a coding agent needs, as tools of a server that speaks MCP over stdio."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from itertools import accumulate
+from typing import Any
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.commands.arguments import (
+    add_flags,
+    add_ltm_dir,
+    add_option,
+    positive_integer,
+)
+from pytest_ltm.figures.text import shorten_text
+from pytest_ltm.reports.markdown import STEP_SUMMARY
+
+# Characters of a tool's answer; of a longer one the middle is left out, or whole
+# examples.
+LONGEST = 40_000
+_LEFT_OUT = (
+    "{count:,} more examples are left out: choose a trial, or see `ltm show --json`"
+)
+_READING_SECONDS = 120
+_ENDING_SECONDS = 30  # in which a run that was told to end writes its results
+_REFUSED = (
+    "This server only reads runs. {tool} starts the agent and sends it messages, which may cost money: "
+    "the person who starts the server allows it with `ltm mcp --allow-runs`."
+)
+INSTRUCTIONS = """Tests the long-term memory of conversational agents, and reads the results.
+Begin with `runs`, or with `check_agent` and `run` for an agent that has none. `show` lists what failed in a run,
+`explain` says for one item what the agent was told, how many tokens ago, what it was asked and what it answered.
+An agent is named as for pytest's --ltm-agent: `package.module:Class`, `openai:MODEL`, `http://...`, `full`."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add what the tools may do, and where runs are."""
+    add_flags(
+        parser,
+        allow_runs="also check agents and play runs; without it the tools only read runs",
+    )
+    tokens = "most tokens of one run, input and output (default: 1000000)"
+    add_option(parser, "--max-tokens", "N", tokens, 1_000_000, type=positive_integer)
+    cost = "most dollars of one run; agents whose cost is unknown are then refused (default: no limit but tokens)"
+    add_option(parser, "--max-cost", "DOLLARS", cost, None, type=float)
+    minutes = "most minutes of one run, which can be resumed (default: 15)"
+    add_option(parser, "--max-minutes", "N", minutes, 15, type=positive_integer)
+    add_ltm_dir(parser)
+
+
+def serve_tools(given: Namespace) -> int:
+    """Answer a coding agent over the Model Context Protocol, on standard input and output.
+
+    The tools are runs, show, explain, compare, check_agent and run. The last two need
+    --allow-runs, and each run is bounded in tokens, time and, with --max-cost, dollars.
+    Needs pip install 'pytest-ltm[mcp]'.
+    """
+    make_server(given).run()
+    return 0
+
+
+def make_server(given: Namespace) -> Any:
+    """Return the server; ConfigurationError without its package."""
+    try:
+        from mcp.server import MCPServer
+        from mcp.types import ToolAnnotations
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "it needs the package mcp: pip install 'pytest-ltm[mcp]'"
+        ) from error
+    server = MCPServer("pytest-ltm", instructions=INSTRUCTIONS)
+    tools = _Tools(given)
+    for tool in (
+        tools.runs,
+        tools.show,
+        tools.explain,
+        tools.compare,
+        tools.check_agent,
+        tools.run,
+    ):
+        reads = tool not in (tools.check_agent, tools.run)
+        hints = ToolAnnotations(
+            read_only_hint=reads, destructive_hint=False, open_world_hint=not reads
+        )
+        server.add_tool(tool, annotations=hints, structured_output=False)
+    return server
+
+
+class _Tools:
+    """Each tool is a command in a process of its own: an agent that prints, hangs or dies does not touch the server."""
+
+    def __init__(self, given: Namespace) -> None:
+        self._given = given
+        self._place = f"--ltm-dir={given.ltm_dir}"
+
+    async def runs(self) -> str:
+        """List the runs of this project as JSON, newest first: when, agents, totals, how each ended."""
+        return await self._read("runs", "--json", str(self._given.ltm_dir))
+
+    async def show(
+        self, run: str = "latest", failed: bool = True, trial: str = ""
+    ) -> str:
+        """Show the totals and examples of a run as JSON.
+
+        run: a run ID or 'latest'. failed: only examples that did not pass. trial: only
+        this one.
+        """
+        words = [*["--failed"] * failed, f"--trial={trial}", self._place, "--", run]
+        text = await _answer(
+            ["-m", "pytest_ltm", "show", "--json", *words], _READING_SECONDS
+        )
+        values = json.loads(text)
+        # JSON that is cut in its middle is none, so whole examples are left out.
+        lengths = accumulate(len(json.dumps(each)) + 2 for each in values["examples"])
+        room = (
+            LONGEST - len(json.dumps({**values, "examples": []})) - len(_LEFT_OUT) - 20
+        )
+        fitting = sum(length <= room for length in lengths)
+        if left_out := len(values["examples"]) - fitting:
+            values["examples"] = values["examples"][:fitting]
+            values["notes"].append(_LEFT_OUT.format(count=left_out))
+        return json.dumps(values)
+
+    async def explain(
+        self,
+        item: str,
+        run: str = "latest",
+        agent: str = "",
+        span: str = "",
+        trial: str = "",
+    ) -> str:
+        """Explain a lost mark as JSON: what was told, how many tokens before the question, the answer, the verdict.
+
+        item: as `show` lists it, or scenario/example such as colours/0. agent, span,
+        trial: if several items match.
+        """
+        labels = (f"--agent={agent}", f"--span={span}", f"--trial={trial}")
+        return await self._read("show", "--json", *labels, self._place, "--", run, item)
+
+    async def compare(self, before: str, after: str) -> str:
+        """Compare two runs or baselines of equal plans: what moved, and whether chance explains it (Markdown).
+
+        before, after: run IDs, 'latest' or names of baselines; X@AGENT takes one agent
+        of several.
+        """
+        return await self._read(
+            "compare", "--markdown", self._place, "--", before, after
+        )
+
+    async def check_agent(self, agent: str) -> str:
+        """Send an agent a few messages; return as JSON whether a run can use it, what it can do, what to mend."""
+        self._require_runs("check_agent")
+        return await self._read("check-agent", "--json", "--timeout=30", "--", agent)
+
+    async def run(
+        self,
+        agent: str,
+        span: str = "2k",
+        suite: str = "",
+        seed: int = 0,
+        examples: int = 1,
+        max_tokens: int = 0,
+    ) -> str:
+        """Play memory tests with an agent; return the Markdown summary of the run, or what went wrong.
+
+        agent: as for --ltm-agent; several with commas, such as 'bot:Bot,full'. span: memory spans in tokens, such as
+        '2k,32k'. suite: a suite such as 'standard'; '' plays it with the project's own scenarios, 'none' these alone.
+        examples: of each scenario. max_tokens: a limit below the server's.
+        """
+        self._require_runs("run")
+        limit, cost = self._given.max_tokens, self._given.max_cost
+        words = [
+            *(
+                "-m",
+                "pytest",
+                "-q",
+                "--tb=no",
+                "-rN",
+                "-p",
+                "no:cacheprovider",
+                "--ltm-summary=-",
+            ),
+            *(
+                f"--ltm-agent={agent}",
+                f"--ltm-span={span}",
+                *[f"--ltm-suite={suite}"] * bool(suite),
+            ),
+            *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", self._place),
+            f"--ltm-max-tokens={min(max_tokens, limit) if max_tokens > 0 else limit}",
+            *[f"--ltm-max-cost={cost}"] * (cost is not None),
+        ]
+        return shorten_text(await _answer(words, 60 * self._given.max_minutes), LONGEST)
+
+    def _require_runs(self, tool: str) -> None:
+        if not self._given.allow_runs:
+            from mcp.server.mcpserver.exceptions import ToolError
+
+            raise ToolError(_REFUSED.format(tool=tool))
+
+    @staticmethod
+    async def _read(*words: str) -> str:
+        return shorten_text(
+            await _answer(["-m", "pytest_ltm", *words], _READING_SECONDS), LONGEST
+        )
+
+
+async def _answer(words: list[str], seconds: float) -> str:
+    """Return what a Python process prints, while the server goes on answering; ToolError with why it printed nothing.
+
+    A process that takes longer is told to end, as Ctrl-C would tell it, and then ended.
+    """
+    from anyio import to_thread
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    output, errors = map(
+        for_screen, await to_thread.run_sync(_run_python, words, seconds)
+    )
+    if not output.strip():
+        raise ToolError(shorten_text(errors.strip() or "nothing was printed", LONGEST))
+    return output.strip()
+
+
+def _run_python(words: list[str], seconds: float) -> tuple[str, str]:
+    """Return what a Python process prints to stdout and stderr."""
+    environ = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    environ.pop(STEP_SUMMARY, None)  # a question about results is no step of a job
+    late = ""
+    with subprocess.Popen(  # noqa: S603 - no shell: each argument of a tool is one word
+        [sys.executable, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=environ,
+    ) as process:
+        for limit, end in (
+            (seconds, process.terminate),
+            (_ENDING_SECONDS, process.kill),
+            (None, process.kill),
+        ):
+            try:
+                output, errors = process.communicate(timeout=limit)
+                break
+            except subprocess.TimeoutExpired:
+                late = f"\nended after {seconds:g} seconds, the most that this server allows"
+                end()
+    return output + late, errors

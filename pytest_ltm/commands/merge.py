@@ -1,0 +1,313 @@
+"""`merge RUN… -o RUN`: several run folders become one, which every other command can read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from itertools import product, starmap
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm._core.journal import timings
+from pytest_ltm._core.journal.amendments import Amendment
+from pytest_ltm._core.journal.result import ConversationName, Pace
+from pytest_ltm._core.journal.run_file import PARTS, find_run, run_parts
+from pytest_ltm._core.model.plan import Plan, plan_differences
+from pytest_ltm._core.storage.disk import build_folder, read_regular
+from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm._core.storage.schema import json_text, to_record
+from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
+from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.language.lists import first_and_rest, join_some
+from pytest_ltm.reports.summary import rewrite_summary, write_summary, write_verdicts
+
+# The exit status where the merged run was written and something that belongs to it is
+# missing.
+INCOMPLETE = 1
+# What the plans of all conversations of one run have in common.
+MUST_BE_EQUAL = (
+    "seed",
+    "tokenizer",
+    "filler",
+    "scoring",
+    "judge",
+    "judge_votes",
+    "time",
+)
+# So many sentences are told of plans that differ, and so many names of conversations
+# that are missing.
+MAX_LISTED_DIFFERENCES = 5
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the runs and the new one."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="RUN",
+        help="the new run: a folder, or a run ID",
+    )
+    add_ltm_dir(parser)
+
+
+def merge_runs(given: Namespace) -> int:
+    """Join run folders that were played apart: the shards of --ltm-shard, several machines, further trials.
+
+    Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1
+    if something is missing, 2 if nothing was written.
+    """
+    # a run that is named twice counts once
+    folders = {
+        path.resolve(): path
+        for path in (find_run(text, given.ltm_dir) for text in given.runs)
+    }
+    runs = [read_run(path) for path in folders.values()]
+    target = new_run_folder(given.output, given.ltm_dir)
+    chosen, repeated, missing = merge_parts(runs)
+    # The amendments of all runs; ConfigurationError if two say different things of one
+    # item.
+    entries: dict[str, tuple[Amendment, Path]] = {}
+    for run in runs:
+        for nodeid, amendment in _amendments.read_amendments(run.path).items():
+            first, where = entries.setdefault(nodeid, (amendment, run.path))
+            if first != amendment:
+                raise ConfigurationError(
+                    f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
+                )
+    amendments = {nodeid: amendment for nodeid, (amendment, _) in entries.items()}
+    with build_folder(target) as beside:
+        for part in chosen:
+            # a lock belongs to whoever writes the original
+            shutil.copytree(
+                part.path,
+                beside / part.path.name,
+                ignore=shutil.ignore_patterns(".lock"),
+            )
+        if amendments:
+            text = json_text(
+                {
+                    nodeid: to_record(entry)
+                    for nodeid, entry in sorted(amendments.items())
+                }
+            )
+            (beside / _amendments.FILE).write_bytes(text.encode())
+        # How each part was started is kept for verifying: a merged run cannot be
+        # started again as one.
+        names: dict[Path, list[str]] = {}
+        for part in chosen:
+            names.setdefault(part.path.parent, []).append(part.path.name)
+        if known := [
+            one for run, held in names.items() for one in run_parts(run, held)
+        ]:
+            (beside / PARTS).write_bytes(json_text({"parts": known}).encode())
+        merged = _summed_up(target, beside, runs, missing)
+    joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
+    lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
+    lines += [f"  repeated: {sentence}" for sentence in repeated]
+    lines += [f"  missing: {sentence}" for sentence in missing]
+    lines += [f"  kept: {pluralize(len(amendments), 'amended verdict')}"] * bool(
+        amendments
+    )
+    print("\n".join(lines))
+    return INCOMPLETE if missing else 0
+
+
+# --- which conversations the merged run has
+
+
+def merge_parts(
+    runs: Sequence[LoadedRun],
+) -> tuple[list[ConversationFolder], list[str], list[str]]:
+    """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
+
+    Raises ConfigurationError that says which plans differ, and in what, where they
+    cannot be one run, or which journals are damaged.
+    """
+    every = [folder for run in runs for folder in run.conversations]
+    if damages := [damage for part in every if (damage := part.damage())]:
+        raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
+    _refuse_strangers(every)
+    chosen: dict[str, ConversationFolder] = {}
+    repeated: list[str] = []
+    for part in every:
+        first = chosen.setdefault(part.path.name, part)
+        if first is part:
+            continue
+        name, where = (
+            part.path.name,
+            f"{part.path.name} is in {first.path.parent} and in {part.path.parent}",
+        )
+        journals = [each.path / "journal.jsonl" for each in (first, part)]
+        contents = [read_regular(path) if path.is_file() else None for path in journals]
+        complete = [each for each in (first, part) if each.result.ended == "complete"]
+        if first.result == part.result and contents[0] == contents[1]:
+            repeated.append(f"{where}: the same, taken once")
+        elif len(complete) == 1:
+            chosen[name] = complete[0]
+            repeated.append(
+                f"{where}: taken from {complete[0].path.parent}, where it is complete"
+            )
+        else:
+            raise ConfigurationError(
+                f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
+                f"or take the folder {name} out of one of them"
+            )
+    return list(chosen.values()), repeated, _missing_parts(runs, chosen.values())
+
+
+def _refuse_strangers(every: Sequence[ConversationFolder]) -> None:
+    """Raise ConfigurationError where conversations are of other agents or plans than those with their labels."""
+    by_agent: dict[str, ConversationFolder] = {}
+    for part in every:
+        one = by_agent.setdefault(part.result.agent, part)
+        if one.result.agent_fingerprint != part.result.agent_fingerprint:
+            raise ConfigurationError(
+                f"the agent {part.result.agent!r} is not the same in {one.path.parent} ({one.result.agent_spec}, "
+                f"{one.path.name}) and in {part.path.parent} ({part.result.agent_spec}, {part.path.name}): their "
+                "configurations differ. Two agents in one run need two labels: --ltm-agent=NAME=SPEC"
+            )
+    by_place: dict[tuple[str, str], ConversationFolder] = {}
+    for part in every:
+        first = by_place.setdefault((part.result.span_label, part.result.trial), part)
+        if first.result.plan_fingerprint != part.result.plan_fingerprint:
+            try:
+                plans = [
+                    Plan.from_json(each.plan(), where=str(each.path))
+                    for each in (first, part)
+                ]
+            except DefinitionError as error:
+                why = f"The fingerprints differ, and a plan cannot be read: {error}"
+                raise _merge_refusal(first, part, [why]) from None
+            changed_by_hand = (
+                "The fingerprints differ: one of the files was changed by hand."
+            )
+            raise _merge_refusal(
+                first, part, plan_differences(*plans) or [changed_by_hand]
+            )
+        plan, other = every[0].plan(), part.plan()
+        sentences = [
+            f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
+            f"{json.dumps(other.get(name), ensure_ascii=False)} in the other."
+            for name in MUST_BE_EQUAL
+            if plan and other and plan.get(name) != other.get(name)
+        ]
+        if sentences:
+            raise _merge_refusal(every[0], part, sentences)
+
+
+def _merge_refusal(
+    one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]
+) -> ConfigurationError:
+    why = "these are not parts of one run, because plans differ:"
+    listed = first_and_rest(
+        sentences, MAX_LISTED_DIFFERENCES, "… and {} more differences"
+    )
+    return ConfigurationError(
+        "\n  ".join([why, str(one.path), str(other.path), *listed])
+    )
+
+
+def _missing_parts(
+    runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]
+) -> list[str]:
+    """Return a sentence for each shard that no run is, and one about conversations that their settings ask for."""
+    summaries = (run.summary.get("plan") for run in runs)
+    plans = [plan for plan in summaries if isinstance(plan, dict)]
+    shards = {str(plan["shard"]) for plan in plans if "shard" in plan}
+    missing = []
+    for of in sorted({text.partition("/")[2] for text in shards}):
+        if of.isdecimal():
+            wanted = [f"{number}/{of}" for number in range(1, int(of) + 1)]
+            missing += [
+                f"no run is shard {text}" for text in wanted if text not in shards
+            ]
+    # Threads within a conversation are not in the settings, so folders are compared by
+    # what was planned.
+    have, expected = (
+        {part.result.name.planned_name for part in chosen},
+        dict[ConversationName, None](),
+    )
+    for plan in plans:
+        numbers = range(plan["trials"]) if isinstance(plan.get("trials"), int) else ()
+        places = product(
+            plan.get("agents") or (), plan.get("spans") or (), map(str, numbers)
+        )
+        expected.update(dict.fromkeys(starmap(ConversationName, places)))
+    names = [name.folder for name in expected if name not in have]
+    return [
+        *missing,
+        *[f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] * bool(names),
+    ]
+
+
+# --- writing it
+
+
+def _summed_up(
+    target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]
+) -> LoadedRun:
+    """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
+    plans = [dict(run.summary.get("plan") or {}) for run in runs]
+    # of settings that differ, those of the first run count
+    joined: dict[str, Any] = {
+        name: value for plan in reversed(plans) for name, value in plan.items()
+    }
+    for name in ("agents", "spans"):
+        joined[name] = {
+            label: value
+            for plan in plans
+            for label, value in (plan.get(name) or {}).items()
+        }
+    joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
+    # the whole is no shard
+    joined.pop("shard", None)
+    write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
+    merged = read_run(beside)
+    paces, untimed = _merged_paces(beside, merged)
+    notices = [notice for run in runs for notice in run.result.notices]
+    notices += [f"merged: {sentence}" for sentence in missing]
+    notices += [
+        f"{why.replace(str(beside), str(target))}: seconds are summed over the rest"
+        for why in untimed
+    ]
+    result = structs.replace(
+        merged.result,
+        run_id=target.resolve().name,
+        folder=str(target),
+        notices=tuple(dict.fromkeys(notices)),
+        prechecks=tuple(one for run in runs for one in run.result.prechecks),
+        paces=paces,
+    )
+    # shards are played at the same time, so the longest counts
+    walls = [run.summary.get("wall_seconds") for run in runs]
+    known = [seconds for seconds in walls if isinstance(seconds, int | float)]
+    wall = max(known) if len(known) == len(runs) else None
+    fields = {**runs[0].summary, "plan": joined, "wall_seconds": wall}
+    write_summary(beside / "summary.json", rewrite_summary(result, fields))
+    write_verdicts(beside, result)
+    return structs.replace(merged, result=result)
+
+
+def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
+    """Return how long agents took, and which timings cannot be read."""
+    entries: dict[tuple[str, str], list[timings.Timing]] = {}
+    untimed: list[str] = []
+    for held in run.conversations:
+        path, key = (
+            target / held.path.name / "timings.jsonl",
+            (held.result.agent, held.result.span_label),
+        )
+        if path.is_file():
+            timed, why = timings.load_all_timings(path)
+            untimed += [why] * bool(why)
+            entries.setdefault(key, []).extend(timed)
+    return agent_paces(entries), untimed

@@ -1,0 +1,174 @@
+"""`plot RUN... --kind KIND -o FILE`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping
+
+from pytest_ltm._core.journal.run_file import LATEST, find_run
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.commands.arguments import (
+    RUN,
+    add_baselines,
+    add_filters,
+    add_output,
+    add_plans,
+    add_runs,
+    positive_integer,
+)
+from pytest_ltm.figures.statistics.frontier import PUBLISHED
+from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
+from pytest_ltm.gate.run_loading import find_side, read_run
+from pytest_ltm.reports.exports.output import import_library
+from pytest_ltm.reports.html.report_data import Material
+from pytest_ltm.reports.plots import plot_data
+from pytest_ltm.reports.plots.plot_data import Content
+
+SUFFIXES = ("svg", "pdf", "png")
+_DRAWN: Mapping[str, Callable[[Material], Content]] = {
+    "curve": plot_data.accuracy_curves,
+    "heatmap": plot_data.scenario_heatmap,
+    "timeline": plot_data.conversation_timeline,
+}
+WAYS = CompareHints(
+    common="--plans=overlapping",
+    choose_agent="Name one as in RUN@AGENT, or with --agent",
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the runs, the kind of figure, its file and its looks."""
+    kinds = (
+        "curve: accuracy over memory span; heatmap: scenario by span; examples: agent by example of each scenario; "
+        "depth: score by the needle's position; timeline: one conversation; compare: paired differences by scenario; "
+        "frontier: accuracy against seconds and tokens of a reply"
+    )
+    names = [*_DRAWN, "examples", "depth", "compare", "frontier"]
+    parser.add_argument("--kind", required=True, choices=names, help=kinds)
+    add_output(parser, "FILE", "a file *.svg, *.pdf or *.png", required=True)
+    add_filters(parser, agents="(repeatable); with compare the earlier, then the later")
+    rows = "the share of the conversation before the needle (default), or tokens from needle to question"
+    parser.add_argument(
+        "--by",
+        choices=["share", "gap"],
+        default="share",
+        help=f"depth: rows are {rows}",
+    )
+    skill = (
+        "examples: only scenarios that need this memory skill, such as R for retrieval"
+    )
+    parser.add_argument("--skill", default="", metavar="LETTER", help=skill)
+    published = (
+        "frontier: beside what LongMemEval-V2 published of this tier of its histories"
+    )
+    parser.add_argument("--published", choices=[*PUBLISHED], default="", help=published)
+    size = "6x4in or 16x10cm (default: what the content needs)"
+    parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
+    parser.add_argument(
+        "--font",
+        default="",
+        metavar="FAMILY",
+        help="a font, or several separated by commas",
+    )
+    parser.add_argument(
+        "--title",
+        default="",
+        metavar="TEXT",
+        help="a title above the figure (default: none)",
+    )
+    dpi = "resolution of PNG files (default: 200)"
+    parser.add_argument(
+        "--dpi", type=positive_integer, default=200, metavar="N", help=dpi
+    )
+    add_plans(parser)
+    add_baselines(parser)
+    add_runs(parser, kinds=f"{RUN}; with compare two, named as for ltm compare")
+
+
+_SIZE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)x(\d{1,4}(?:\.\d{1,4})?)(in|cm|)")
+_CM_PER_INCH = 2.54
+_MOST_INCHES = 100.0
+
+
+def _figure_size(text: str) -> tuple[float, float]:
+    """Return width and height in inches."""
+    size = _SIZE.fullmatch(text)
+    unit = _CM_PER_INCH if size and size[3] == "cm" else 1.0
+    width, height = (
+        (float(size[1]) / unit, float(size[2]) / unit) if size else (0.0, 0.0)
+    )
+    if not 0 < min(width, height) <= max(width, height) <= _MOST_INCHES:
+        raise ArgumentTypeError(
+            f"expected width and height such as 6x4in or 16x10cm, got {text!r}"
+        )
+    return width, height
+
+
+def plot_figure(given: Namespace) -> int:
+    """Draw a figure about one or many runs, as SVG, PDF or PNG.
+
+    Equal runs and options give equal files. Needs pip install 'pytest-ltm[plot]'.
+    """
+    suffix = given.output.suffix.lower().removeprefix(".")
+    if suffix not in SUFFIXES:
+        raise ConfigurationError(
+            f"-o: expected a name that ends in .svg, .pdf or .png, got {given.output.name!r}"
+        )
+    import_library("matplotlib", extra="plot", user="ltm plot")
+    from pytest_ltm.reports.plots.drawing import Look, draw_plot
+
+    families = tuple(
+        family.strip() for family in given.font.split(",") if family.strip()
+    )
+    look = Look(
+        suffix=suffix, size=given.size, fonts=families, title=given.title, dpi=given.dpi
+    )
+    drawn = draw_plot(_plot_content(given), look)
+    write_output(given.output, drawn.data)
+    print(given.output)
+    for problem in drawn.problems:
+        print(f"ltm plot: {problem}", file=sys.stderr)
+    return 0
+
+
+def _plot_content(given: Namespace) -> Content:
+    named = given.runs or [LATEST]
+    if given.kind == "compare":
+        sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in named]
+        if len(sides) > 2:
+            raise ConfigurationError(
+                f"--kind=compare takes one run or two, not {len(sides)}"
+            )
+        # Two that are named, of which one name may stand for both; or two agents of one
+        # run.
+        agents = (given.agent * 2)[:2] or ("", "")
+        if len(sides) == 1:
+            agents = given.agent or sides[0].agents
+            if len(agents) != 2:
+                raise ConfigurationError(
+                    f"--kind=compare takes two agents: name two of {sides[0].name} with --agent, or name two runs. "
+                    f"It has {', '.join(sides[0].agents)}"
+                )
+            sides *= 2
+        pairs = zip(sides, agents, strict=True)
+        before, after = (
+            one_agent(side, agent, how=WAYS.choose_agent) for side, agent in pairs
+        )
+        changes = compare_sides(
+            before, after, WAYS, common=given.plans == "overlapping"
+        )
+        return plot_data.difference_forest(changes, given.span)
+    runs = [read_run(find_run(text, given.ltm_dir)) for text in named]
+    material = plot_data.chosen_material(runs, given.agent, given.span)
+    if given.kind == "frontier":
+        return plot_data.accuracy_frontier(material, given.published)
+    if given.kind == "examples":
+        return plot_data.example_heatmap(material, given.skill)
+    return (
+        plot_data.depth_heatmap(material, given.by)
+        if given.kind == "depth"
+        else _DRAWN[given.kind](material)
+    )

@@ -1,0 +1,93 @@
+"""Pytest in a process of its own: `rescore RUN`, and what commands play that measure scenarios rather than agents."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.commands.arguments import RUN
+from pytest_ltm.gate.run_loading import LoadedRun, read_run
+
+_PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, and whatever pytest takes."""
+    parser.usage = "%(prog)s RUN [options of pytest]"
+    parser.add_argument("run", metavar="RUN", help=RUN)
+    parser.add_argument("options", nargs="...", help=SUPPRESS)
+
+
+def rescore_run(given: Namespace) -> int:
+    """Score a recorded run again with the current evaluators, scoring rules and judge.
+
+    No agent is created or asked. The result is a run folder of its own, and what moved
+    is printed. The same as: pytest --ltm-rescore=RUN
+    """
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        f"--ltm-rescore={given.run}",
+        *given.options,
+    ]
+    with subprocess.Popen(words) as session:  # noqa: S603 - the words are the caller's own
+        while True:
+            try:
+                return session.wait()
+            except (
+                KeyboardInterrupt
+            ):  # the session got it, too, and ends in its own way
+                continue
+
+
+def play_run(
+    specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None
+) -> LoadedRun:
+    """Play in a pytest session of its own, below `folder`; return the run. LtmError, with what pytest says, if none.
+
+    `cwd`: where pytest runs, for one that must find neither tests nor settings of the
+    project.
+    """
+    run, said = run_pytest(
+        [*(f"--ltm-agent={spec}" for spec in specs), *words], folder, cwd=cwd
+    )
+    if run is None:
+        lines = [line for line in said if line.startswith("ERROR")] or said[-12:]
+        raise LtmError(
+            "nothing was played; pytest says:\n"
+            + "\n".join(f"  {line}" for line in lines)
+        )
+    return read_run(run)
+
+
+def run_pytest(
+    words: Sequence[str],
+    ltm_dir: Path,
+    *,
+    python: str = sys.executable,
+    cwd: Path | None = None,
+) -> tuple[Path | None, list[str]]:
+    """Return the run that a pytest session left in this folder, None if it has no results; and what it printed."""
+    # the cache is the user's: --lf must not mean tests that a command played
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        f"--ltm-dir={ltm_dir}",
+        *words,
+    ]
+    session = subprocess.run(  # noqa: S603 - the interpreter that runs this, or the one that the user names
+        command, capture_output=True, text=True, errors="replace", check=False, cwd=cwd
+    )
+    runs = sorted((ltm_dir / "runs").glob("*"))
+    run = runs[-1] if runs and session.returncode in _PLAYED else None
+    return run, (session.stdout + session.stderr).strip().splitlines()

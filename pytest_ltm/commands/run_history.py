@@ -1,0 +1,435 @@
+"""`runs [FOLDER]`: what was run, newest first; `trend [PATHS]`: what it earned over time, as text or as a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_ltm._core.journal.run_file import find_run
+from pytest_ltm._core.storage.clock import duration, wall_time
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, ScenarioError
+from pytest_ltm._core.storage.sanitize import for_screen, is_plain
+from pytest_ltm._core.storage.schema import fields_of
+from pytest_ltm.commands.arguments import (
+    add_baselines,
+    add_filters,
+    add_json,
+    add_ltm_dir,
+    add_output,
+    add_since,
+)
+from pytest_ltm.commands.doctor import is_resumable
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import (
+    NOTHING,
+    clip_text,
+    columns_of,
+    one_line,
+    pad_right,
+    pluralize,
+)
+from pytest_ltm.gate.baseline import parse_baseline
+from pytest_ltm.reports.history import Past, read_past, result_standings, run_folders
+from pytest_ltm.reports.html.trend_page import build_trend
+from pytest_ltm.reports.trend import (
+    PLAIN,
+    UNICODE_SIGNS,
+    TrendPoint,
+    of_run,
+    series_of,
+    trend_json,
+    trend_lines,
+)
+
+# Narrower terminals get lines of this width.
+NARROWEST = 60
+_GAP = "  "
+
+
+def add_list_arguments(parser: ArgumentParser) -> None:
+    """Add the folder and which of its runs are listed."""
+    folder = "a folder of runs, or a project's (default: .ltm)"
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path(".ltm"),
+        metavar="FOLDER",
+        help=folder,
+    )
+    parser.add_argument(
+        "--agent", default="", metavar="LABEL", help="only runs with this agent"
+    )
+    add_since(parser)
+    add_json(parser)
+
+
+def list_runs(given: Namespace) -> int:
+    """List runs, newest first, one per line.
+
+    A line has the start, how the run ended, what its gate said, whether it can be
+    resumed, and its totals. Nothing is changed.
+    """
+    if not given.folder.is_dir():
+        why = f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
+        raise ConfigurationError(why)
+    pasts = map(read_past, run_folders(given.folder))
+    result = [past for past in pasts if not given.agent or given.agent in past.agents]
+    if given.since:
+        since = parse_moment(given.since)
+        result = [past for past in result if past.at is not None and past.at >= since]
+    states = {each.name: _state_text(each, given.folder) for each in result}
+    if given.json:
+        names = (
+            "agent",
+            "span_label",
+            "span",
+            "low",
+            "high",
+            "full",
+            "plan",
+            "complete",
+            "lost",
+        )
+        values = [
+            {
+                "run": past.name,
+                "path": str(past.path),
+                "begun": past.at and past.at.isoformat(),
+                "state": past.state,
+                "gate": past.gate or None,
+                "told": states[past.name],
+                "why": past.why,
+                "notes": list(past.notes),
+                "commit": past.source and past.source.commit,
+                "branch": past.source and past.source.branch,
+                "results": [
+                    fields_of(each, *names) | {"examples": len(each.rows)}
+                    for each in past.standings
+                ],
+            }
+            for past in result
+        ]
+        print(json.dumps(values, indent=1))
+        return 0
+    if not result:
+        filters = [
+            f" --{name}={value}"
+            for name in ("agent", "since")
+            if (value := getattr(given, name))
+        ]
+        print(
+            for_screen(
+                f"no runs in {given.folder}{' with' * bool(filters)}{''.join(filters)}"
+            )
+        )
+        return 0
+    print(
+        "\n".join(
+            _run_lines(
+                result, states, max(shutil.get_terminal_size().columns, NARROWEST)
+            )
+        )
+    )
+    return 0
+
+
+def parse_moment(text: str) -> datetime:
+    """Return a date, or the time that a duration such as `7d` ago was; ConfigurationError if it is neither."""
+    try:
+        result = datetime.fromisoformat(text)
+        return result if result.tzinfo else result.replace(tzinfo=timezone.utc)
+    except ValueError:
+        pass
+    try:
+        return wall_time() - duration(text)
+    except (ScenarioError, OverflowError):
+        why = f"--since: {text!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
+        raise ConfigurationError(why) from None
+
+
+def _state_text(past: Past, ltm_dir: Path) -> str:
+    """Return the state in words, with what the gate said and whether the run can be resumed."""
+    lines = (
+        [past.state]
+        if past.state != "finished" or not past.gate
+        else [f"gate {past.gate}"]
+    )
+    if past.state == "finished":
+        lines += list(
+            dict.fromkeys(each.unmeasured for each in past.standings if each.unmeasured)
+        )
+    elif past.state == "interrupted":
+        # whether it can be resumed takes reading its journals, which is left out for
+        # runs that ended
+        lines += [past.why] * bool(past.why) + ["can be resumed"] * is_resumable(
+            past.path, ltm_dir
+        )
+    elif past.why:
+        lines = [f"{past.state}: {past.why}"]
+    return one_line(", ".join([*lines, *past.notes]))
+
+
+def _run_lines(
+    pasts: Sequence[Past], states: dict[str, str], width: int
+) -> Iterator[str]:
+    names = [one_line(each.name) for each in pasts]
+    room = min(max(map(columns_of, names)), 24)
+    most = max(len("gate unmeasurable"), width - room - len(_DATE) - 3 * len(_GAP) - 30)
+    state = min(max(map(columns_of, states.values())), most)
+    heads = [
+        pad_right("run", room),
+        pad_right("begun (UTC)", len(_DATE)),
+        pad_right("state", state),
+    ]
+    yield clip_text(
+        _GAP.join([*heads, "totals, from the shortest span"]), width
+    ).rstrip()
+    for name, each in zip(names, pasts, strict=True):
+        at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
+        # The totals of each agent, from its shortest span to the longest: `bot 10.00
+        # 8.50 of 11 at 2k, 32k`.
+        rows = sorted(
+            each.standings, key=lambda standing: each.spans.index(standing.span_label)
+        )
+        agents = group_by(rows, lambda standing: standing.agent).items()
+        points = ", ".join(
+            f"{one_line(agent)} {' '.join(row.points for row in held)}"
+            for agent, held in agents
+        )
+        full = {row.full for row in rows if row.low is not None}
+        of = f" of {full.pop()}" if len(full) == 1 else ""
+        totals, said = (
+            f"{points}{of} at {', '.join(map(one_line, each.spans))}" * bool(rows),
+            states[each.name],
+        )
+        line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
+        line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
+        yield clip_text(_GAP.join(line), width).rstrip()
+    yield pluralize(len(pasts), "run")
+
+
+_DATE = "2026-01-05 10:15"
+
+
+# Narrower terminals get lines of this width.
+LEAST = 80
+
+
+def add_draw_arguments(parser: ArgumentParser) -> None:
+    """Add the results, which of them are drawn, and the page."""
+    paths = "run folders or IDs, baseline files, or folders of either (default: all runs and baselines here)"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=paths)
+    add_output(parser, "FILE.html", "write a page instead, with all results")
+    add_filters(
+        parser, agents="(repeatable; default: those under test, without bundled ones)"
+    )
+    add_since(parser)
+    every = "list every result, not just the last 30 of each of the last 5 plans"
+    parser.add_argument("--all", action="store_true", help=every)
+    add_json(parser)
+    add_baselines(parser)
+    add_ltm_dir(parser)
+
+
+def draw_trend(given: Namespace) -> int:
+    """Draw scores over time, a chart for each agent and memory span.
+
+    Results of different plans are never joined. Every committed version of a baseline
+    counts, if git is installed.
+    """
+    result, notes = gather_points(
+        given.paths, given.ltm_dir, given.baselines, since=given.since
+    )
+    series = series_of(result, given.agent, given.span)
+    if given.output is not None:
+        if not series:
+            raise ConfigurationError(why_nothing_to_draw(result, given.paths))
+        build_trend(series, notes, given.output)
+        print(given.output)
+        return 0
+    if given.json:
+        print(json.dumps(trend_json(series), indent=1))
+    else:
+        width = max(shutil.get_terminal_size().columns, LEAST)
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        signs = PLAIN
+        with suppress(
+            UnicodeEncodeError, LookupError
+        ):  # a terminal of few characters gets those that it has
+            "".join(UNICODE_SIGNS).encode(sys.stdout.encoding or "utf-8")
+            signs = PLAIN if is_plain(sys.stdout) else UNICODE_SIGNS
+        lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
+        print("\n".join(lines or [why_nothing_to_draw(result, given.paths)]))
+    for note in notes:
+        print(f"note: {one_line(note)}", file=sys.stderr)
+    return 0
+
+
+def why_nothing_to_draw(
+    trend_points: Sequence[TrendPoint], paths: Sequence[str]
+) -> str:
+    """Return why there is nothing to draw."""
+    where = ", ".join(paths) or "the runs and baselines here"
+    if not trend_points:
+        return f"no results in {where}"
+    agents = ", ".join(sorted({point.standing.agent for point in trend_points}))
+    spans = ", ".join(sorted({point.standing.span_label for point in trend_points}))
+    return one_line(
+        f"no such agent or span in {where}: there are agents {agents}; spans {spans}"
+    )
+
+
+def gather_points(
+    paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = ""
+) -> tuple[list[TrendPoint], list[str]]:
+    """Return the points of runs and baselines, and sentences on what was left out.
+
+    `paths`: run folders and ids, folders of runs, baseline files and folders of such;
+    none: the runs below `ltm_dir`, and `baselines`. ConfigurationError if one leads
+    nowhere, or `since` cannot be read.
+    """
+    points: list[TrendPoint] = []
+    notes: list[str] = []
+    folders = [] if paths or not ltm_dir.is_dir() else [*run_folders(ltm_dir)]
+    files: list[Path] = []
+    for text in paths or [str(baselines)]:
+        path = Path(text)
+        if path.is_file():
+            files.append(path)
+        elif path.is_dir():
+            folders += run_folders(path) if paths else ()
+            # the JSON files in a folder with a run or with runs are no baselines
+            if not (path / "runs").is_dir() and not (path / "run.json").exists():
+                files += sorted(each for each in path.glob("*.json") if each.is_file())
+        elif paths:
+            folders.append(find_run(text, ltm_dir))
+    for past in map(read_past, folders):
+        points += of_run(past)
+        if past.state == "damaged":
+            notes.append(f"run {past.name} is left out: {past.why}")
+    for file in files:
+        points += _of_baseline(file, notes)
+    if since:
+        first = parse_moment(since)
+        points = [
+            point for point in points if point.at is not None and point.at >= first
+        ]
+    return points, notes
+
+
+def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
+    """Yield the points of each committed version of a baseline, and of the file as it is where that is another."""
+    try:
+        now = path.read_bytes()
+        changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: cannot be read ({error.strerror})"
+        ) from error
+    versions = file_versions(path)
+    if not versions or versions[0].content != now:
+        # the file was changed since its last commit
+        versions.append(Version("", changed, now))
+    lost = 0
+    for commit, at, content in versions:
+        try:
+            side = parse_baseline(content, str(path), path.stem)
+        except LtmError as error:
+            lost += 1
+            why = str(error)
+            continue
+        for standing in result_standings(side.result):
+            facts = partial(tuple, side.plans)
+            yield TrendPoint(
+                name=path.stem,
+                kind="baseline",
+                at=at,
+                commit=commit,
+                standing=standing,
+                facts=facts,
+            )
+    if lost:
+        notes.append(
+            f"baseline {path.stem}: {pluralize(lost, 'version')} left out: {why}"
+        )
+
+
+# --- the committed versions of a file, from git; none where there is no git, or no
+# repository
+
+
+class Version(NamedTuple):
+    """What a commit made of a file."""
+
+    commit: str
+    at: datetime
+    content: bytes
+
+
+# So many versions of a file are looked at, the last ones.
+MAX_FILE_VERSIONS = 200
+_SECONDS = 30
+
+
+def file_versions(path: Path) -> list[Version]:
+    """Return what the commits that led here made of a file, newest first."""
+    name = f"./{path.name}"
+    listed = _git_output(
+        path.parent, "log", f"-n{MAX_FILE_VERSIONS}", "--format=%H %ct", "--", name
+    ).decode()
+    commits = [line.split() for line in listed.split("\n") if line]
+    asked = "".join(f"{commit}:{name}\n" for commit, _ in commits)
+    answer = (
+        _git_output(path.parent, "cat-file", "--batch", said=asked.encode())
+        if commits
+        else b""
+    )
+    versions = []
+    for commit, seconds in commits:
+        head, _, answer = answer.partition(b"\n")
+        if head.split()[1:2] != [b"blob"]:  # the commit that took the file away
+            continue
+        size = int(head.split()[2])
+        versions.append(
+            Version(
+                commit,
+                datetime.fromtimestamp(int(seconds), timezone.utc),
+                answer[:size],
+            )
+        )
+        answer = answer[size + 1 :]
+    return versions
+
+
+def _git_output(folder: Path, *words: str, said: bytes = b"") -> bytes:
+    # settings of the repository must neither start programs nor change what is printed
+    safe: Sequence[str] = (
+        "-c",
+        "log.showSignature=false",
+        "-c",
+        "core.fsmonitor=false",
+        "--no-pager",
+    )
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words, and the name of a file behind --
+            ["git", *safe, *words],  # noqa: S607 - the git that the user has
+            cwd=folder,
+            input=said,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 else b""

@@ -1,0 +1,359 @@
+"""What others read: `report`, an HTML file; `export`, files for other tools; `badge`, a score in a few words."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.result import at_span
+from pytest_ltm._core.journal.run_file import LATEST, find_run
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.sanitize import escape_unprintable, for_file
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.commands.arguments import (
+    RUN,
+    add_flags,
+    add_ltm_dir,
+    add_option,
+    add_output,
+    add_runs,
+)
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.text import clip_text, columns_of, one_line
+from pytest_ltm.gate.baseline import load_baseline
+from pytest_ltm.gate.change_report import gate_from_json
+from pytest_ltm.gate.run_loading import results_in
+from pytest_ltm.reports.agent_sentences import run_sentences
+from pytest_ltm.reports.exports import (
+    every_eval_ever,
+    inspect_ai,
+    junit,
+    table_files,
+    trackers,
+)
+from pytest_ltm.reports.exports.loaded import load
+from pytest_ltm.reports.exports.output import ExportTarget, write_all
+from pytest_ltm.reports.exports.table_files import paper_latex, paper_markdown
+from pytest_ltm.reports.history import (
+    HistoricalScore,
+    Past,
+    read_past,
+    result_standings,
+)
+from pytest_ltm.reports.html.page import build_report
+from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.verification import DIFFERS, mark_discrepancies
+
+UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
+GREY = "grey"
+# By what an endpoint badge calls them, mostly: white text on each has a contrast of at
+# least 4.5:1.
+COLOURS = {
+    "green": "#1e7b34",
+    "olive": "#6a7000",
+    "amber": "#9a5b00",
+    "red": "#b3261e",
+    GREY: "#5f6368",
+}
+_LABEL = "#3d4247"
+# What endpoint badges call those that they have another name for.
+_NAMES = {"olive": "yellowgreen", "amber": "orange", GREY: "lightgrey"}
+# Columns of a label.
+_LONGEST = 60
+
+
+class Badge(Struct, frozen=True, kw_only=True):
+    """What a badge says."""
+
+    label: str
+    message: str
+    colour: str
+    """One of COLOURS."""
+    title: str
+    """What is shown where a pointer rests on it."""
+
+
+def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> Badge:
+    """Return the badge of what an agent earned in a run; None: nothing is known of that.
+
+    It has a score only where the run came to its end and lost nothing.
+    """
+    where = at_span(standing.agent, standing.span_label) if standing else past.name
+    shard = next((note for note in past.notes if note.startswith("shard")), "")
+    if shard or past.state in ("interrupted", "in progress"):
+        message, colour, why = INCOMPLETE, GREY, shard or past.why
+    elif past.state != "finished" or standing is None:
+        message, colour, why = UNMEASURABLE, GREY, past.why or past.state
+    elif standing.unmeasured or past.gate == "unmeasurable":
+        message, colour, why = (
+            UNMEASURABLE,
+            GREY,
+            standing.unmeasured or "the gate could not be measured",
+        )
+    else:
+        message, interval, why = (
+            f"{standing.points} of {standing.full}",
+            standing.interval,
+            "",
+        )
+        # A badge stands without context: how sure the number is belongs on it.
+        if not interval:
+            message += ", one conversation"
+        elif standing.low == standing.high:
+            message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
+        message += ", bundled agent" * (not standing.own)  # a label may hide its name
+        colour = next(
+            colour for least, colour in _SCALE if (standing.share or 0.0) >= least
+        )
+        if past.gate in ("regressed", "failed"):
+            message, colour = f"{message}, {past.gate}", "red"
+    facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
+    facts += [f"commit {past.source.commit[:7]}"] if past.source else []
+    title = f"{where}: {message} ({'; '.join([*facts, *[why] * bool(why)])})"
+    name = clip_text(_xml_text(label or f"memory of {where}"), _LONGEST)
+    return Badge(label=name, message=message, colour=colour, title=_xml_text(title))
+
+
+# The colour of a share of full marks, from what share on.
+_SCALE = ((0.8, "green"), (0.6, "olive"), (0.3, "amber"), (0.0, "red"))
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def _xml_text(text: str) -> str:
+    """Return a text of one line that any XML file may hold."""
+    return _NO_XML.sub("?", escape_unprintable(redact_secrets(" ".join(text.split()))))
+
+
+def endpoint_json(badge: Badge) -> str:
+    """Return the badge as the text of a file for an endpoint badge."""
+    colour = _NAMES.get(badge.colour, badge.colour)
+    values = {
+        "schemaVersion": 1,
+        "label": badge.label,
+        "message": badge.message,
+        "color": colour,
+    }
+    return json.dumps(values, indent=1) + "\n"
+
+
+_LETTER, _PAD, _HEIGHT = 6.2, 7, 20
+"""Pixels: of a column of text, on either side of it, and of all."""
+
+
+def badge_svg(badge: Badge) -> str:
+    """Return the badge as an SVG file that needs nothing else."""
+    left, right = (
+        round(columns_of(text) * _LETTER) for text in (badge.label, badge.message)
+    )
+    at, width = left + 2 * _PAD, left + right + 4 * _PAD
+    reply = f"{badge.label}: {badge.message}"
+    words = ((_PAD, left, badge.label), (at + _PAD, right, badge.message))
+    texts = "".join(
+        f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+        for x, room, text in words
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" viewBox="0 0 {width} {_HEIGHT}" '
+        f'role="img" aria-label={quoteattr(reply)}>'
+        f"<title>{escape(badge.title)}</title>"
+        f'<path fill="{_LABEL}" d="M{at} 0H3a3 3 0 0 0-3 3v14a3 3 0 0 0 3 3H{at}z"/>'
+        f'<path fill="{COLOURS[badge.colour]}" d="M{at} 0H{width - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{at}z"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{texts}</g></svg>\n'
+    )
+
+
+# The formats that have a file for each table.
+TABLES = ("csv", "jsonl", "parquet")
+# Those of one file, with its suffix.
+SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
+WRITERS = {
+    "junit": junit.outputs,
+    "inspect": inspect_ai.outputs,
+    "mlflow": trackers.mlflow_outputs,
+    "wandb": trackers.wandb_outputs,
+    "eee": every_eval_ever.outputs,
+}
+
+
+# The forms of a badge by the suffix of its file.
+WRITTEN = {".svg": badge_svg, ".json": endpoint_json}
+
+
+# --- report
+
+
+def add_write_arguments(parser: ArgumentParser) -> None:
+    """Add the runs and the file."""
+    add_output(parser, "FILE", "the file to write", default="ltm-report.html")
+    add_runs(parser)
+
+
+def write_report(given: Namespace) -> int:
+    """Write one self-contained HTML file about one or many runs. It opens offline."""
+    folders = [find_run(text, given.ltm_dir) for text in given.runs or [LATEST]]
+    build_report(folders, given.output)
+    print(f"{given.output} ({given.output.stat().st_size / 1_000_000:.1f} MB)")
+    damaged = [
+        damage
+        for folder in folders
+        for part in results_in(folder)[0]
+        if (damage := part.damage())
+    ]
+    for damage in damaged:
+        print(redact_secrets(f"left out of the report: {damage}"), file=sys.stderr)
+    return 1 if damaged else 0
+
+
+# --- export
+
+
+def add_export_arguments(parser: ArgumentParser) -> None:
+    """Add the runs, the format and the place."""
+    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *WRITERS)))
+    parser.add_argument("--to", required=True, choices=formats, help="the format")
+    add_output(
+        parser,
+        "PATH",
+        "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)",
+    )
+    table = f"with {', '.join(TABLES)}: this table only"
+    parser.add_argument(
+        "--table",
+        default="",
+        choices=["examples", "questions", "exchanges", "verdicts"],
+        help=table,
+    )
+    add_flags(parser, force="overwrite what exists")
+    add_runs(parser, kinds=f"{RUN}, or a folder of runs")
+
+
+def export_runs(given: Namespace) -> int:
+    """Write one or many runs in the format of another tool.
+
+    csv, jsonl and parquet are a folder with a file for each table, or one file with
+    --table; inspect, mlflow, wandb and eee (Every Eval Ever) are a folder with an entry
+    for each agent and span. Nothing is overwritten without --force. Exit status 1 if
+    something is missing because a run was killed or a journal is damaged, or if results
+    do not follow from the record.
+    """
+    if given.table and given.to not in TABLES:
+        raise ConfigurationError(
+            f"--table goes with {', '.join(TABLES)}, not with {given.to}"
+        )
+    loaded = load(*given.runs, ltm_dir=given.ltm_dir)
+    results = replace(loaded, runs=tuple(map(mark_discrepancies, loaded.runs)))
+    suffix = f".{given.to}" if given.table else SINGLE_FILE_FORMATS.get(given.to, "")
+    to = given.output or Path(f"ltm-{given.table or given.to}{suffix}")
+    if given.to in TABLES:
+        written = table_files.outputs(results, to, given.to, given.table)
+    elif given.to in WRITERS:
+        written = WRITERS[given.to](results, to)
+    else:
+        if given.to == "latex":
+            text = paper_latex(results.runs)
+        else:
+            pages = [
+                run_markdown(
+                    run.result,
+                    verdict=gate_from_json(
+                        run.summary.get("gate"), f"{run.path}, gate"
+                    ),
+                    sentences=run_sentences(
+                        result_columns(run.result), run.summary.get("comparison")
+                    ),
+                )
+                for run in results.runs
+            ]
+            text = "\n".join([*pages, paper_markdown(results.runs)])
+        written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
+    write_all(written, force=given.force)
+    for each in written:
+        print(each)
+    differs = [
+        text
+        for run in results.runs
+        for text in run.result.notices
+        if text.startswith(DIFFERS)
+    ]
+    for text in [
+        *(f"missing: {text}" for text in results.missing),
+        *map(one_line, differs),
+    ]:
+        print(redact_secrets(text), file=sys.stderr)
+    return 1 if results.missing or differs else 0
+
+
+# --- badge
+
+
+def add_draw_arguments(parser: ArgumentParser) -> None:
+    """Add the run, which of its scores, and the file."""
+    kinds = f"{RUN}, or a baseline file (default: latest)"
+    parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=kinds)
+    add_output(parser, "FILE", "a file .svg or .json", default="ltm-badge.svg")
+    add_option(
+        parser,
+        "--agent",
+        "LABEL",
+        "the agent, if the run tests several, or bundled ones only",
+    )
+    add_option(
+        parser, "--span", "LABEL", "the memory span's label (default: the longest)"
+    )
+    add_option(
+        parser,
+        "--label",
+        "TEXT",
+        "the text on the left (default: memory of AGENT at SPAN)",
+    )
+    add_ltm_dir(parser)
+
+
+def draw_badge(given: Namespace) -> int:
+    """Draw a badge: an agent's total at a memory span with its interval, and what the gate said.
+
+    The badge has no score if the run is incomplete or could not be measured. Without
+    --agent and --span it is about the agent under test at the longest span.
+    """
+    if given.output.suffix not in WRITTEN:
+        raise ConfigurationError(
+            f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}"
+        )
+    path = Path(given.run)
+    if not path.is_file():
+        past = read_past(find_run(given.run, given.ltm_dir))
+    else:
+        standings = result_standings(load_baseline(path).result)
+        past = Past(
+            name=path.stem, path=path, at=None, state="finished", standings=standings
+        )
+    # The agent under test, at the longest of its spans.
+    own = [each for each in past.standings if each.own] or past.standings
+    named = (
+        [each for each in past.standings if each.agent == given.agent]
+        if given.agent
+        else own
+    )
+    held = [each for each in named if given.span in ("", each.span_label)]
+    agents = {each.agent for each in held}
+    if past.standings and len(agents) != 1:
+        why = "has no such agent or span" if given.agent else "tests no agent of yours"
+        raise ConfigurationError(
+            f"{past.name} {'tests several agents' if agents else why}. Choose with --agent and --span: agents "
+            f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
+        )
+    made = badge_of(
+        past, max(held, key=lambda each: each.span or 0, default=None), given.label
+    )
+    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
+    # a script that reads stdout should not take a badge without a score for a result
+    print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
+    return 0

@@ -1,0 +1,419 @@
+"""Columns of the result: what one agent did at one memory span, over all trials and examples."""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    Pace,
+    RunResult,
+    ScenarioResult,
+    at_span,
+)
+from pytest_ltm._core.model.agent import Mishap, add_mishaps
+from pytest_ltm._core.model.score import NO_ORACLE
+from pytest_ltm.figures.statistics.counts import Interval
+from pytest_ltm.figures.statistics.spans_reached import (
+    PassRate,
+    pass_rate,
+    score_interval,
+)
+from pytest_ltm.figures.statistics.totals import (
+    Spread,
+    filler_share,
+    group_by,
+    ltm_reach,
+    mean_or_none,
+    score_share,
+    scores_by_scenario,
+    spread_by_draws,
+    total_score,
+)
+from pytest_ltm.figures.text import NOTHING, format_percent, score_text
+
+Number = TypeVar("Number", int, float)
+# What is said of examples where two figures stand.
+LEFT_OPEN = (
+    "left open, at least in part: what is neither proven right nor wrong counts as missed in the first figure and as "
+    "passed in the second"
+)
+GUESSED, UNSCORED = "≤", "*"
+"""What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
+# What marks a column in which much went wrong within the agent: its score is hardly
+# about its memory.
+HAMPERED = "!"
+# The share of mishaps above which that is so.
+_HAMPERING = 0.25
+_ROUNDING = 1e-9
+
+
+class ScenarioCell(Struct, frozen=True, kw_only=True):
+    """One scenario in one column."""
+
+    scores: tuple[float, ...]
+    examples: int
+    """Scored or not, over all trials."""
+    without: str = NOTHING
+    """What stands where no example has a score."""
+    floor: float = 0.0
+    """What an agent without memory may earn."""
+    upper: float | None = None
+    """The mean score if what is open passed; None where nothing is."""
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score; None if no example has one."""
+        return mean_or_none(self.scores)
+
+    @property
+    def unscored_examples(self) -> int:
+        """Examples without a score."""
+        return self.examples - len(self.scores)
+
+    @property
+    def at_guessing_level(self) -> bool:
+        """Whether there is a floor, and the mean is not above it."""
+        return (
+            self.floor > 0
+            and self.mean is not None
+            and self.mean < self.floor + _ROUNDING
+        )
+
+    @property
+    def text(self) -> str:
+        """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
+        mean = self.without if self.mean is None else score_text(self.mean, self.upper)
+        return (
+            mean
+            + GUESSED * self.at_guessing_level
+            + UNSCORED * bool(self.unscored_examples)
+        )
+
+
+class Column(Struct, frozen=True, kw_only=True, dict=True):
+    """One agent at one memory span. All that is shown of it is computed from its conversations, when it is needed."""
+
+    conversations: Sequence[ConversationResult]
+    pace: Pace
+
+    @property
+    def agent(self) -> str:
+        """The agent's label."""
+        return self.conversations[0].agent
+
+    @property
+    def span_label(self) -> str:
+        """The memory span as in node ids: `32k`, `isolated`."""
+        return self.conversations[0].span_label
+
+    @property
+    def span(self) -> int | None:
+        """The memory span in tokens; None where examples are isolated."""
+        return self.conversations[0].span
+
+    @property
+    def control(self) -> bool:
+        """Whether the agent is a control: marked, and never ranked."""
+        return self.conversations[0].is_control
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the agent is one of this package: beside others it is not ranked."""
+        return self.conversations[0].is_yardstick
+
+    @property
+    def name(self) -> str:
+        """The agent's label, marked if it is a control."""
+        return f"{self.agent} (control)" if self.control else self.agent
+
+    @property
+    def label(self) -> str:
+        """`window_8k at 32k`, `oracle (control) at 32k`."""
+        return at_span(self.name, self.span_label)
+
+    # Cached, not stored: a column is made for every report, and most of them show only
+    # a few of its numbers.
+    @cached_property
+    def rows(self) -> tuple[ScenarioResult, ...]:
+        """The examples of all its conversations."""
+        return tuple(row for held in self.conversations for row in held.scenarios)
+
+    def sum_of(self, name: str) -> Any:
+        """Return the sum of a number over the conversations of which it is known; None if of none."""
+        return known_sum(getattr(held, name) for held in self.conversations)
+
+    def sum_of_examples(self, name: str) -> Any:
+        """Return the sum of a number over the examples of which it is known; None if of none."""
+        return known_sum(getattr(row, name) for row in self.rows)
+
+    # Scores: by scenario, and with the lower and the upper end of what each example may
+    # have earned.
+
+    @cached_property
+    def scores(self) -> Mapping[str, Sequence[float]]:
+        """The scores of each scenario that has any."""
+        return scores_by_scenario(self.rows)
+
+    @cached_property
+    def _ends(
+        self,
+    ) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
+        low, high = (
+            scores_by_scenario([row.settle_score(end) for row in self.rows])
+            for end in _ENDS
+        )
+        return low, high
+
+    @cached_property
+    def cells(self) -> Mapping[str, ScenarioCell]:
+        """What each scenario earned, sorted by name; also those without any score."""
+        cells = {}
+        for name, rows in sorted(group_by(self.rows, lambda row: row.scenario).items()):
+            is_open = any(row.upper for row in rows)
+            no_oracle = any(
+                row.score is None and row.reason == NO_ORACLE for row in rows
+            )
+            cells[name] = ScenarioCell(
+                scores=tuple(self.scores.get(name, ())),
+                examples=len(rows),
+                without=NO_ORACLE if no_oracle else NOTHING,
+                floor=max(row.floor for row in rows),
+                upper=mean_or_none([row.upper_end for row in rows if row.scored])
+                if is_open
+                else None,
+            )
+        return cells
+
+    @property
+    def total(self) -> float:
+        """Sum over scenarios of the mean over the examples with a score."""
+        return total_score(self.scores)
+
+    @property
+    def out_of(self) -> int:
+        """Scenarios with a score."""
+        return len(self.scores)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The total as a share of full marks; None without any score."""
+        return score_share(self.scores)
+
+    @property
+    def total_lower_bound(self) -> float:
+        """The total with 0 for each example without a score."""
+        return total_score(self._ends[0])
+
+    @property
+    def total_upper_bound(self) -> float:
+        """The same with 1, and with all that is open passed."""
+        return total_score(self._ends[1])
+
+    @property
+    def maximum_total(self) -> int:
+        """Scenarios with a score or with a lost one: the maximum of both."""
+        return len(self._ends[0])
+
+    @property
+    def floor(self) -> float:
+        """What an agent without memory may earn in those: the sum of their floors."""
+        return sum(self.cells[name].floor for name in self._ends[0])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any example may have earned more than it counts for."""
+        return self.total_lower_bound < self.total_upper_bound
+
+    @property
+    def accuracy_lower_bound(self) -> float | None:
+        """The accuracy with 0 for each example without a score; None without any score."""
+        return self.total_lower_bound / self.maximum_total if self.out_of else None
+
+    @property
+    def points(self) -> str:
+        """The total: `2.79`; both ends where scores are open: `2.00 to 4.00`; `-` without any score."""
+        return self._both_ends("{:.2f}".format)
+
+    @property
+    def share(self) -> str:
+        """The accuracy in the same way: `25%`, `18% to 36%`."""
+        return self._both_ends(lambda total: format_percent(total / self.maximum_total))
+
+    def _both_ends(self, text: Callable[[float], str]) -> str:
+        ends = [self.total_lower_bound, *[self.total_upper_bound] * self.is_open]
+        return " to ".join(map(text, ends)) if self.out_of else NOTHING
+
+    @property
+    def total_with_spread(self) -> str:
+        """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
+        # With open scores two totals stand there already, and the spread is about
+        # neither of them.
+        spread = (
+            f" (spread {self.spread.sd:.2f})"
+            if self.spread and not self.is_open
+            else ""
+        )
+        return (
+            f"{self.points} of {self.maximum_total}{spread}" if self.out_of else NOTHING
+        )
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How far the total moves with the examples that happened to be drawn."""
+        # The same draws for equal scores: a report made again must not differ.
+        return spread_by_draws(self.scores, random.Random(0))
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
+        intervals = [
+            None
+            if mean is None
+            else score_interval([row.settle_score(end) for row in self.rows], mean)
+            for end, mean in zip(_ENDS, map(score_share, self._ends), strict=True)
+        ]
+        return (
+            Interval(intervals[0].low, intervals[1].high)
+            if intervals[0] and intervals[1]
+            else None
+        )
+
+    @cached_property
+    def pass_rate(self) -> PassRate:
+        """The share of the scored examples that pass."""
+        return pass_rate(self.rows)
+
+    @property
+    def pass_k_trials(self) -> int:
+        """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
+        trials = len({row.conversation.planned_name.trial for row in self.rows})
+        return trials if trials > 1 else 0
+
+    @property
+    def scenarios_at_guessing_level(self) -> tuple[str, ...]:
+        """The scenarios with a floor above which the mean score is not."""
+        return tuple(
+            name for name, cell in self.cells.items() if cell.at_guessing_level
+        )
+
+    @property
+    def scenarios_without_score(self) -> tuple[str, ...]:
+        """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
+        none = [
+            name
+            for name, cell in self.cells.items()
+            if cell.mean is None and cell.without == NOTHING
+        ]
+        # Where nothing has a score, the total says so already.
+        return tuple(none) if self.out_of else ()
+
+    def cell_text(self, scenario: str) -> str:
+        """Return the mean score of a scenario as it is shown; "" where it was not played."""
+        return self.cells[scenario].text if scenario in self.cells else ""
+
+    @property
+    def ltm_score_paper(self) -> float | None:
+        """The "LTM score (paper)" in tokens."""
+        return ltm_reach(self.rows)
+
+    @property
+    def unscored_examples(self) -> int:
+        """Examples without a score."""
+        return sum(not row.scored for row in self.rows)
+
+    @property
+    def open(self) -> int:
+        """Examples of which some or all is open: their scores count what is proven."""
+        return sum(row.upper is not None for row in self.rows)
+
+    @property
+    def amended_verdicts(self) -> int:
+        """Verdicts corrected by hand."""
+        return sum(row.automatic is not None for row in self.rows)
+
+    # Effort: what the conversations took. The judge and simulated users are in none of
+    # the agent's numbers.
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all messages and replies."""
+        return int(self.sum_of("tokens"))
+
+    @property
+    def filler_share(self) -> float | None:
+        """The share of the tokens that belong to no scenario."""
+        return filler_share(self.sum_of("filler_tokens"), self.tokens)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars for the replies of the conversations of which that is known; None if of none."""
+        known: float | None = self.sum_of("cost_usd")
+        return known
+
+    @cached_property
+    def mishap_share(self) -> float:
+        """Of what may go wrong within the agent, the largest share that did: of all its replies where nobody counts."""
+        total: dict[str, Mishap] = {}
+        for held in self.conversations:
+            add_mishaps(total, held.mishaps)
+        replies = self.sum_of("metered")
+        return max(
+            (
+                min(1.0, each.times / (each.of or replies or math.inf))
+                for each in total.values()
+            ),
+            default=0.0,
+        )
+
+    @property
+    def hampered(self) -> bool:
+        """Whether so much went wrong that the score is hardly about memory."""
+        return self.mishap_share > _HAMPERING
+
+    @property
+    def is_hypothetical(self) -> bool:
+        """Whether that is what it would cost: nothing is spent."""
+        return any(held.hypothetical for held in self.conversations)
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether some of the tokens and dollars were not reported."""
+        return any(held.estimated for held in self.conversations)
+
+
+_ENDS: tuple[Literal[0, 1], ...] = (0, 1)
+
+
+def result_columns(run: RunResult) -> tuple[Column, ...]:
+    """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
+    # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to
+    # read.
+    agents = group_by(run.conversations, lambda held: held.agent).values()
+    paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
+    places = [
+        held
+        for of_agent in agents
+        for held in group_by(of_agent, lambda held: held.span_label).values()
+    ]
+    names = [(held[0].agent, held[0].span_label) for held in places]
+    return tuple(
+        Column(
+            conversations=held,
+            pace=paces.get(name) or Pace(agent=name[0], span_label=name[1]),
+        )
+        for held, name in zip(places, names, strict=True)
+    )
+
+
+def known_sum(values: Iterable[Number | None]) -> Number | None:
+    """Return the sum of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return reduce(operator.add, known) if known else None

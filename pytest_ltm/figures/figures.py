@@ -1,0 +1,790 @@
+"""Figures: every number or text about a column, defined once.
+
+Terminal, Markdown, HTML, `summary.json`, its schema and exports iterate this registry:
+a new figure is one more entry here, and `python tests/golden/refresh.py schema` writes
+the schema anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from statistics import median
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.figures.columns import HAMPERED, Column
+from pytest_ltm.figures.memory_measures import (
+    MEASURES,
+    PLACES,
+    MemoryMeasure,
+    count_facts,
+    count_lost,
+)
+from pytest_ltm.figures.statistics.totals import group_by, pass_k, weighted_reach
+from pytest_ltm.figures.text import (
+    NOTHING,
+    format_dollars,
+    format_percent,
+    short_count,
+    span_of_time,
+)
+
+# Where tables have a figure; `trials`: in the terminal if there are several, `verbose`:
+# with `-v`.
+Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
+Missing: TypeAlias = Literal["never", "null", "absent"]
+
+
+class Unit(NamedTuple):
+    """What kind of value a figure has."""
+
+    schema: Mapping[str, Any]
+    """The JSON Schema of the value."""
+    text: Callable[[Any], str] = str
+    """Writes it in a table."""
+
+
+NUMBER: dict[str, Any] = {"type": "number"}
+UNITS = {
+    "count": Unit({"type": "integer"}, short_count),
+    "points": Unit(NUMBER, "{:.2f}".format),
+    "share": Unit(NUMBER | {"minimum": 0, "maximum": 1}, format_percent),
+    "tokens": Unit(NUMBER, lambda tokens: short_count(round(tokens))),
+    "usd": Unit(NUMBER, format_dollars),
+    "simulated": Unit(NUMBER, span_of_time),
+    "seconds": Unit(NUMBER, "{:.2f}".format),
+    "ratio": Unit(NUMBER | {"minimum": 0}, "{:.2f}".format),
+    "boolean": Unit({"type": "boolean"}),
+    "flag": Unit({"const": True}),
+    "interval": Unit(
+        {"$ref": "#/$defs/interval"}, lambda ends: f"{ends[0]:.0%} … {ends[1]:.0%}"
+    ),
+}
+
+
+def never(_: Column) -> bool:
+    """Return False for any column."""
+    return False
+
+
+class Figure(Struct, frozen=True):
+    """One figure of a column."""
+
+    name: str
+    """Its path in `summary.json`: `judge.cost_usd`."""
+    unit: str
+    value: Callable[[Column], Any]
+    """Computes it: None where it is unknown, or makes no sense."""
+    label: str | Callable[[Sequence[Column]], str] = ""
+    """Heads its row or column in tables; "": they do not have it."""
+    missing: Missing = "never"
+    """How `summary.json` shows that there is no value. Of the first member of a group: that there is no group."""
+    reports: str = "terminal markdown html"
+    """Words of `Report`: the tables that have it."""
+    text: Callable[[Column], str] | None = None
+    """Writes what stands in a cell, where that is more than the value."""
+    without: str = NOTHING
+    """What stands in a cell where there is no value."""
+    shown: Callable[[Column], bool] = lambda _: True
+    """Tables have it if this is true of any column, and any has a value, or something to say without."""
+    estimated: Callable[[Column], bool] = never
+    """Whether the value is in part an estimate: shown as `~`."""
+    spent_by_agent: bool = False
+    """It may be hypothetical: shown in parentheses, where other columns' dollars were really spent."""
+    order: Callable[[Column], float | None] | None = None
+    """What tables are sorted by, if not the value."""
+
+    @property
+    def group(self) -> str:
+        """The name of the object in `summary.json` that has it, else its own."""
+        return self.name.partition(".")[0]
+
+    @property
+    def meaning(self) -> str:
+        """Its definition, or that of its group; "" where its name says all."""
+        return read_definitions().get(self.group, "")
+
+    def heading(self, columns: Sequence[Column]) -> str:
+        """Return what heads it in a table of these columns."""
+        return self.label if isinstance(self.label, str) else self.label(columns)
+
+    def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
+        """Return how it is written for each of the columns."""
+        aside, texts = self.spent_by_agent and _is_mixed(columns), []
+        for column in columns:
+            text = self.without
+            if (value := self.value(column)) is not None:
+                text = "~" * self.estimated(column)
+                text += self.text(column) if self.text else UNITS[self.unit].text(value)
+                text = f"({text})" if aside and column.is_hypothetical else text
+            texts.append(text)
+        return tuple(texts)
+
+
+def _is_mixed(columns: Sequence[Column]) -> bool:
+    """Return whether only some of the dollars are hypothetical."""
+    # Only beside real costs does a hypothetical one need a mark: alone, the heading
+    # says that it would cost as much.
+    return (
+        len(
+            {
+                column.is_hypothetical
+                for column in columns
+                if column.cost_usd is not None
+            }
+        )
+        > 1
+    )
+
+
+def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
+    """Return the figures that tables of these reports have: those with a value, for any of the columns."""
+    return [
+        figure
+        for figure in FIGURES
+        if figure.label
+        and not set(reports).isdisjoint(figure.reports.split())
+        and any(map(figure.shown, columns))
+        and set(figure.cells(columns)) != {NOTHING}
+    ]
+
+
+HAMPERED_NOTE = (
+    f"{HAMPERED}: so much went wrong within the agent (see the notes) "
+    "that the score is hardly about its memory."
+)
+
+
+def figure_notes(columns: Sequence[Column]) -> list[str]:
+    """Return sentences on the signs in tables of figures."""
+    labelled = [figure for figure in FIGURES if figure.label]
+    # Also of rows that this table leaves out: a note too many is better than a sign
+    # that nobody explains.
+    estimated = any(
+        figure.estimated(column) and figure.value(column) is not None
+        for figure in labelled
+        for column in columns
+    )
+    return [
+        *[HAMPERED_NOTE] * any(column.hampered for column in columns),
+        *["USD in parentheses: an estimate; nothing was spent."] * _is_mixed(columns),
+        *[
+            "~: not all of it was reported; that part is estimated from what was sent and said."
+        ]
+        * estimated,
+    ]
+
+
+def figures_json(column: Column) -> dict[str, Any]:
+    """Return the figures of a column as `summary.json` has them."""
+    record: dict[str, Any] = {}
+    for group, figures in group_by(FIGURES, lambda figure: figure.group).items():
+        first = figures[0]
+        value = first.value(column)
+        if value is not None and group != first.name:
+            values = {figure: figure.value(column) for figure in figures}
+            value = {
+                figure.name.partition(".")[2]: value
+                for figure, value in values.items()
+                if value is not None or figure.missing != "absent"
+            }
+        if value is not None or first.missing == "null":
+            record[group] = value
+    return record
+
+
+def figures_schema() -> tuple[dict[str, Any], list[str]]:
+    """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
+    properties, required = {}, []
+    for group, figures in group_by(FIGURES, lambda figure: figure.group).items():
+        first = figures[0]
+        schema, names = (
+            UNITS[first.unit].schema,
+            {figure.name.partition(".")[2]: figure for figure in figures},
+        )
+        if group != first.name:
+            # The first member decides whether there is a group: inside one it is never
+            # missing.
+            schema = {
+                "type": "object",
+                "required": [
+                    name
+                    for name, figure in names.items()
+                    if figure is first or figure.missing != "absent"
+                ],
+                "properties": {
+                    name: _nullable(
+                        UNITS[figure.unit].schema,
+                        "never" if figure is first else figure.missing,
+                    )
+                    for name, figure in names.items()
+                },
+                "additionalProperties": False,
+            }
+        described = (
+            {"description": first.meaning}
+            if first.meaning or group != first.name
+            else {}
+        )
+        properties[group] = {**described, **_nullable(schema, first.missing)}
+        required += [group] * (first.missing != "absent")
+    return properties, required
+
+
+def _nullable(schema: Mapping[str, Any], missing: Missing) -> dict[str, Any]:
+    if missing != "null":
+        return dict(schema)
+    return (
+        {**schema, "type": [schema["type"], "null"]}
+        if "type" in schema
+        else {"oneOf": [{"type": "null"}, schema]}
+    )
+
+
+def figure_numbers(column: Column) -> dict[str, float]:
+    """Return the numbers among the figures, flat, for tools that plot them: `judge_cost_usd`, `pass_rate`."""
+    values = {
+        figure.name: figure.value(column)
+        for figure in FIGURES
+        if figure.unit not in ("flag", "interval")
+    }
+    return {
+        # Tools that plot have flat names, and users have dashboards with those that an
+        # earlier export gave them.
+        name.removeprefix("usage.").removesuffix(".share").replace(".", "_"): float(
+            value
+        )
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+# --- What figures are made of.
+
+
+def _get(path: str) -> Callable[[Column], Any]:
+    """Return what reads an attribute of a column, or one of that as in `spread.sd`; None if there is none."""
+
+    def read(column: Column) -> Any:
+        value: Any = column
+        for name in path.split("."):
+            value = None if value is None else getattr(value, name)
+        return value
+
+    return read
+
+
+def _ratio(number: float | None, of: float | None) -> float | None:
+    return number / of if number is not None and of else None
+
+
+def _sum_of(name: str) -> Callable[[Column], Any]:
+    return lambda column: column.sum_of(name)
+
+
+def _some_of(name: str) -> Callable[[Column], Any]:
+    return lambda column: column.sum_of(name) or None
+
+
+def _asked(side: str, group: str, label: str, missing: Missing) -> tuple[Figure, ...]:
+    """Return what a judge or simulated users took; `side`: as the results of examples name them."""
+
+    def of_examples(name: str) -> Callable[[Column], Any]:
+        return lambda column: column.sum_of_examples(f"{side}_{name}")
+
+    def is_estimated(column: Column) -> bool:
+        return any(getattr(row, f"{side}_estimated") for row in column.rows)
+
+    calls, usd = of_examples("calls"), of_examples("cost_usd")
+    return (
+        Figure(
+            f"{group}.calls",
+            "count",
+            lambda column: calls(column) or None,
+            missing=missing,
+        ),
+        Figure(f"{group}.tokens", "count", of_examples("tokens")),
+        Figure(
+            f"{group}.cost_usd",
+            "usd",
+            usd,
+            label,
+            missing="null",
+            estimated=is_estimated,
+        ),
+        _flag(f"{group}.estimated", is_estimated),
+    )
+
+
+def _flag(name: str, is_set: Callable[[Column], bool]) -> Figure:
+    return Figure(name, "flag", lambda column: is_set(column) or None, missing="absent")
+
+
+def _agent_usage(
+    name: str, label: str, value: Callable[[Column], float | None], form: str
+) -> Figure:
+    """Return a figure of what an agent took for each message, as its provider counts it."""
+
+    def text(column: Column) -> str:
+        return form.format(value(column))
+
+    return Figure(
+        f"usage.{name}",
+        "ratio",
+        value,
+        label,
+        missing="absent",
+        text=text,
+        estimated=_is_estimated,
+    )
+
+
+_is_estimated = _get("is_estimated")
+
+
+def mean_reply_seconds(column: Column) -> float | None:
+    """Return how long a reply took on average; None without timings."""
+    asked = (column.sum_of("exchanges") or 0) - (column.sum_of("told") or 0)
+    return _ratio(_agent_seconds(column), asked)
+
+
+def tokens_a_reply(column: Column) -> float | None:
+    """Return how many tokens an agent read for each reply; None without usage."""
+    read = column.sum_of("input_tokens")
+    return (
+        None
+        if read is None
+        else _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
+    )
+
+
+def _agent_rate(name: str, count: Callable[[Column], float | None]) -> Figure:
+    return Figure(
+        name,
+        "ratio",
+        lambda column: _ratio(count(column), _agent_seconds(column)),
+        missing="null",
+    )
+
+
+def _agent_cost(
+    name: str,
+    label: str | Callable[[Sequence[Column]], str],
+    value: Callable[[Column], Any],
+) -> Figure:
+    return Figure(
+        name,
+        "usd",
+        value,
+        label,
+        missing="null",
+        estimated=_is_estimated,
+        spent_by_agent=True,
+    )
+
+
+def _scenario_cost(column: Column) -> float | None:
+    if column.cost_usd is None:
+        return None
+    filler, harness = (
+        column.sum_of("filler_cost_usd") or 0.0,
+        column.sum_of("harness_cost_usd") or 0.0,
+    )
+    # What is left of three rounded sums may fall below nothing.
+    return max(column.cost_usd - filler - harness, 0.0)
+
+
+def _durations(group: str, label: str, path: str) -> tuple[Figure, Figure]:
+    """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
+    middle, slow = _get(f"{path}.median"), _get(f"{path}.p95")
+
+    def text(column: Column) -> str:
+        return f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}"
+
+    def asks_a_model(column: Column) -> bool:
+        # Times of agents that reply by rules say nothing and change with every run, so
+        # tables leave them out.
+        return column.sum_of("input_tokens") is not None
+
+    both = Figure(
+        f"{group}.median",
+        "seconds",
+        middle,
+        label,
+        missing="absent",
+        text=text,
+        shown=asks_a_model,
+    )
+    return both, Figure(f"{group}.p95", "seconds", slow)
+
+
+# Seconds from which on no fraction is shown.
+_LONG = 10
+
+
+def _brief_seconds(seconds: float) -> str:
+    return (
+        f"{seconds:.0f}"
+        if seconds >= _LONG
+        else f"{seconds:.1f}"
+        if seconds >= 1
+        else f"{seconds:.2f}"
+    )
+
+
+def _measured_spans(column: Column) -> list[int]:
+    return sorted(
+        row.measured_span for row in column.rows if row.measured_span is not None
+    )
+
+
+_agent_seconds = _get("pace.asking.total")
+
+
+def _pass_k(*, every: bool) -> Callable[[Column], float | None]:
+    return lambda column: (
+        pass_k(column.rows, column.pass_k_trials, every=every)
+        if column.pass_k_trials
+        else None
+    )
+
+
+def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
+    return lambda columns: text.format(max(column.pass_k_trials for column in columns))
+
+
+def _measured(measure: MemoryMeasure) -> Callable[[Column], float | None]:
+    return lambda column: measure.of_rows(column.rows)
+
+
+def _lost_at(place: str) -> Callable[[Column], int | None]:
+    return lambda column: (
+        None if count_facts(column.rows) is None else count_lost(column.rows)[place]
+    )
+
+
+# What its memory did, where anybody says.
+_MEMORY = (
+    Figure(
+        "memory.facts",
+        "count",
+        lambda column: count_facts(column.rows),
+        "facts told",
+        missing="absent",
+    ),
+    *(
+        Figure(
+            f"memory.{one.name}",
+            one.unit,
+            _measured(one),
+            one.label,
+            missing="absent",
+            reports="terminal markdown html"
+            if one.unit == "share"
+            else "verbose markdown html",
+        )
+        for one in MEASURES
+    ),
+    Figure(
+        "memory.never_written",
+        "count",
+        _lost_at(PLACES[0]),
+        "lost in write/find/use",
+        missing="absent",
+        text=lambda column: "/".join(
+            str(count_lost(column.rows)[place]) for place in PLACES
+        ),
+    ),
+    Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
+    Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
+)
+# What it earned.
+SCORES = (
+    Figure(
+        "total",
+        "points",
+        lambda column: column.total if column.out_of else None,
+        "total",
+        missing="null",
+        reports="markdown html",
+        text=lambda column: f"{column.points} of {column.maximum_total}",
+        order=_get("total_lower_bound"),
+    ),
+    Figure("out_of", "count", _get("out_of")),
+    Figure(
+        "floor",
+        "points",
+        lambda column: column.floor or None,
+        "without memory",
+        missing="absent",
+    ),
+    Figure(
+        "bounds.low",
+        "points",
+        lambda column: column.total_lower_bound if column.out_of else None,
+        missing="null",
+    ),
+    Figure("bounds.high", "points", _get("total_upper_bound")),
+    Figure("bounds.full", "count", _get("maximum_total")),
+    Figure(
+        "spread.sd",
+        "points",
+        _get("spread.sd"),
+        "spread of total",
+        missing="null",
+        reports="terminal html",
+    ),
+    Figure("spread.low", "points", _get("spread.low")),
+    Figure("spread.high", "points", _get("spread.high")),
+    Figure(
+        "accuracy",
+        "share",
+        _get("accuracy"),
+        "accuracy",
+        missing="null",
+        text=lambda column: column.share,
+        order=lambda column: column.accuracy_lower_bound,
+    ),
+    Figure(
+        "pass_rate.share",
+        "share",
+        _get("pass_rate.share"),
+        "passed",
+        missing="null",
+        reports="trials markdown",
+    ),
+    Figure("pass_rate.passed", "count", _get("pass_rate.passed")),
+    Figure("pass_rate.of", "count", _get("pass_rate.of")),
+    Figure(
+        "pass_rate.interval",
+        "interval",
+        lambda column: (ends := column.pass_rate.interval) and [ends.low, ends.high],
+        "95% interval",
+        missing="null",
+        reports="markdown",
+        without="needs trials",
+    ),
+    Figure(
+        "pass_k.k", "count", lambda column: column.pass_k_trials or None, missing="null"
+    ),
+    Figure(
+        "pass_k.all",
+        "share",
+        _pass_k(every=True),
+        _tries_label("pass^{}: all trials"),
+        missing="null",
+        reports="terminal markdown",
+    ),
+    Figure(
+        "pass_k.any",
+        "share",
+        _pass_k(every=False),
+        _tries_label("pass@{}: any trial"),
+        missing="null",
+        reports="terminal markdown",
+    ),
+    Figure(
+        "asked_together",
+        "count",
+        _some_of("asked_together"),
+        "asked in one talk",
+        missing="absent",
+    ),
+)
+# What it took.
+EFFORTS = (
+    Figure("examples", "count", lambda column: len(column.rows)),
+    Figure(
+        "unscored",
+        "count",
+        _get("unscored_examples"),
+        "no score",
+        reports="markdown html",
+    ),
+    Figure(
+        "open",
+        "count",
+        lambda column: column.open or None,
+        "open",
+        missing="absent",
+        reports="markdown html",
+    ),
+    Figure("tokens", "count", _get("tokens"), "tokens"),
+    Figure(
+        "filler_share",
+        "share",
+        _get("filler_share"),
+        "of which filler",
+        missing="null",
+        reports="verbose html",
+    ),
+    Figure(
+        "agent_share",
+        "share",
+        lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens),
+        "of which replies",
+        missing="null",
+        reports="verbose markdown html",
+    ),
+    Figure(
+        "reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens", reports="html"
+    ),
+    Figure(
+        "simulated_seconds",
+        "simulated",
+        _sum_of("simulated_seconds"),
+        "simulated time",
+        reports="verbose html",
+    ),
+    Figure(
+        "overruns",
+        "count",
+        lambda column: sum(row.overrun for row in column.rows),
+        "overran the span",
+        reports="terminal html",
+    ),
+    Figure(
+        "mishap_share",
+        "share",
+        lambda column: column.mishap_share or None,
+        "went wrong within",
+        missing="absent",
+        text=lambda column: (
+            format_percent(column.mishap_share) + HAMPERED * column.hampered
+        ),
+    ),
+    Figure(
+        "measured_spans.count", "count", lambda column: len(_measured_spans(column))
+    ),
+    Figure(
+        "measured_spans.median",
+        "tokens",
+        lambda column: median(spans) if (spans := _measured_spans(column)) else None,
+        missing="null",
+    ),
+    Figure(
+        "measured_spans.longest",
+        "count",
+        lambda column: max(_measured_spans(column), default=None),
+        missing="null",
+    ),
+    Figure(
+        "amended",
+        "count",
+        _get("amended_verdicts"),
+        "amended by hand",
+        reports="terminal",
+        shown=lambda column: column.amended_verdicts > 0,
+    ),
+    Figure("usage.input_tokens", "count", _sum_of("input_tokens"), missing="null"),
+    Figure("usage.output_tokens", "count", _sum_of("output_tokens")),
+    Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
+    _agent_usage("tokens_a_reply", "tokens read a reply", tokens_a_reply, "{:,.0f}"),
+    _agent_usage(
+        "amplification",
+        "amplification",
+        lambda column: (
+            None
+            if (read := column.sum_of("input_tokens")) is None
+            else _ratio(read + (column.sum_of("output_tokens") or 0), column.tokens)
+        ),
+        "{:,.1f}x",
+    ),
+    _agent_usage(
+        "cached_share",
+        "of that from a cache",
+        lambda column: _ratio(
+            column.sum_of("cached_tokens") or None, column.sum_of("input_tokens")
+        ),
+        "{:.0%}",
+    ),
+    _agent_usage(
+        "calls_a_message",
+        "calls a message",
+        lambda column: _ratio(column.sum_of("calls") or None, column.sum_of("metered")),
+        "{:.2f}",
+    ),
+    _agent_usage(
+        "calls_to_store",
+        "calls to store",
+        lambda column: (
+            _ratio(calls, column.sum_of("told"))
+            if (calls := column.sum_of("told_calls")) or column.sum_of("calls")
+            else None
+        ),
+        "{:.2f}",
+    ),
+    _flag("usage.estimated", _is_estimated),
+    Figure("agent_seconds", "seconds", _agent_seconds, missing="null"),
+    *_durations("reply_seconds", "reply in s, median/p95", "pace.asking"),
+    *_durations("storing_seconds", "storing in s, median/p95", "pace.storing"),
+    *_durations("settling_seconds", "settling in s, median/p95", "pace.settling"),
+    *_MEMORY,
+    _agent_rate("tokens_a_second", _sum_of("reply_tokens")),
+    _agent_rate("tests_an_hour", lambda column: len(column.rows) * 3600),
+    _agent_cost(
+        "cost_usd",
+        lambda columns: (
+            "cost in USD"
+            if any(
+                not column.is_hypothetical
+                for column in columns
+                if column.cost_usd is not None
+            )
+            else "would cost in USD"
+        ),
+        _sum_of("cost_usd"),
+    ),
+    _agent_cost("cost.scenarios", "", _scenario_cost),
+    _agent_cost("cost.filler", "for filler", _sum_of("filler_cost_usd")),
+    _agent_cost("cost.harness", "for harness", _sum_of("harness_cost_usd")),
+    Figure("cost.hypothetical", "boolean", _get("is_hypothetical")),
+    _flag("cost.estimated", _is_estimated),
+    *_asked("judge", "judge", "judge in USD", "null"),
+    *_asked("user", "simulated_users", "simulated user in USD", "absent"),
+    Figure("lost.tokens", "count", _some_of("lost_tokens"), missing="absent"),
+    Figure(
+        "lost.cost_usd",
+        "usd",
+        _sum_of("lost_cost_usd"),
+        "lost in USD",
+        missing="null",
+        estimated=lambda _: True,
+    ),
+    Figure(
+        "ltm_reach",
+        "tokens",
+        _get("ltm_score_paper"),
+        "LTM score (paper)",
+        missing="null",
+        reports="verbose html",
+    ),
+    Figure(
+        "ltm_reach_weighted",
+        "tokens",
+        lambda column: weighted_reach(column.rows),
+        "LTM score (blog)",
+        missing="null",
+        reports="html",
+    ),
+    Figure("exchanges", "count", _sum_of("exchanges"), "exchanges", reports="verbose"),
+    Figure(
+        "conversations",
+        "count",
+        lambda column: len(column.conversations),
+        "conversations",
+        reports="verbose",
+    ),
+)
+FIGURES = (*SCORES, *EFFORTS)
+
+
+@cache
+def read_definitions() -> Mapping[str, str]:
+    """Return what the numbers of a run mean, by their names in `summary.json` and in the properties of items."""
+    texts: dict[str, str] = load_packaged_yaml(__file__, "figures.yml")
+    measures = "; ".join(f"`{one.name}`: {one.definition}" for one in MEASURES)
+    return texts | {"memory": texts["memory"].replace("{measures}", measures)}

@@ -1,0 +1,184 @@
+"""What a memory did with what it was told, measured: one entry for tables, summaries, exports and gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.memory_ledger import FactMemory, MemoryResult
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.figures.text import NOTHING, shorten_text
+
+
+class MemoryMeasure(Struct, frozen=True, kw_only=True):
+    """A share, or a mean, over the facts, questions or records of all examples."""
+
+    name: str
+    label: str
+    definition: str
+    words: str = ""
+    """What a gate calls it; "": no rule is about it."""
+    pair: Callable[[MemoryResult], tuple[float, int]]
+    """How much it is of one example, and of how many."""
+    unit: str = "share"
+    higher_is_better: bool = True
+
+    def of_rows(self, rows: Iterable[ScenarioResult]) -> float | None:
+        """Return it over examples; None where it is known of none."""
+        pairs = [self.pair(row.memory) for row in rows if row.memory is not None]
+        count = sum(of for _, of in pairs)
+        return sum(much for much, _ in pairs) / count if count else None
+
+
+def _facts(
+    change: str, keep: Callable[[FactMemory], bool]
+) -> Callable[[MemoryResult], tuple[float, int]]:
+    def pair(result: MemoryResult) -> tuple[float, int]:
+        # what cannot be known, such as a value that a memory may have in other words,
+        # is no miss
+        facts = [fact for fact in result.facts if fact.known and fact.change == change]
+        return sum(map(keep, facts)), len(facts)
+
+    return pair
+
+
+def _counted(values: Iterable[float | None]) -> tuple[float, int]:
+    known = [value for value in values if value is not None]
+    return sum(known), len(known)
+
+
+def _is_written(fact: FactMemory) -> bool:
+    return fact.lag is not None
+
+
+MEASURES = (
+    MemoryMeasure(
+        name="kept",
+        words="the share of facts that memory kept",
+        label="kept",
+        pair=_facts("new", _is_written),
+        definition="of the facts that were told, the share of which a record had the value",
+    ),
+    MemoryMeasure(
+        name="updated",
+        words="the share of changes that memory kept",
+        label="updated",
+        pair=_facts("update", _is_written),
+        definition="of the facts that replaced an earlier value, the share of which a record had the new one",
+    ),
+    MemoryMeasure(
+        name="found",
+        words="the share of facts that memory found",
+        label="found",
+        pair=lambda result: _counted(
+            None if fact.rank is None else fact.rank > 0 for fact in result.facts
+        ),
+        definition="of the facts that were in memory when a question needed them, the share that was found for it",
+    ),
+    MemoryMeasure(
+        name="stale_served",
+        words="the share of questions served old values",
+        label="stale served",
+        pair=lambda result: result.stale,
+        higher_is_better=False,
+        definition="of the questions on a value that the memory had replaced, the share that the old one was found for",
+    ),
+    MemoryMeasure(
+        name="deleted_served",
+        words="the share of questions served deleted values",
+        label="deleted served",
+        pair=lambda result: result.deleted,
+        higher_is_better=False,
+        definition="of the questions on what was withdrawn or deleted, the share for which it was found",
+    ),
+    MemoryMeasure(
+        name="duplicated",
+        words="the share of facts that memory has twice",
+        label="duplicated",
+        pair=lambda result: result.duplicated,
+        higher_is_better=False,
+        definition="of the facts that were told again, the share that more than one record then had",
+    ),
+    MemoryMeasure(
+        name="invented",
+        words="the share of invented records",
+        label="invented",
+        pair=lambda result: result.invented,
+        higher_is_better=False,
+        definition="of the records written while a scenario spoke, the share with a name or a number that nobody had "
+        "said",
+    ),
+    MemoryMeasure(
+        name="lag",
+        label="written after",
+        unit="ratio",
+        higher_is_better=False,
+        pair=lambda result: _counted(fact.lag for fact in result.facts),
+        definition="after how many exchanges a record had the value of a fact, mean",
+    ),
+    MemoryMeasure(
+        name="writes",
+        label="writes a message",
+        pair=lambda result: result.writes,
+        unit="ratio",
+        higher_is_better=False,
+        definition="records added, changed and deleted for each of the scenarios' exchanges",
+    ),
+)
+
+
+# Where a mark may be lost, from telling to answering.
+PLACES = ("never written", "written, not found", "found, not used")
+
+
+def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
+    """Return the number of facts of which it is known what became of them; None where no memory is known."""
+    # no memory is not an empty one: nothing is shown of it
+    known = [row.memory for row in rows if row.memory is not None]
+    return (
+        sum(fact.known for memory in known for fact in memory.facts) if known else None
+    )
+
+
+def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
+    """Return how many examples lost marks at each step from telling to answering."""
+    return Counter(
+        row.memory.lost for row in rows if row.memory is not None and row.memory.lost
+    )
+
+
+def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
+    """Return a row for each fact: the example, what it told, whether it was written, found, and what it earned."""
+    rows_of_facts: list[tuple[str, ...]] = []
+    for row in rows:
+        for fact in row.memory.facts if row.memory is not None else ():
+            told = (
+                f"{fact.subject}: {fact.value or 'withdrawn'}"
+                if fact.subject
+                else fact.value
+            )
+            lag = {None: "never", 0: "at once"}.get(
+                fact.lag, f"after {fact.lag} exchanges"
+            )
+            written = (
+                NOTHING
+                if fact.change == "withdrawal"
+                else lag
+                if fact.known
+                else "in other words"
+            )
+            found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
+            earned = NOTHING if row.score is None else f"{row.score:.2f}"
+            text, lost = (
+                f"#{fact.needle} {shorten_text(told, _LONGEST)}",
+                row.memory.lost if row.memory else "",
+            )
+            rows_of_facts.append(
+                (f"{row.agent} {row.id}", text, written, found, earned, lost or NOTHING)
+            )
+    return rows_of_facts
+
+
+_LONGEST = 120

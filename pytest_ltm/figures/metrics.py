@@ -1,0 +1,299 @@
+"""Metrics beside the score, averaged by scenario and over all examples of an agent at a memory span."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.result import RunResult, at_span
+from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
+from pytest_ltm.figures.statistics.counts import Interval
+from pytest_ltm.figures.statistics.pairs import against_control
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.table import paint_text
+from pytest_ltm.figures.text import (
+    NOTHING,
+    columns_of,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    shorten_text,
+    wrap_text,
+)
+
+# Heads the row of the means over all examples that have a measure (micro means).
+ALL_EXAMPLES = "all examples"
+_GAP = "  "
+_LONGEST = 24
+
+
+class Averaged(Struct, frozen=True):
+    """The mean of one measure."""
+
+    mean: float
+    count: int
+    """Examples that have it."""
+
+
+class AgentMetrics(Struct, frozen=True):
+    """The measures of one agent at one memory span."""
+
+    agent: str
+    span_label: str
+    names: tuple[str, ...]
+    """In the order in which they were first noted."""
+    examples: Mapping[str, int]
+    """By scenario, in the order of the run."""
+    cells: Mapping[tuple[str, str], Averaged]
+    """By scenario and measure; the scenario "" is all of them."""
+    contrasts: Mapping[str, Comparison]
+    """What a measure has over the one that is its control, in the same examples."""
+
+    @property
+    def label(self) -> str:
+        """`full at 32k`, as texts and headings have it."""
+        return one_line(at_span(self.agent, self.span_label))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each measure has over its control."""
+        texts = []
+        for name, result in self.contrasts.items():
+            sure = "interval needs trials"
+            if interval := _difference_interval(result):
+                sure = f"95% interval {interval.low:+.2f} … {interval.high:+.2f}"
+            elif result.interval or result.is_identical:
+                sure = "the same in all"
+            count = pluralize(result.pairs, "example")
+            texts.append(
+                f"{name} against its control: {result.difference or 0.0:+.2f} ({sure}; {count})"
+            )
+        return texts
+
+    def text(self, scenario: str, name: str) -> str:
+        """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
+        result = self.cells.get((scenario, name))
+        # A blank keeps the digits of complete scenarios below each other.
+        star = (
+            ""
+            if name not in self.partial
+            else "*"
+            if scenario in self._lacking(name)
+            else " "
+        )
+        if result is None:
+            return NOTHING + star
+        return (
+            f"{result.mean:.3f}" if abs(result.mean) <= 1 else f"{result.mean:,.1f}"
+        ) + star
+
+    @property
+    def partial(self) -> frozenset[str]:
+        """The measures that some examples of a scenario have and others have not."""
+        return frozenset(name for name in self.names if self._lacking(name))
+
+    def rows(self) -> list[list[str]]:
+        """Return name, number of examples and all means of each scenario, and last of all examples."""
+        of_each = {**self.examples, "": sum(self.examples.values())}
+        return [
+            [
+                name or ALL_EXAMPLES,
+                f"{count:,}",
+                *(self.text(name, of) for of in self.names),
+            ]
+            for name, count in of_each.items()
+        ]
+
+    def _lacking(self, name: str) -> frozenset[str]:
+        by_scenario = {
+            scenario: self.cells.get((scenario, name)) for scenario in self.examples
+        }
+        some = [
+            one
+            for one, cell in by_scenario.items()
+            if cell is not None and cell.count < self.examples[one]
+        ]
+        return frozenset([*some, ""] if some else some)
+
+
+def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
+    """Return the metrics of each agent and span that has any, in the order of the run."""
+    metrics = []
+    for (agent, span_label), rows in group_by(
+        run.scenarios, lambda row: (row.agent, row.span_label)
+    ).items():
+        if not any(row.metrics for row in rows):
+            continue
+        values = [(row.scenario, metric) for row in rows for metric in row.metrics]
+        # Each value counts twice: for its scenario, and for the row of all examples.
+        both = [
+            (place, metric) for scenario, metric in values for place in (scenario, "")
+        ]
+        cells = group_by(both, lambda each: (each[0], each[1].name)).items()
+        averages = {
+            key: Averaged(fmean(one.value for _, one in result), len(result))
+            for key, result in cells
+        }
+        contrasts = {
+            name: compare_runs(pairs, collapses=0)
+            for name, pairs in against_control(rows).items()
+        }
+        names, examples = (
+            tuple(dict.fromkeys(metric.name for _, metric in values)),
+            Counter(row.scenario for row in rows),
+        )
+        metrics.append(
+            AgentMetrics(agent, span_label, names, examples, averages, contrasts)
+        )
+    return tuple(metrics)
+
+
+def _difference_interval(comparison: Comparison) -> Interval | None:
+    """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
+    return (
+        comparison.interval
+        if comparison.interval and comparison.interval.low < comparison.interval.high
+        else None
+    )
+
+
+def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
+    """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
+    agent_metricses = agent_metrics(run)
+    if not agent_metricses:
+        return []
+    text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
+    starred = (
+        " *: some examples have none."
+        if any(one.partial for one in agent_metricses)
+        else ""
+    )
+    lines = wrap_text(text + starred, width)
+    for one in agent_metricses:
+        lines += _measure_table(one, width, color=color)
+        lines += [
+            line for sentence in one.sentences for line in wrap_text(sentence, width)
+        ]
+    return [*lines, ""]
+
+
+def quiet_line(one: AgentMetrics) -> str:
+    """Return the means over all examples in one line."""
+    figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
+    return f"{one.label}: {figures}"
+
+
+def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
+    """Return the means of one agent at one span as JSON values, by measure."""
+    metrics: dict[str, Any] = {}
+    one = next(
+        (
+            one
+            for one in agent_metrics(run)
+            if (one.agent, one.span_label) == (agent, span_label)
+        ),
+        None,
+    )
+    if one is None:
+        return metrics
+    for name in one.names:
+        cells = {
+            place: one.cells[place, name]
+            for place in ("", *one.examples)
+            if (place, name) in one.cells
+        }
+        parts = {
+            place: {"mean": cell.mean, "count": cell.count}
+            for place, cell in cells.items()
+        }
+        metrics[name] = parts.pop("") | {"scenarios": parts}
+        if (against := one.contrasts.get(name)) is not None:
+            ends = (interval := _difference_interval(against)) and [
+                interval.low,
+                interval.high,
+            ]
+            contrast = {
+                "difference": against.difference,
+                "interval": ends,
+                "examples": against.pairs,
+            }
+            metrics[name]["against_control"] = contrast
+    return metrics
+
+
+def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
+    """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
+    # Names come from files that anybody may have written, figures from us.
+    rows = [[one_line(name), *figures] for name, *figures in one.rows()]
+    heads = [("", ""), ("", "examples")]
+    for name in one.names:
+        # `recall` over `repaired`; a blank leaves room for the stars below it
+        (first, _, rest), blank = name.partition("_"), " " * (name in one.partial)
+        heads.append((first + blank, rest + blank) if rest else ("", name + blank))
+    slots = [
+        max(map(columns_of, [*head, *(row[i] for row in rows)]))
+        for i, head in enumerate(heads)
+    ]
+    # A long scenario name must not push the figures out of the terminal.
+    slots[0] = min(slots[0], max(width // 3, len(ALL_EXAMPLES)), _LONGEST)
+    room = width - slots[0] - slots[1] - len(_GAP)
+    pages: list[list[int]] = [[]]
+    for i in range(2, len(heads)):
+        if pages[-1] and sum(len(_GAP) + slots[at] for at in [*pages[-1], i]) > room:
+            pages.append([])
+        pages[-1].append(i)
+
+    def line(cells: Sequence[str], page: Sequence[int]) -> str:
+        label = pad_right(shorten_text(cells[0], slots[0], mark="…"), slots[0])
+        return _GAP.join(
+            [label, *(pad_left(cells[i], slots[i]) for i in [1, *page])]
+        ).rstrip()
+
+    lines = []
+    title = shorten_text(one.label, width, mark="…")
+    for page in pages:
+        tops = [line([half[at] for half in heads], page) for at in (0, 1)]
+        rule = paint_text("─" * max(map(columns_of, tops)), "dim", color=color)
+        lines += [
+            "",
+            paint_text(title, "strong", color=color),
+            *filter(None, tops),
+            rule,
+        ]
+        *each, whole = (line(row, page) for row in rows)
+        lines += [*each, *[rule, whole] * (len(each) > 1)]
+    return lines
+
+
+# Metrics that data sets publish in place of our score, and what they are called: they
+# lead a report.
+LEADING = {"f1": "F1 over all questions"}
+
+
+def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
+    """Return what each such metric is called, and its mean for each agent at each span that has it."""
+    pairs = [
+        (
+            head,
+            {
+                one.label: one.text("", name).strip()
+                for one in agent_metrics(run)
+                if name in one.names
+            },
+        )
+        for name, head in LEADING.items()
+    ]
+    return [(head, means) for head, means in pairs if means]
+
+
+def leading_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each such metric."""
+    return [
+        f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}"
+        for head, of in leading_metrics(run)
+    ]

@@ -1,0 +1,315 @@
+"""How far an agent remembers: what it keeps of its isolated score from span to span."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+from math import fsum
+from operator import attrgetter
+
+from msgspec import Struct, structs
+
+from pytest_ltm.figures.statistics.comparison import (
+    DRAWS,
+    chance_of_difference,
+    few_conversations,
+    score_of,
+    with_one_more,
+)
+from pytest_ltm.figures.statistics.counts import (
+    LEVEL,
+    Interval,
+    normal_quantile,
+    t_quantile,
+    wilson_interval,
+)
+from pytest_ltm.figures.statistics.pairs import (
+    Pair,
+    Row,
+    ScoredRow,
+    SignUnit,
+    as_scored_row,
+    min_units,
+    pair_rows,
+    reached_threshold,
+    unit_kind,
+    unit_members,
+    units_of,
+)
+from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
+
+# What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa:
+# Modarressi et al., 2025).
+SHARE = 0.85
+NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
+NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
+# As much as a sum of thirds may miss of full marks.
+_NOISE = 1 - FULL_MARKS
+
+
+class SpanPoint(Struct, frozen=True):
+    """One span of the degradation curve."""
+
+    span: int
+    """In tokens."""
+    label: str
+    isolated: float
+    """The mean over scenarios, on the examples that have a score in both places."""
+    score: float
+    """Of the same examples at this span."""
+    margin: Interval | None
+    """Where score - share · isolated lies; None if too little was measured to tell."""
+    pairs: int
+
+    @property
+    def kept(self) -> float | None:
+        """What is left of the isolated score; None where that is 0."""
+        return self.score / self.isolated if self.isolated > _NOISE else None
+
+
+class EffectiveSpan(Struct, frozen=True, kw_only=True):
+    """The largest measured span at which, and below which, the agent keeps a share of its isolated score."""
+
+    span: int | None
+    """In tokens; 0: not even at the smallest one; None: see `reason`."""
+    low: int | None
+    """It is surely kept up to here (0: nowhere)."""
+    high: int | None
+    """It is surely lost beyond; the largest measured span if it is lost at none, which says nothing of larger ones."""
+    share: float
+    level: float
+    curve: tuple[SpanPoint, ...]
+    """By span, the smallest first."""
+    reason: str = ""
+    """Why there is no effective span; "" where there is one."""
+
+    @property
+    def at_least(self) -> bool:
+        """Whether it is kept at every span that was measured: the true one may be larger."""
+        return bool(self.curve) and self.span == self.curve[-1].span
+
+
+def effective_span(
+    rows: Iterable[Row],
+    *,
+    share: float = SHARE,
+    level: float = LEVEL,
+    rng: random.Random | None = None,
+    draws: int = DRAWS,
+) -> EffectiveSpan:
+    """Return how far one agent remembers, from its rows at several spans and its isolated ones.
+
+    Examples are paired with their isolated twins (scenario, example and trial are the
+    same), so that a hard example is hard in both places; where one has no score the
+    pair falls out. Whether a span is kept is a question about score - share · isolated,
+    which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is
+    the last span before the first that is not surely kept; coming down, `high` is the
+    first that is not surely lost: each walk stops at its first failure and so needs no
+    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Memory is taken for
+    not growing with the span.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(
+            f"a share of the isolated score is above 0 and at most 1, not {share!r}"
+        )
+    by_span = group_by(rows, attrgetter("span", "span_label"))
+    alone = [
+        _without_span(row)
+        for (span, _), group in by_span.items()
+        if span is None
+        for row in group
+    ]
+    seeded, points = rng or random.Random(0), []
+    for span, label in sorted(
+        (span, label) for span, label in by_span if span is not None
+    ):
+        # spans without a pair are left out
+        if pairs := pair_rows(alone, map(_without_span, by_span[span, label])).pairs:
+            isolated, score = score_of(pairs, "before"), score_of(pairs, "after")
+            margin = _margin_interval(pairs, share, level, seeded, draws)
+            points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
+    curve = tuple(points)
+    reason = (
+        ""
+        if any(point.isolated > _NOISE for point in curve)
+        else NOTHING_TO_KEEP
+        if curve
+        else NOT_TESTED
+    )
+    result = EffectiveSpan(
+        span=None,
+        low=None,
+        high=None,
+        share=share,
+        level=level,
+        curve=curve,
+        reason=reason,
+    )
+    if reason:
+        return result
+    span = _kept_up_to(
+        curve, lambda point: point.score >= share * point.isolated - _NOISE
+    )
+    low = _kept_up_to(
+        curve, lambda point: point.margin is not None and point.margin.low >= 0
+    )
+    not_surely_lost = [
+        point.span
+        for point in curve
+        if not point.margin or point.margin.high >= -_NOISE
+    ]
+    return structs.replace(
+        result, span=span, low=low, high=max(not_surely_lost, default=0)
+    )
+
+
+def _margin_interval(
+    pairs: Sequence[Pair], share: float, level: float, rng: random.Random, draws: int
+) -> Interval | None:
+    """Return where score - share · isolated lies.
+
+    Near full marks few examples show what the agent loses now and then. So each bound
+    supposes one scenario of one conversation more, in which everything is lost for the
+    lower bound, and nothing for the upper one. That leaves room for what befalls a
+    single conversation, too: `benchmark gate` has how often the bounds hold.
+    """
+    margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
+    kind = unit_kind(margins, level)
+    # so few that not even unanimous ones would tell anything
+    if len(unit_members(margins, kind)) < min_units((1 - level) / 2):
+        return None
+    weight = 1 / len(unit_members(margins, "scenario"))
+    owed = score_of(margins, "before")
+    units, few = units_of(margins, kind), few_conversations(margins, kind)
+    between = few if len(few) > 1 else ()
+    worst, best = (
+        chance_of_difference(
+            with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws
+        ).interval(level)
+        for gain in (-owed, 1 - owed)
+    )
+    return Interval(worst.low, best.high) if worst and best else None
+
+
+def _without_span(row: Row) -> ScoredRow:
+    """Return the row without its span, and with the trial's number alone: isolated trials have many conversations."""
+    return as_scored_row(row, span_label="", trial=row.trial.partition(".")[0])
+
+
+def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -> int:
+    """Return the last span before the first that is not kept; 0 if the first is not."""
+    return max((point.span for point in takewhile(kept, curve)), default=0)
+
+
+# --- The share of examples that pass, with an interval that minds that examples of a
+# conversation resemble each other.
+
+
+# Conversations that all fail, or all pass, and may have been missed.
+IMAGINED = 2
+
+
+class PassRate(Struct, frozen=True, kw_only=True):
+    """How many of the examples that have a score passed."""
+
+    passed: int
+    of: int
+    interval: Interval | None
+    """Of the share, in other conversations as well; None where there is one conversation at most: it needs trials."""
+    effective: float
+    """The number of independent examples with the same information."""
+
+    @property
+    def share(self) -> float | None:
+        """Passed out of those with a score; None if there is none."""
+        return self.passed / self.of if self.of else None
+
+
+def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
+    """Return the share that passed, with an interval where there are two conversations or more.
+
+    That is Wilson's for the effective number of examples, n / (design effect of
+    clusters) · (z / t)², at most n (Kish, 1965; Korn and Graubard, 1998, with Wilson's
+    interval in place of theirs, as Dean and Pagano, 2015, advise). Clusters are those
+    of `compare`, and whole conversations: what tells least counts. Where all pass or
+    all fail the design effect is unknown and taken for the size of the clusters.
+    Conversations that go wrong now and then are mostly not seen in a few: so the
+    interval goes at least as far as `IMAGINED` more would bring the share, in which
+    nothing passes, or everything.
+    """
+    scored = [
+        (row, float(reached_threshold(row))) for row in rows if row.score is not None
+    ]
+    count = sum(int(passed) for _, passed in scored)
+    interval, effective = _clustered_interval(
+        scored, count / max(len(scored), 1), level
+    )
+    return PassRate(
+        passed=count, of=len(scored), interval=interval, effective=effective
+    )
+
+
+def score_interval(
+    rows: Iterable[Row], value: float, level: float = LEVEL
+) -> Interval | None:
+    """Return the same interval of a mean score, `value`; None where there is one conversation at most.
+
+    Partial credit scatters less than passes and fails, so it rather is too wide.
+    """
+    return _clustered_interval(
+        [(row, row.score) for row in rows if row.score is not None], value, level
+    )[0]
+
+
+def _clustered_interval(
+    values: Sequence[tuple[Row, float]], share: float, level: float
+) -> tuple[Interval | None, float]:
+    """Return the interval, and the number of independent examples with the same information."""
+    if not values:
+        return None, 0.0
+    pairs = [
+        Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
+        for row, value in values
+    ]
+    cells, conversations = (
+        list(unit_members(pairs, kind).values())
+        for kind in (unit_kind(pairs, level), "conversation")
+    )
+    mean, held = fsum(pair.after for pair in pairs) / len(pairs), len(conversations)
+    effective = float(len(cells))
+    if mean not in {0.0, 1.0}:
+        many = [clusters for clusters in (cells, conversations) if len(clusters) > 1]
+        effective = min(
+            (_independent_examples(clusters, mean, level) for clusters in many),
+            default=1.0,
+        )
+    if held < 2:
+        return None, effective
+    interval = wilson_interval(share * effective, effective, level)
+    # as if some conversations more had failed, or passed, as a whole
+    low, high = (
+        held * share / (held + IMAGINED),
+        (held * share + IMAGINED) / (held + IMAGINED),
+    )
+    return Interval(min(interval.low, low), max(interval.high, high)), effective
+
+
+def _independent_examples(
+    clusters: Sequence[Sequence[Pair]], share: float, level: float
+) -> float:
+    """Return how many independent examples would scatter as much as the clusters, two at least."""
+    count, groups = sum(map(len, clusters)), len(clusters)
+    if groups == count:
+        return float(count)
+    squares = fsum(
+        fsum(pair.after - share for pair in cluster) ** 2 for cluster in clusters
+    )
+    variance = squares * groups / (groups - 1) / count**2
+    quantile = (1 + level) / 2
+    narrowed = (normal_quantile(quantile) / t_quantile(quantile, groups - 1)) ** 2
+    return (
+        min(float(count), share * (1 - share) / variance * narrowed)
+        if variance
+        else float(count)
+    )

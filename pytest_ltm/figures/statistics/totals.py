@@ -1,0 +1,212 @@
+"""Means, totals and their spread."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum, sqrt
+from operator import itemgetter
+from statistics import median
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.result import CallDurations, Pace, ScenarioResult
+from pytest_ltm._core.journal.timings import ReplyTime, SettleTime, TellTime, Timing
+from pytest_ltm.figures.statistics.counts import pass_at_k, pass_hat_k
+
+if TYPE_CHECKING:
+    Key = TypeVar("Key")
+    Part = TypeVar("Part")
+
+
+# How often the paper draws one example for each scenario (Castillo-Bolado et al.,
+# 2024).
+DRAWS = 1_000
+
+# From here on a score is 1, whatever the floating point says of 2/3 + 1/3.
+FULL_MARKS = 1 - 1e-9
+
+
+class Spread(Struct, frozen=True, kw_only=True):
+    """How far a total moves with the examples that happened to be drawn."""
+
+    sd: float
+    """Standard deviation over the draws."""
+    low: float
+    """2.5 % of the draws lie below."""
+    high: float
+    """2.5 % of the draws lie above."""
+
+
+def group_by(
+    parts: Iterable[Part], key: Callable[[Part], Key]
+) -> dict[Key, list[Part]]:
+    """Return the parts of each key; keys, and the parts of each, in the order in which they first come."""
+    result: dict[Key, list[Part]] = {}
+    for part in parts:
+        result.setdefault(key(part), []).append(part)
+    return result
+
+
+def mean_or_none(values: Sequence[float]) -> float | None:
+    """Return sum / n, or None for no values: nothing is not zero."""
+    return fsum(values) / len(values) if values else None
+
+
+def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float, ...]]:
+    """Return the scores of each scenario that has any, over examples and trials.
+
+    Names and scores are sorted, so that the order of the rows changes nothing.
+    """
+    scores = group_by(
+        [(row.scenario, row.score) for row in rows if row.score is not None],
+        itemgetter(0),
+    )
+    return {
+        name: tuple(sorted(score for _, score in scores[name]))
+        for name in sorted(scores)
+    }
+
+
+def total_score(scores: Mapping[str, Sequence[float]]) -> float:
+    """Return the sum over scenarios of the mean over examples, out of the number of scenarios.
+
+    The score of a run in the LTM Benchmark (Castillo-Bolado et al., 2024).
+    """
+    return fsum(fsum(values) / len(values) for values in scores.values())
+
+
+def score_share(scores: Mapping[str, Sequence[float]]) -> float | None:
+    """Return the total as a share of full marks: total / scenarios, 0 to 1; None without any score."""
+    return total_score(scores) / len(scores) if scores else None
+
+
+def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float | None:
+    """Return the mean over examples of the chance that every (else: at least one) of `tries` trials passes.
+
+    None if no example has that many trials with a score.
+    """
+    of_one = pass_hat_k if every else pass_at_k
+    examples = group_by(
+        [row for row in rows if row.scored],
+        lambda row: (row.scenario, row.example, row.span_label),
+    )
+    ones = [
+        of_one(len(of), sum(row.outcome == "passed" for row in of), tries)
+        for of in examples.values()
+    ]
+    return mean_or_none([chance for chance in ones if chance is not None])
+
+
+def spread_by_draws(
+    scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS
+) -> Spread | None:
+    """Return the spread of the total over draws of one example for each scenario.
+
+    Total of a draw = sum over scenarios of the score of one example, each equally
+    likely (Castillo-Bolado et al., 2024); sd = sqrt(mean of (total - mean total)^2).
+    None if no scenario has two scores: one example says nothing about its neighbours,
+    and a spread of 0 would.
+    """
+    # Scenarios with one score add the same to every draw; drawing them would only take
+    # time.
+    repeated = [values for values in scores.values() if len(values) > 1]
+    if not repeated:
+        return None
+    fixed = fsum(values[0] for values in scores.values() if len(values) == 1)
+    totals = sorted(
+        fixed + fsum(values[int(rng.random() * len(values))] for values in repeated)
+        for _ in range(draws)
+    )
+    centre = fsum(totals) / draws
+    sd = sqrt(fsum((each - centre) ** 2 for each in totals) / draws)
+    return Spread(
+        sd=sd, low=percentile_of(totals, 0.025), high=percentile_of(totals, 0.975)
+    )
+
+
+def percentile_of(ordered: Sequence[float], share: float) -> float:
+    """Return the value below which `share` (0 to 1) of the ordered values lie.
+
+    Linear between the two nearest values (definition 7 of Hyndman and Fan, 1996).
+    """
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
+    """Return the mean measured span, in tokens, of the examples with full marks; 0 if none has them.
+
+    The "LTM score" of the LTM Benchmark, version 3.5. None without any score.
+    """
+    scored = [row for row in rows if row.scored]
+    full = [row for row in scored if row.score is not None and row.score >= FULL_MARKS]
+    spans = [row.measured_span for row in full if row.measured_span is not None]
+    return (fsum(spans) / len(spans) if spans else 0.0) if scored else None
+
+
+def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
+    """Return the mean over examples of score times measured span, in tokens; None without any score.
+
+    The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted
+    by accuracy.
+    """
+    scored = [
+        row for row in rows if row.score is not None and row.measured_span is not None
+    ]
+    return (
+        fsum((row.score or 0.0) * (row.measured_span or 0) for row in scored)
+        / len(scored)
+        if scored
+        else None
+    )
+
+
+def filler_share(filler_tokens: int, tokens: int) -> float | None:
+    """Return the share of a conversation's tokens that is filler, 0 to 1; None if it is empty."""
+    return filler_tokens / tokens if tokens else None
+
+
+# --- How long an agent's calls took: all together, the middle one, and the slow ones.
+
+
+def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]:
+    """Return how long each agent took at each memory span, by its label and the span's, of what was timed there."""
+    result = []
+    for (agent, span_label), of in timed.items():
+        timings = list(of)
+        asking = _call_durations(
+            [one.seconds for one in timings if isinstance(one, ReplyTime)]
+        )
+        storing = _call_durations(
+            [one.seconds for one in timings if isinstance(one, TellTime)]
+        )
+        settling = _call_durations(
+            [one.seconds for one in timings if isinstance(one, SettleTime)]
+        )
+        if asking or storing:
+            result.append(
+                Pace(
+                    agent=agent,
+                    span_label=span_label,
+                    asking=asking,
+                    storing=storing,
+                    settling=settling,
+                )
+            )
+    return tuple(result)
+
+
+def _call_durations(took: Sequence[float]) -> CallDurations | None:
+    if not took:
+        return None
+    # Rounded to microseconds: below that, clocks differ more than agents do.
+    ordered = sorted(took)
+    return CallDurations(
+        total=sum(took),
+        median=round(median(ordered), 6),
+        p95=round(percentile_of(ordered, 0.95), 6),
+    )

@@ -1,0 +1,189 @@
+"""A table of agents and memory spans, broken into several where the terminal is too narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm.figures.text import (
+    columns_of,
+    one_line,
+    pad_left,
+    pad_right,
+    shorten_text,
+)
+
+Style: TypeAlias = Literal["", "good", "part", "bad", "strong", "dim"]
+
+_CODES = {"good": "32", "part": "33", "bad": "31", "strong": "1", "dim": "2"}
+# Blanks between the spans of one agent.
+_GAP = 2
+# Blanks between agents.
+_GROUP_GAP = 3
+
+
+class TableRow(Struct, frozen=True, kw_only=True):
+    """One line of the table."""
+
+    label: str
+    cells: tuple[tuple[str, Style], ...]
+    """One for each column of the table."""
+    above: bool = False
+    """There is a rule above it."""
+
+
+class TextTable(Struct, frozen=True, kw_only=True):
+    """What is in the table, whatever its width."""
+
+    heads: tuple[tuple[str, str], ...]
+    """Agent and memory span of each column; the columns of an agent stand together."""
+    rows: tuple[TableRow, ...]
+    label: str
+    """Heads the column of labels, beside the spans."""
+    corner: str = ""
+    """Stands above it, beside the agents."""
+
+
+class _Layout(Struct, frozen=True, kw_only=True):
+    """How wide everything is."""
+
+    label: int
+    slot: int
+    room: int
+    """For everything but the labels."""
+
+    def group(self, agent: str, columns: int) -> int:
+        """Return the width of an agent's part of the table."""
+        return max(
+            columns * (self.slot + _GAP) - _GAP, min(columns_of(agent), self.room)
+        )
+
+
+# An agent's label and the columns of it that stand in one table.
+_Part: TypeAlias = "tuple[str, tuple[int, ...]]"
+
+
+def render_table(table: TextTable, width: int, *, color: bool) -> list[str]:
+    """Return the lines of the table, none wider than `width`; a blank line between its parts."""
+    layout = _table_layout(table, width)
+    lines: list[str] = []
+    for page in _table_pages(table, layout):
+        lines += [""] * bool(lines)
+        lines += _page_lines(table, layout, page, color=color)
+    return [line.rstrip() for line in lines]
+
+
+def fits_width(table: TextTable, width: int) -> bool:
+    """Return whether all agents stand side by side in this width."""
+    return len(_table_pages(table, _table_layout(table, width))) == 1
+
+
+def paint_text(text: str, style: Style, *, color: bool) -> str:
+    """Return the text in the colours of its style, where colours are wanted; blanks around it stay plain."""
+    inner = text.strip(" ")
+    if not (color and style and inner):
+        return text
+    # Blanks stay plain: a coloured background or underline would show them.
+    return text.replace(inner, f"\x1b[{_CODES[style]}m{inner}\x1b[0m", 1)
+
+
+def _table_layout(table: TextTable, width: int) -> _Layout:
+    labels = [one_line(row.label) for row in table.rows]
+    label = min(
+        max(map(columns_of, [table.label, one_line(table.corner), *labels])),
+        max(17, width // 3),
+    )
+    texts = [text for row in table.rows for text, _ in row.cells] + [
+        span for _, span in table.heads
+    ]
+    return _Layout(
+        label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP
+    )
+
+
+def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
+    """Return the parts that stand side by side: agents whole, where one fits into a table at all."""
+    # At least one column, even where it is wider than the terminal: nothing is dropped.
+    most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
+    pages: list[list[_Part]] = [[]]
+    used = 0
+    for agent, group in groupby(
+        range(len(table.heads)), key=lambda at: table.heads[at][0]
+    ):
+        places = tuple(group)
+        label = shorten_text(one_line(agent), layout.room, mark="…")
+        for part in (
+            places[start : start + most] for start in range(0, len(places), most)
+        ):
+            needed = layout.group(label, len(part))
+            if pages[-1] and used + _GROUP_GAP + needed > layout.room:
+                pages.append([])
+            used = needed + (used + _GROUP_GAP if pages[-1] else 0)
+            pages[-1].append((label, part))
+    return pages
+
+
+def _page_lines(
+    table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool
+) -> list[str]:
+    agents = []
+    for agent, at in page:
+        width = layout.group(agent, len(at))
+        rest = width - columns_of(agent) - 1
+        agents.append(
+            f"{agent} {'─' * rest}"
+            if len(at) > 1 and rest > 0
+            else pad_left(agent, width)
+        )
+    heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
+    corner = shorten_text(one_line(table.corner), layout.label, mark="…")
+    lines = [
+        _format_line(
+            corner,
+            [paint_text(agent, "strong", color=color) for agent in agents],
+            layout,
+        ),
+        _format_line(table.label, _row_cells(heads, layout, page, color=color), layout),
+    ]
+    rule = paint_text(
+        "─" * columns_of(_format_line("", agents, layout)), "dim", color=color
+    )
+    for number, row in enumerate(table.rows):
+        if row.above or not number:
+            lines.append(rule)
+        label = shorten_text(one_line(row.label), layout.label, mark="…")
+        lines.append(
+            _format_line(
+                label, _row_cells(row.cells, layout, page, color=color), layout
+            )
+        )
+    return lines
+
+
+def _format_line(label: str, parts: Sequence[str], layout: _Layout) -> str:
+    return pad_right(label, layout.label) + "".join(
+        " " * _GROUP_GAP + part for part in parts
+    )
+
+
+def _row_cells(
+    row: Sequence[tuple[str, Style]],
+    layout: _Layout,
+    page: Sequence[_Part],
+    *,
+    color: bool,
+) -> list[str]:
+    """Return the cells of one line, a text for each agent."""
+    parts = []
+    for agent, at in page:
+        texts = [pad_left(row[i][0], layout.slot) for i in at]
+        spare = layout.group(agent, len(at)) - len(at) * (layout.slot + _GAP) + _GAP
+        painted = [
+            paint_text(text, row[i][1], color=color)
+            for text, i in zip(texts, at, strict=True)
+        ]
+        parts.append(" " * spare + (" " * _GAP).join(painted))
+    return parts

@@ -1,0 +1,211 @@
+"""Text fit for a terminal: measured in columns, shortened, wrapped; numbers as people read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from math import floor, log10
+
+from pytest_ltm._core.journal.result import Automatic, ScenarioResult
+from pytest_ltm._core.storage.clock import describe_duration
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.figures.statistics.totals import FULL_MARKS
+
+# Texts of such characters, ASCII and Latin letters and typographic signs, have a column
+# for each.
+_NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
+# Stands where there is no number.
+NOTHING = "-"
+# Smaller amounts of dollars are shown with two significant digits.
+_CENTS = 0.1
+
+
+def one_line(text: str) -> str:
+    """Return a text as a screen may show it, with every run of white space as one blank."""
+    return for_screen(" ".join(text.split()))
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
+    if _is_narrow(text):
+        return len(text)
+    from wcwidth import (
+        wcswidth,
+    )  # here and below: its tables take a while to load, and few texts need them
+
+    return wcswidth(text.replace("\n", " "))
+
+
+def _is_narrow(text: str) -> bool:
+    return text.isascii() or _NARROW.fullmatch(text) is not None
+
+
+def pad_right(text: str, width: int) -> str:
+    """Return the text filled up with blanks on its right."""
+    return text + " " * (width - columns_of(text))
+
+
+def pad_left(text: str, width: int) -> str:
+    """Return the text filled up with blanks on its left."""
+    return " " * (width - columns_of(text)) + text
+
+
+def clip_text(text: str, width: int) -> str:
+    """Return the text in at most `width` columns: its start, and `…` where something is missing."""
+    return text if columns_of(text) <= width else _fitting_part(text, width - 1) + "…"
+
+
+def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
+    """Return the text in at most `width` columns: start and end, `keep` if it is in there, `mark` for the rest.
+
+    Longer only if `keep` itself is.
+    """
+    if columns_of(text) <= width:
+        return text
+    at = text.find(keep) if keep else -1
+    if at < 0:
+        room = max(width - columns_of(mark), 2)
+        return f"{_fitting_part(text, room - room // 2)}{mark}{_fitting_part(text, room // 2, ends=True)}"
+    before, after = text[:at], text[at + len(keep) :]
+    room = max(width - columns_of(keep), 0)
+    taken = min(room // 2, columns_of(before))
+    return (
+        f"{_shorten_around(before, taken)}{keep}{_shorten_around(after, room - taken)}"
+    )
+
+
+def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
+    """Return lines of at most `width` columns; those after the first begin with `indent`.
+
+    Breaks at blanks, inside a word only where it is longer than a line; the text's own
+    line feeds stay.
+    """
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line = indent if lines else ""
+        fresh = True
+        for word in paragraph.split(" "):
+            piece = word if fresh else " " + word
+            if not fresh and columns_of(line + piece) > width:
+                lines.append(line)
+                line, piece = indent, word
+            line += piece
+            fresh = False
+            # An indent that leaves no room would break words for ever.
+            while columns_of(line) > width > columns_of(indent) + 1:
+                head = _fitting_part(line, width)
+                lines.append(head)
+                line = indent + line[len(head) :]
+        lines.append(line)
+    return lines
+
+
+def score_text(score: float, upper: float | None = None) -> str:
+    """Return `0.67`, or `0.50 to 0.75` where some of it is open.
+
+    Only full marks read 1.00 (2/3 + 1/3 are full marks), only nothing reads 0.00.
+    """
+    if upper is not None:
+        return f"{score_text(score)} to {score_text(upper)}"
+    rounded = f"{score:.2f}"
+    # A reader takes 1.00 for full marks, so what only rounds to it must not look like
+    # it.
+    if rounded == "1.00" and score < FULL_MARKS:
+        return "0.99"
+    return "0.01" if rounded == "0.00" and score > 0 else rounded
+
+
+def verdict_text(given: ScenarioResult | Automatic, without: str = "no score") -> str:
+    """Return the score of a verdict as it is shown; `without`: where it has none."""
+    return without if given.score is None else score_text(given.score, given.upper)
+
+
+def short_count(number: int) -> str:
+    """Return a count in at most seven columns: `12,345`, `123.4k`, `1.40M`."""
+    if number < 100_000:
+        return f"{number:,}"
+    return (
+        f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
+    )
+
+
+def span_of_time(seconds: float) -> str:
+    """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
+    # A scenario may wait for longer than timedelta holds.
+    whole = timedelta(
+        seconds=min(round(seconds), timedelta.max // timedelta(seconds=1))
+    )
+    if whole < timedelta(minutes=1):
+        return f"{whole.seconds}s"
+    hours, rest = divmod(whole.seconds, 3600)
+    parts = [(whole.days, "d"), (hours, "h"), (rest // 60, "m")]
+    while not parts[0][0]:
+        parts.pop(0)
+    return " ".join(f"{number}{unit}" for number, unit in parts[:2] if number)
+
+
+def format_percent(share: float | None) -> str:
+    """Return `67%`; only full marks read 100%, only nothing reads 0%; `-` for None."""
+    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
+
+
+# Four decimals show nothing of less.
+_LEAST_EXACT = 0.00005
+
+
+def format_dollars(amount: float) -> str:
+    """Return `12.30`; small amounts with two significant digits."""
+    if amount >= _CENTS or not amount:
+        return f"{amount:,.2f}"
+    return f"{amount:.{1 - floor(log10(amount))}f}".rstrip("0")
+
+
+def exact_dollars(amount: float) -> str:
+    """Return `12.30`, and less than a dollar with four decimals."""
+    if 0 < amount < _LEAST_EXACT:
+        return format_dollars(amount)
+    return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
+
+
+def pluralize(number: int, noun: str) -> str:
+    """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
+    if number == 1:
+        return f"{number:,} {noun}"
+    return (
+        f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
+    )
+
+
+def format_distance(tokens: int, time: timedelta) -> str:
+    """Return how far apart two messages are: `1 token`, `1,200 tokens and 2:00:00`."""
+    return pluralize(tokens, "token") + (
+        f" and {describe_duration(time)}" if time else ""
+    )
+
+
+def text_of(value: object) -> str:
+    """Return a JSON value as text; a text is itself."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _shorten_around(text: str, room: int) -> str:
+    """Return what fits of a text beside the part that is kept: its two ends."""
+    if columns_of(text) <= room:
+        return text
+    return shorten_text(text, room) if room > 5 else "…"[:room]
+
+
+def _fitting_part(text: str, width: int, *, ends: bool = False) -> str:
+    """Return as much of the start or of the end of a text as fits; what is shown as one character is never cut."""
+    fitting = max(width, 0)
+    if not _is_narrow(text):
+        from wcwidth import iter_graphemes, iter_graphemes_reverse
+
+        fitting = 0
+        for cluster in iter_graphemes_reverse(text) if ends else iter_graphemes(text):
+            width -= columns_of(cluster)
+            if width < 0:
+                break
+            fitting += len(cluster)
+    return text[max(len(text) - fitting, 0) :] if ends else text[:fitting]

@@ -1,0 +1,378 @@
+"""Baselines: what one agent earned, as a small JSON file that is meant to be committed: sorted, one row a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pytest_ltm._core.journal.result import (
+    Cause,
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+)
+from pytest_ltm._core.journal.run_file import LATEST
+from pytest_ltm._core.model.plan import natural_sort_key
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm._core.storage.schema import Field, fields_of
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.figures.statistics.totals import FULL_MARKS
+from pytest_ltm.gate.changes import GateSide
+from pytest_ltm.gate.plan_facts import PlanFacts
+from pytest_ltm.language.patterns import lazy_pattern
+
+# The first field of every baseline.
+FORMAT = "pytest-ltm baseline 2"
+# Where baselines stand, in the root folder of the project.
+FOLDER = "ltm_baselines"
+_NAME = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+T = TypeVar("T")
+
+
+def check_name(name: str) -> str:
+    """Return the name; ConfigurationError if no baseline can be called so."""
+    if not _NAME.fullmatch(name) or name == LATEST:
+        cure = f"{LATEST!r} means the last run. " if name == LATEST else ""
+        raise ConfigurationError(
+            f"{name!r} cannot name a baseline. {cure}Use letters, digits, '_', '-' and '.', as in 'main'"
+        )
+    return name.removesuffix(".json")
+
+
+def baseline_text(side: GateSide, version: str) -> str:
+    """Return the text of the baseline of a side with one agent; equal results give equal text.
+
+    It holds no time and no run id: the file changes only where a result does.
+    """
+    held = sorted(
+        side.result.conversations,
+        key=lambda e: (e.span or 0, e.span_label, natural_sort_key(e.trial)),
+    )
+    facts = {
+        (*plan.place, key): value
+        for plan in side.plans
+        for key, value in plan.examples.items()
+    }
+    common, own = _by_scenario(facts)
+
+    def place(row: ScenarioResult) -> tuple[Any, ...]:
+        example, label, trial = map(
+            natural_sort_key, (row.example, row.span_label, row.trial)
+        )
+        return row.scenario, example, row.span or 0, label, trial
+
+    rows = sorted((row for one in held for row in one.scenarios), key=place)
+    settings = dict(side.plans[0].settings) if side.plans else {}
+    # The span stands with each conversation: one baseline holds several.
+    settings.pop("span", None)
+    top: dict[str, Any] = {
+        "format": FORMAT,
+        "pytest_ltm_version": version,
+        "agent": held[0].agent,
+        # The file is meant to be committed.
+        "agent_spec": redact_secrets(held[0].agent_spec),
+        "agent_fingerprint": held[0].agent_fingerprint,
+        "plan": settings,
+        "scenarios": [{"scenario": name, **common[name]} for name in sorted(common)],
+        "conversations": [_conversation_entry(one, side.plans) for one in held],
+        "rows": [
+            _row_entry(row) | own.get((row.span_label, row.trial, row.id), {})
+            for row in rows
+        ],
+    }
+    parts = []
+    for name, value in top.items():
+        lines = (
+            ",\n".join(f"  {_ascii_json(item)}" for item in value)
+            if isinstance(value, list)
+            else ""
+        )
+        parts.append(
+            f' "{name}": [\n{lines}\n ]'
+            if lines
+            else f' "{name}": {_ascii_json(value)}'
+        )
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _by_scenario(
+    facts: Mapping[tuple[str, str, str], Mapping[str, object]],
+) -> tuple[dict[str, dict[str, object]], dict[tuple[str, str, str], dict[str, object]]]:
+    """Return what the examples of a scenario have in common, and what each has for itself."""
+    common: dict[str, dict[str, object]] = {}
+    own: dict[tuple[str, str, str], dict[str, object]] = {}
+    for place in sorted(facts):
+        scenario = place[2].rpartition("/")[0]
+        mine = {
+            name: value for name, value in facts[place].items() if name != "definition"
+        }
+        # What all examples of a scenario share is written once, so that a change is one
+        # line of a diff.
+        known = common.setdefault(scenario, mine)
+        differing = {
+            name: value
+            for name, value in mine.items()
+            if known.get(name, mine) != value
+        }
+        own[place] = {"definition": facts[place].get("definition"), **differing}
+    return common, own
+
+
+def _conversation_entry(
+    held: ConversationResult, plans: Sequence[PlanFacts]
+) -> dict[str, Any]:
+    prints = [
+        plan.fingerprint
+        for plan in plans
+        if plan.place == (held.span_label, held.trial)
+    ]
+    known = (
+        held.plan_fingerprint
+        if held.plan_fingerprint in prints or not prints
+        else prints[0]
+    )
+    place = {"span": held.span_label, "memory_span": held.span, "trial": held.trial}
+    return (
+        place | {"plan": known} | fields_of(held, "tokens", "reply_tokens", "cost_usd")
+    )
+
+
+def _row_entry(row: ScenarioResult) -> dict[str, Any]:
+    fields = (
+        fields_of(row, "scenario", "example")
+        | {"span": row.span_label}
+        | fields_of(row, "trial", "score")
+    )
+    if row.score is None:
+        fields |= fields_of(row, "outcome", "cause")
+    fields |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None or name == "score"
+    }
+
+
+def _ascii_json(value: object) -> str:
+    # escapes keep half surrogates and terminals harmless in a file that people look at
+    # in diffs
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
+
+
+# --- Reading baselines, which may come from anywhere: every error names the file, the
+# field and what was expected.
+
+
+def load_baseline(path: Path, name: str = "") -> GateSide:
+    """Return the baseline in a file; LtmError names the file, the field and what was expected."""
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
+    return parse_baseline(content, str(path), name or f"baseline {path.stem!r}")
+
+
+def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
+    """Return the baseline that a file held; `where` is how errors name the file."""
+    try:
+        data = json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise LtmError(f"{where}: not a baseline: {error}") from error
+    top = Field(data, where)
+    result = top.value.get("format") if isinstance(top.value, dict) else None
+    if result != FORMAT:
+        hint = (
+            " It is the summary of a run: name the run's folder."
+            if "summary" in str(result)[:30]
+            else ""
+        )
+        raise top.fault(
+            f"not a baseline of this version: format {result!r}, expected {FORMAT!r}.{hint}"
+        )
+    fields = top.mapping(required=_TOP)
+    agent = fields["agent"].text()
+    scenarios = _parse_scenarios(fields["scenarios"])
+    needed = ("span", "memory_span", "trial", "plan")
+    held = [
+        one.mapping(required=needed)
+        for one in fields["conversations"].items("conversations")
+    ]
+    places = [(one["span"].text(), one["trial"].text()) for one in held]
+    spans = {
+        span: _read_if_given(one["memory_span"], lambda item: item.whole(least=1))
+        for (span, _), one in zip(places, held, strict=True)
+    }
+    rows, examples = _parse_rows(fields["rows"], agent, scenarios, places, spans)
+    settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
+    conversations: list[ConversationResult] = []
+    plans: list[PlanFacts] = []
+    for one, place in zip(held, places, strict=True):
+        # isolated variants of one scenario share their place: the first conversation
+        # has the rows of all
+        taken = any(plan.place == place for plan in plans)
+        mine = (
+            ()
+            if taken
+            else tuple(row for row in rows if (row.span_label, row.trial) == place)
+        )
+        whole = one["plan"].text("a fingerprint")
+        agent_print = fields["agent_fingerprint"].text("a fingerprint")
+        read: dict[str, Any] = {
+            "agent_spec": fields["agent_spec"].text(),
+            "agent_fingerprint": agent_print,
+        }
+        read |= {
+            "span": one["memory_span"].value,
+            "plan_fingerprint": whole,
+            "scenarios": mine,
+        }
+        read |= _parse_numbers(one, "tokens", "reply_tokens", "cost_usd")
+        conversations.append(
+            ConversationResult(agent=agent, span_label=place[0], trial=place[1], **read)
+        )
+        own, facts = (
+            {**settings, "span": conversations[-1].span},
+            {} if taken else examples.get(place, {}),
+        )
+        plans.append(
+            PlanFacts(
+                span_label=place[0],
+                trial=place[1],
+                fingerprint=whole,
+                settings=own,
+                examples=facts,
+            )
+        )
+    return GateSide(
+        name=name,
+        result=RunResult(run_id=name, conversations=tuple(conversations)),
+        plans=tuple(plans),
+    )
+
+
+_TOP = (
+    "format",
+    "agent",
+    "agent_spec",
+    "agent_fingerprint",
+    "plan",
+    "scenarios",
+    "conversations",
+    "rows",
+)
+
+
+def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
+    """Return what all examples of a scenario have in common, by its name."""
+    result: dict[str, dict[str, Any]] = {}
+    for one in item.items("scenarios"):
+        fields = one.mapping(required=("scenario",))
+        name = fields.pop("scenario").text()
+        if "threshold" in fields:
+            fields["threshold"].number(0, 1)
+        if "skills" in fields:
+            fields["skills"].texts()
+        result[name] = {key: value.json() for key, value in fields.items()}
+    return result
+
+
+_PLACE = ("scenario", "example", "span", "trial", "score")
+_OWN = (*_PLACE, "upper", "outcome", "cause", "gap", "tokens", "cost_usd")
+_Places = dict[tuple[str, str], dict[str, dict[str, object]]]
+
+
+def _parse_rows(
+    item: Field,
+    agent: str,
+    scenarios: Mapping[str, Mapping[str, Any]],
+    places: Collection[tuple[str, str]],
+    spans: Mapping[str, int | None],
+) -> tuple[list[ScenarioResult], _Places]:
+    """Return the results, and the facts of their examples by span and trial."""
+    rows: list[ScenarioResult] = []
+    examples: _Places = {}
+    for one in item.items("rows"):
+        fields = one.mapping(required=_PLACE)
+        scenario, example = fields["scenario"].text(), fields["example"].text()
+        place = fields["span"].text(), fields["trial"].text()
+        if place not in places:
+            raise one.fault(
+                f"there is no conversation at span {place[0]!r}, trial {place[1]!r}."
+            )
+        own = {key: value.json() for key, value in fields.items() if key not in _OWN}
+        facts = {**scenarios.get(scenario, {}), **own}
+        known = examples.setdefault(place, {})
+        if f"{scenario}/{example}" in known:
+            raise one.fault(
+                f"a second row of {scenario}/{example} at span {place[0]!r}, trial {place[1]!r}."
+            )
+        known[f"{scenario}/{example}"] = facts
+        rows.append(_parse_result(fields, agent, place, spans[place[0]], facts))
+    return rows, examples
+
+
+def _parse_result(
+    fields: Mapping[str, Field],
+    agent: str,
+    place: tuple[str, str],
+    span: int | None,
+    facts: Mapping[str, Any],
+) -> ScenarioResult:
+    score = _read_if_given(fields["score"], _parse_score)
+    mark, skills = facts.get("threshold", 1.0), facts.get("skills", ())
+    outcome: Any = (
+        "failed" if score is None or score < min(mark, FULL_MARKS) else "passed"
+    )
+    cause: Any = ""
+    if score is None:
+        outcome = _one_of(fields.get("outcome"), ("error", "skipped"), "skipped")
+        cause = _one_of(fields.get("cause"), get_args(Cause), "")
+    known: dict[str, Any] = {
+        name: fields[name].text() for name in ("scenario", "example")
+    }
+    known |= {
+        "agent": agent,
+        "span": span,
+        "span_label": place[0],
+        "trial": place[1],
+        "outcome": outcome,
+        "cause": cause,
+        "score": score,
+    }
+    numbers = _parse_numbers(fields, "upper", "gap", "tokens", "cost_usd")
+    return ScenarioResult(
+        **known, **numbers, nodeid="", reason="", threshold=mark, skills=tuple(skills)
+    )
+
+
+def _parse_numbers(fields: Mapping[str, Field], *names: str) -> dict[str, Any]:
+    """Return the numbers that are given; the others have their defaults."""
+    read = {"upper": _parse_score, "cost_usd": _parse_dollars}
+    values = {
+        name: _read_if_given(fields.get(name), read.get(name, Field.whole))
+        for name in names
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _one_of(item: Field | None, words: Sequence[str], default: str) -> str:
+    if item is None:
+        return default
+    if item.value not in words:
+        raise item.error("one of " + ", ".join(map(repr, words)))
+    return str(item.value)
+
+
+def _read_if_given(item: Field | None, read: Callable[[Field], T]) -> T | None:
+    return None if item is None or item.value is None else read(item)
+
+
+def _parse_dollars(item: Field) -> float:
+    return item.number(0, 1e12, "dollars")
+
+
+def _parse_score(item: Field) -> float:
+    return item.number(0, 1, "a score")

@@ -1,0 +1,377 @@
+"""What changed against a baseline, as lines for a terminal and as JSON values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from pytest_ltm._core.journal.result import ConversationResult
+from pytest_ltm._core.storage.schema import fields_of, from_record
+from pytest_ltm.figures.statistics.comparison import Comparison
+from pytest_ltm.figures.text import (
+    clip_text,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    wrap_text,
+)
+from pytest_ltm.gate.changes import Change, Changes, Level
+from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.sentences import comparison_text
+from pytest_ltm.gate.verdict import Finding, GateVerdict, p_text
+from pytest_ltm.language.lists import first_and_rest, join_some
+
+# How many scenarios that moved are listed for each agent and span.
+MOST_MOVED = 8
+HEADS = ("before", "now", "change", "95% interval", "p (drop)")
+_WIDTHS = (6, 6, 7, 14, 8)
+# By so much the agent's share of all tokens may differ before a comparison says so.
+MUCH = 0.2
+_MOST_TRIALS = 4
+_NOISE = 1e-9
+
+
+def change_lines(changes: Changes, width: int) -> list[str]:
+    """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
+    # narrower, a name says nothing; wider, its numbers stand too far away from it
+    label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
+    agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
+    who = f"{one_line(changes.before)}{agent}"
+    lines = wrap_text(
+        f"Compared with {who}; p: how often equal agents lose as much by chance (one-sided).",
+        width,
+    )
+    lines += ["", _table_line("", HEADS, label)]
+    for change in changes.changes:
+        lines.append(_table_line(change.label, overall_cells(change), label))
+        lines += [
+            _table_line(name, scenario_cells(change, name), label, "  ")
+            for name in most_moved(change)
+        ]
+        more = len(moved_scenarios(change)) - MOST_MOVED
+        lines += [f"  … and {pluralize(more, 'more scenario')} moved"] * (more > 0)
+    return [*lines, "", *_wrapped(comparison_sentences(changes), width, "  ")]
+
+
+def _wrapped(texts: Iterable[str], width: int, indent: str) -> list[str]:
+    return [line for text in texts for line in wrap_text(text, width, indent)]
+
+
+def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
+    shown = pad_right(indent + clip_text(one_line(label), width - len(indent)), width)
+    return (
+        shown
+        + "".join(
+            f" {pad_left(cell, size)}"
+            for cell, size in zip(cells, _WIDTHS, strict=True)
+        )
+    ).rstrip()
+
+
+def overall_cells(change: Change) -> tuple[str, ...]:
+    """Return before, now, change, interval and p of all scenarios together."""
+    if change.level is None:
+        return ("-", "-", "-", "", "")
+    return _level_cells(change.level, change.overall, change.overall.p_drop)
+
+
+def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
+    """Return the same of one scenario; its p is corrected for looking at all of them."""
+    return _level_cells(
+        change.levels[name], change.scenarios[name], change.scenarios[name].adjusted
+    )
+
+
+def _level_cells(
+    level: Level, comparison: Comparison, p: float | None
+) -> tuple[str, ...]:
+    chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
+    moved, ends = f"{level.difference:+.2f}", comparison.interval
+    if comparison.is_identical or level.difference == 0:
+        moved = "0"
+    elif moved in ("+0.00", "-0.00"):  # two digits would deny that anything moved
+        moved = f"{level.difference:+.4f}"
+    interval = f"{ends.low:+.2f} … {ends.high:+.2f}" if ends else ""
+    return f"{level.before:.2f}", f"{level.after:.2f}", moved, interval, chance
+
+
+def moved_scenarios(change: Change) -> list[str]:
+    """Return the scenarios whose mean is another now, what lost most first."""
+    moved = [
+        (level.difference, name)
+        for name, level in change.levels.items()
+        if abs(level.difference) > _NOISE
+    ]
+    return [name for _, name in sorted(moved)]
+
+
+def most_moved(change: Change) -> list[str]:
+    """Return those that are shown: where there are many, the ones that moved most."""
+    names = moved_scenarios(change)
+    if len(names) <= MOST_MOVED:
+        return names
+    kept = sorted(names, key=lambda name: -abs(change.levels[name].difference))[
+        :MOST_MOVED
+    ]
+    return [name for name in names if name in kept]
+
+
+def comparison_sentences(changes: Changes) -> list[str]:
+    """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
+    looks = max(1, changes.looks)
+    texts = [
+        comparison_text(
+            change.label,
+            changes.before,
+            change.paired.pairs,
+            change.overall,
+            looks=looks,
+        ).text
+        for change in changes.changes
+    ]
+    for change in changes.changes:
+        if change.lost_passes or change.won_passes:
+            lost = f"{pluralize(change.lost_passes, 'example')} that passed before"
+            verb = "does" if change.lost_passes == 1 else "do"
+            texts.append(
+                f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round."
+            )
+        overall = change.overall
+        if overall.can_tell and overall.detectable is None:
+            texts.append(
+                f"{change.label}: hardly any drop would stand out from chance; run more trials."
+            )
+        elif overall.can_tell:
+            how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
+            seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
+            texts.append(f"{change.label}: {seen} ({how}).")
+    texts += [
+        sentence
+        for change in changes.changes
+        for sentence in _verbosity_sentence(change)
+    ]
+    shown = [change for change in changes.changes if moved_scenarios(change)]
+    if any(
+        one.adjusted is not None
+        for change in shown
+        for one in change.scenarios.values()
+    ):
+        texts.append("A scenario's p is corrected for testing all of them (Holm).")
+    elif shown:
+        texts.append(
+            "The scenarios show where it moved; more trials would show which of them moved by chance."
+        )
+    texts += [sentence for change in changes.changes for sentence in _left_out(change)]
+    if changes.uncompared:
+        texts.append(
+            f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared."
+        )
+    return texts
+
+
+def talk_lines(changes: Changes, width: int) -> list[str]:
+    """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
+    return _wrapped(
+        (text for change in changes.changes for text in _verbosity_sentence(change)),
+        width,
+        "  ",
+    )
+
+
+def _verbosity_sentence(change: Change) -> Iterable[str]:
+    """Return a sentence if the agent's share of the tokens is another now: what it says itself fills a conversation."""
+    before, after = _agent_share(change.held_before), _agent_share(change.held_after)
+    if before is not None and after is not None and abs(after - before) > MUCH:
+        yield (
+            f"{change.label}: the agent's own replies are {after:.0%} of all tokens, {before:.0%} before; under "
+            "--ltm-count=all that changes how far back its memory must reach."
+        )
+
+
+def _agent_share(held: Sequence[ConversationResult]) -> float | None:
+    tokens = sum(each.tokens for each in held)
+    return sum(each.reply_tokens for each in held) / tokens if tokens else None
+
+
+def _left_out(change: Change) -> Iterable[str]:
+    paired = change.paired
+    lost = paired.unscored_before + paired.unscored_after + paired.unscored_both
+    if lost:
+        yield f"{change.label}: {pluralize(lost, 'example')} without a score before or now, left out of these means."
+    if change.only_before or change.only_after:
+        alone = ", ".join(first_and_rest(change.alone, _MOST_TRIALS, "and {:,} more"))
+        trials = f" (trials of one side only: {alone})" if alone else ""
+        lone = f"{pluralize(change.only_before, 'example')} of the earlier and {change.only_after:,} of the later side"
+        yield f"{change.label}: not compared: {lone}{trials}."
+    if change.partial:
+        yield f"{change.label}: what was said in between differs; only the examples equal in both are compared."
+
+
+def changes_json(changes: Changes) -> dict[str, Any]:
+    """Return the comparison as JSON values."""
+    return fields_of(changes, "before", "before_agent", "after", "uncompared") | {
+        "changes": [
+            {
+                **fields_of(change, "agent", "span_label"),
+                "before": change.level and change.level.before,
+                "after": change.level and change.level.after,
+                **_comparison_json(change.overall),
+                **fields_of(change, "lost_passes", "won_passes"),
+                "p_mcnemar": change.mcnemar,
+                "without_score": {
+                    place: getattr(change.paired, f"unscored_{place}")
+                    for place in ("before", "after", "both")
+                },
+                **fields_of(change, "only_before", "only_after", "partial"),
+                "scenarios": {
+                    name: fields_of(level, "before", "after")
+                    | _comparison_json(change.scenarios[name])
+                    for name, level in change.levels.items()
+                },
+            }
+            for change in changes.changes
+        ]
+    }
+
+
+def _comparison_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "difference": comparison.difference,
+        "interval": comparison.interval
+        and [comparison.interval.low, comparison.interval.high],
+        **fields_of(comparison, "p", "p_drop"),
+        "p_holm": comparison.adjusted,
+        **fields_of(comparison, "detectable", "pairs", "better", "worse", "reason"),
+    }
+
+
+# --- What a gate says: the verdict in one line, what is behind it, annotations for
+# GitHub, JSON values.
+
+_PLACES = 3
+MORE = "  … and {:,} more"
+# How many breaches, or rules that cannot be evaluated, are listed.
+MOST_LISTED = 12
+
+
+def verdict_line(verdict: GateVerdict) -> str:
+    """Return the verdict in one sentence: passed, regressed or failed (where), could not be measured (why)."""
+    broken = verdict.breaches
+    if verdict.state == "passed":
+        places = {(finding.agent, finding.span_label) for finding in verdict.findings}
+        where = (
+            "one agent at one memory span"
+            if len(places) == 1
+            else f"{len(places):,} agents and memory spans"
+        )
+        counts = (
+            f"{pluralize(_count_rules(verdict.findings), 'rule')}, each for {where}"
+        )
+        return f"gate: passed ({counts if places else 'no example ended in an error'})"
+    if verdict.state == "failed":
+        word = "regressed" if any(finding.moved for finding in broken) else "failed"
+        named = join_some(
+            list(dict.fromkeys(finding.place for finding in broken)), _PLACES
+        )
+        return (
+            f"gate: {word}: {named}, {pluralize(_count_rules(broken), 'rule')} broken"
+        )
+    why = (
+        verdict.lost
+        or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
+    )
+    return f"gate: could not be measured: {why}"
+
+
+def _count_rules(findings: Iterable[Finding]) -> int:
+    return len({finding.rule for finding in findings})
+
+
+def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
+    """Return the verdict and, below it, each breach and each rule that cannot be evaluated."""
+    status = f" (exit status {verdict.status})" if verdict.status else ""
+    lines = wrap_text(one_line(verdict_line(verdict) + status), width, "  ")
+    result = [f"  - {text}" for text in verdict_details(verdict)]
+    return lines + _wrapped(first_and_rest(result, MOST_LISTED, MORE), width, "    ")
+
+
+def verdict_details(verdict: GateVerdict) -> list[str]:
+    """Return a sentence for each breach and each rule that cannot be evaluated.
+
+    If the whole run cannot be measured, no breach is listed: the losses may explain it.
+    """
+    result = () if verdict.lost else (*verdict.breaches, *verdict.unknown)
+    return [one_line(finding.text) for finding in result]
+
+
+def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
+    """Return what must hold, a sentence a rule."""
+    return _wrapped(
+        (f"  {one_line(rule.text)}: {one_line(rule.sentence)}" for rule in rules),
+        width,
+        "    ",
+    )
+
+
+def github_annotations(verdict: GateVerdict) -> list[str]:
+    """Return GitHub workflow commands, in a job there: an error for each breach, a warning if it cannot be measured."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return []
+    if verdict.state == "unmeasurable":
+        texts = [verdict_line(verdict), *verdict_details(verdict)]
+        return [
+            _workflow_command(
+                "warning", "long-term memory: not measurable", ". ".join(texts)
+            )
+        ]
+    return [
+        _workflow_command("error", f"long-term memory: {finding.rule}", finding.text)
+        for finding in verdict.breaches
+    ]
+
+
+def _workflow_command(kind: str, title: str, text: str) -> str:
+    """Return a workflow command; its values cannot end it or begin another.
+
+    https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+    """
+    message = _escape_command(one_line(text))
+    return f"::{kind} title={_escape_command(one_line(title)).replace(':', '%3A').replace(',', '%2C')}::{message}"
+
+
+def _escape_command(text: str) -> str:
+    # % first, or the escapes of the others would be escaped again
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def gate_json(verdict: GateVerdict) -> dict[str, Any]:
+    """Return the verdict as JSON values."""
+    names = ("rule", "agent", "span_label", "state", "sentence")
+    return {
+        "state": verdict.state,
+        "sentence": verdict_line(verdict),
+        "exit_status": verdict.status,
+        "lost": verdict.lost,
+        "findings": [fields_of(finding, *names) for finding in verdict.findings],
+    }
+
+
+def gate_from_json(said: object, where: str) -> GateVerdict | None:
+    """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
+    if not isinstance(said, dict):
+        return None
+    # whether a finding is about a change is not written down, but the sentence says
+    # whether one is
+    regressed = "regressed" in str(said.get("sentence"))
+    findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
+    return GateVerdict(
+        findings=tuple(
+            structs.replace(one, moved=regressed and one.state == "failed")
+            for one in findings
+        ),
+        lost=str(said.get("lost", "")),
+    )

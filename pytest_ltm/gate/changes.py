@@ -1,0 +1,367 @@
+"""What changed against a baseline: rows paired by scenario, example, span and trial, never by the agent's label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import fsum
+from typing import NamedTuple
+
+from msgspec import Struct, field, structs
+
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+    at_span,
+)
+from pytest_ltm._core.model.plan import natural_sort_key
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.figures.statistics.comparison import (
+    Comparison,
+    compare_runs,
+    compare_scenarios,
+)
+from pytest_ltm.figures.statistics.counts import mcnemar_probability
+from pytest_ltm.figures.statistics.pairs import Pair, Paired, pair_rows, pass_pairs
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.gate.plan_facts import (
+    PlanFacts,
+    Unequal,
+    equal_examples,
+    equal_places,
+    unequal_plans,
+)
+from pytest_ltm.language.lists import first_and_rest
+
+
+class GateSide(Struct, frozen=True, kw_only=True):
+    """Results, and the plans that they came from."""
+
+    name: str
+    """As sentences name it: `baseline 'main'`, `run 20260105-101500-3f2a`, `this run`."""
+    result: RunResult
+    plans: tuple[PlanFacts, ...]
+    """One for each conversation; equal ones of several agents may be given once."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The labels of its agents, in the order of the run."""
+        return tuple(dict.fromkeys(held.agent for held in self.result.conversations))
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """The labels of its memory spans, from the shortest; `isolated` is the first."""
+        spans = {held.span_label: held.span or 0 for held in self.result.conversations}
+        return tuple(
+            sorted(spans, key=lambda label: (spans[label], natural_sort_key(label)))
+        )
+
+    def side_of_agent(self, agent: str) -> tuple[ConversationResult, ...]:
+        """Return the conversations of one agent."""
+        return tuple(held for held in self.result.conversations if held.agent == agent)
+
+
+def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
+    """Return the side with one agent only: the one named, else the only one it has.
+
+    ConfigurationError if there is no such agent or none is named and it has several;
+    `how` says how to name one.
+    """
+    known = side.agents
+    if agent and agent not in known:
+        there = f"it has {', '.join(known)}.{did_you_mean(agent, known)}"
+        raise ConfigurationError(f"{side.name} has no agent {agent!r}: {there}")
+    if not agent and len(known) > 1:
+        raise ConfigurationError(
+            f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip()
+        )
+    chosen = agent or (known[0] if known else "")
+    return structs.replace(
+        side,
+        result=structs.replace(side.result, conversations=side.side_of_agent(chosen)),
+    )
+
+
+# --- Why two sides are not compared, as a text: what differs, and the ways to have them
+# compared all the same.
+
+_MOST, _MOST_TRIALS = 8, 4
+
+
+class CompareHints(Struct, frozen=True, kw_only=True):
+    """What a user can do, as an option of pytest or of a command."""
+
+    common: str
+    """Compares the examples that are equal in both."""
+    choose_agent: str
+    """How to name one agent of several."""
+    settings: bool = False
+    """The later side is about to be played, so that options can change its plan."""
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    """By scenario the node id of its function, for those that can be deselected."""
+
+
+def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
+    """Return the text."""
+    spans = ", ".join(dict.fromkeys(span for span, _ in unequal.places))
+    lines = [
+        f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"
+    ]
+    lines += first_and_rest(
+        [f"  - {sentence}" for sentence in unequal.sentences],
+        _MOST,
+        "  … and {:,} more",
+    )
+    # Only what can still change is offered: a run that is over has its plan.
+    cures = []
+    if ways.settings and unequal.options:
+        cures.append(f"for the same plan: {' '.join(unequal.options)}")
+    deselected = [
+        f"--deselect={ways.nodes[name]}" for name in unequal.added if name in ways.nodes
+    ]
+    if ways.settings and deselected and not unequal.removed and not unequal.changed:
+        cures.append(f"for the same plan: {' '.join(deselected)}")
+    if ways.settings and unequal.removed and not unequal.added and not unequal.options:
+        cures.append(
+            "for the same plan: leave out what selects fewer scenarios (-k, -m, paths, --lf)"
+        )
+    if unequal.same:
+        count = f"{unequal.same:,} of {unequal.of:,} examples"
+        cures.append(
+            f"{ways.common} compares the {count} that are equal in both, whatever is said around them"
+        )
+    cures.append(f"or make {before} again with its original agent")
+    return "\n".join([*lines, *(f"  {cure}" for cure in cures)])
+
+
+class Level(Struct, frozen=True, kw_only=True):
+    """A mean score before and now, over the same examples."""
+
+    before: float
+    after: float
+
+    @classmethod
+    def mean_level(cls, parts: Collection[Pair | Level]) -> Level:
+        """Return the mean of pairs or of other levels, of which there are some."""
+        before, after = (
+            fsum(part.before for part in parts),
+            fsum(part.after for part in parts),
+        )
+        return cls(before=before / len(parts), after=after / len(parts))
+
+    @property
+    def difference(self) -> float:
+        """What is more now; below 0: less."""
+        return self.after - self.before
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One agent at one memory span against the baseline."""
+
+    agent: str
+    span_label: str
+    before: tuple[ScenarioResult, ...]
+    """The examples that both have, scored or not, sorted."""
+    after: tuple[ScenarioResult, ...]
+    """The same examples in the later run, in the same order."""
+    held_before: tuple[ConversationResult, ...]
+    held_after: tuple[ConversationResult, ...]
+    paired: Paired
+    """Those of them that have a score in both, and how many do not."""
+    only_before: int
+    """Examples of the baseline at this span that are not compared."""
+    only_after: int
+    """Examples of the later run that are not compared."""
+    overall: Comparison
+    scenarios: Mapping[str, Comparison]
+    """By name, with Holm's correction for looking at all of them."""
+    level: Level | None
+    """The mean over scenarios of the mean over their pairs; None without any pair."""
+    levels: Mapping[str, Level]
+    """By scenario."""
+    lost_passes: int
+    """Pairs that passed before and do not now."""
+    won_passes: int
+    """Pairs that did not pass before and do now."""
+    alone: tuple[str, ...]
+    """Trials that only one of the two has."""
+    partial: bool
+    """The conversations are not the same: only the examples that are equal in both are compared."""
+
+    @property
+    def label(self) -> str:
+        """`mybot at 32k`."""
+        return at_span(self.agent, self.span_label)
+
+    @property
+    def mcnemar(self) -> float:
+        """The exact two-sided probability of these lost and won passes, if examples are independent."""
+        return mcnemar_probability(self.lost_passes, self.won_passes)
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether every pair has the same score before and now."""
+        return self.overall.is_identical
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """Everything that a later side has against an earlier one."""
+
+    before: str
+    """The name of the earlier side."""
+    before_agent: str
+    after: str
+    changes: tuple[Change, ...]
+    """By agent and memory span, in the order of the later side."""
+    uncompared: tuple[str, ...] = ()
+    """Memory spans that the earlier side does not have."""
+    looks: int = 0
+    """Number of agents and spans compared together, over all later sides: they share one significance level."""
+
+    def changes_of_agent(self, agent: str, span_label: str) -> Change | None:
+        """Return the change of one agent at one span."""
+        return next(
+            (
+                each
+                for each in self.changes
+                if (each.agent, each.span_label) == (agent, span_label)
+            ),
+            None,
+        )
+
+
+def compare_sides(
+    before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False
+) -> Changes:
+    """Return what changed from one side, which has one agent, to the other.
+
+    Raises ConfigurationError if their plans differ, saying in what and which of the
+    `ways` out there are; with `common` the examples that are equal in both are compared
+    all the same, whatever was said around them.
+    """
+    # First, because a refusal about plans would puzzle who has forgotten to name an
+    # agent.
+    earlier = one_agent(before, how=ways.choose_agent)
+    check_comparable(before, after, ways, common=common)
+    part = _Part.of(before, after)
+    spans = [span for span in after.spans if span in before.spans]
+    changes = [
+        _make_change(earlier, after.side_of_agent(agent), span, part)
+        for agent in after.agents
+        for span in spans
+    ]
+    # A span may be in both sides without any common trial: there is nothing to pair.
+    moved = tuple(change for change in changes if change is not None)
+    return Changes(
+        before=before.name,
+        before_agent=earlier.agents[0] if earlier.agents else "",
+        after=after.name,
+        changes=moved,
+        uncompared=tuple(span for span in after.spans if span not in before.spans),
+        looks=len(moved),
+    )
+
+
+def check_comparable(
+    before: GateSide, after: GateSide, ways: CompareHints, *, common: bool
+) -> None:
+    """Raise ConfigurationError unless the two may be compared."""
+    mine = {plan.place for plan in after.plans}
+    if not mine & {plan.place for plan in before.plans}:
+
+        def said(side: GateSide) -> str:
+            spans = dict.fromkeys(plan.span_label for plan in side.plans)
+            trials = dict.fromkeys(plan.trial for plan in side.plans)
+            some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (
+                len(trials) > _MOST_TRIALS
+            )
+            return f"{side.name} has the memory spans {', '.join(spans) or 'of nothing'} (trials {some or 'none'})"
+
+        raise ConfigurationError(f"nothing to compare: {said(before)}, {said(after)}")
+    differing = unequal_plans(before.plans, after.plans)
+    if differing and not (common and any(_Part.of(before, after))):
+        raise ConfigurationError(refusal_text(differing, before.name, ways))
+
+
+class _Part(NamedTuple):
+    """What of two sides may be compared."""
+
+    places: set[tuple[str, str]]
+    """Span and trial of the conversations with equal plans."""
+    examples: set[tuple[str, str, str]]
+    """Span, trial and name of the equal examples of other conversations."""
+
+    @classmethod
+    def of(cls, before: GateSide, after: GateSide) -> _Part:
+        return cls(
+            equal_places(before.plans, after.plans),
+            equal_examples(before.plans, after.plans),
+        )
+
+    def has(self, row: ScenarioResult) -> bool:
+        place = (row.span_label, row.trial)
+        return place in self.places or (*place, row.id) in self.examples
+
+
+def _make_change(
+    before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part
+) -> Change | None:
+    now = [each for each in held if each.span_label == span]
+    then = [each for each in before.result.conversations if each.span_label == span]
+    shared = {each.trial for each in now} & {each.trial for each in then}
+    if not shared:
+        return None
+    alone = {each.trial for each in (*now, *then)} - shared
+    all_before, all_after = (
+        sum(len(each.scenarios) for each in held_) for held_ in (then, now)
+    )
+    now, then = (
+        _conversations_of_trials(now, shared),
+        _conversations_of_trials(then, shared),
+    )
+    ours, theirs = _rows_by_place(now, part), _rows_by_place(then, part)
+    # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
+    keys = sorted(ours.keys() & theirs.keys())
+    earlier, later = (
+        tuple(theirs[key] for key in keys),
+        tuple(ours[key] for key in keys),
+    )
+    pairs, passed = pair_rows(earlier, later), pass_pairs(earlier, later).pairs
+    levels = {
+        name: Level.mean_level(of)
+        for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()
+    }
+    return Change(
+        agent=held[0].agent,
+        span_label=span,
+        before=earlier,
+        after=later,
+        held_before=tuple(then),
+        held_after=tuple(now),
+        paired=pairs,
+        only_before=all_before - len(keys),
+        only_after=all_after - len(keys),
+        alone=tuple(sorted(alone, key=natural_sort_key)),
+        overall=compare_runs(pairs.pairs),
+        scenarios=compare_scenarios(pairs.pairs),
+        level=Level.mean_level(levels.values()) if levels else None,
+        levels=levels,
+        lost_passes=sum(pair.gain < 0 for pair in passed),
+        won_passes=sum(pair.gain > 0 for pair in passed),
+        partial=not {(span, trial) for trial in shared} <= part.places,
+    )
+
+
+def _conversations_of_trials(
+    held: Sequence[ConversationResult], trials: set[str]
+) -> list[ConversationResult]:
+    mine = [each for each in held if each.trial in trials]
+    # by their texts as well: `1` and `01` are equal in natural order
+    return sorted(mine, key=lambda each: (natural_sort_key(each.trial), each.trial))
+
+
+def _rows_by_place(
+    held: Sequence[ConversationResult], part: _Part
+) -> dict[tuple[str, str, str], ScenarioResult]:
+    rows = (row for each in held for row in each.scenarios if part.has(row))
+    return {(row.scenario, row.example, row.trial): row for row in rows}

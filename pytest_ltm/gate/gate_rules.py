@@ -1,0 +1,501 @@
+"""Rules of a gate: texts such as `scenario:colours.mean:5%` as values that explain themselves in a sentence.
+
+A rule is about a metric: a number with its words, its good direction, its unit, and how
+it is found in results.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from math import fsum
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.memory_ledger import recall_at
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.figures.memory_measures import MEASURES
+from pytest_ltm.figures.statistics.totals import (
+    mean_or_none,
+    pass_k,
+    score_share,
+    scores_by_scenario,
+    total_score,
+)
+from pytest_ltm.language.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    Rows = Sequence[ScenarioResult]
+
+
+Unit: TypeAlias = Literal["share", "points", "tokens", "usd", "chance"]
+
+
+class GateMetric(Struct, frozen=True):
+    """One number about one agent, mostly at one memory span."""
+
+    name: str
+    unit: Unit
+    words: str
+    """As sentences call it."""
+    means: str
+    """What it is, for tables of the documentation and `--help`."""
+    higher_is_better: bool = True
+    under: bool = True
+    """A rule of `--ltm-fail-under` may be about it: where it lies."""
+    against: bool = True
+    """A rule of `--ltm-compare-fail` may be about it: how it moved."""
+    scoped: bool = True
+    """It may be of one scenario or skill."""
+    tries: int = 0
+    """The k of pass^k and pass@k."""
+    of_rows: Callable[[Rows], float | None] | None = None
+    """Finds it in the examples that a rule is about; None where it cannot be told."""
+    of_whole: Callable[[Sequence[ConversationResult]], float | None] | None = None
+    """Finds it in whole conversations, for rules about all scenarios together."""
+
+    def value(
+        self, rows: Rows, held: Sequence[ConversationResult], *, scoped: bool
+    ) -> float | None:
+        """Return the metric's value; None where it cannot be told.
+
+        `rows` are those that a rule is about; `held` their conversations, which count
+        as wholes unless it is `scoped`.
+        """
+        if self.of_whole and not scoped:
+            return self.of_whole(held)
+        return self.of_rows(rows) if self.of_rows else None
+
+
+def _sum_if_known(values: Sequence[float | None]) -> float | None:
+    """Return the sum; None if there are none or any of them is unknown."""
+    # a sum of what is known alone would keep a limit that the whole breaks
+    known = [value for value in values if value is not None]
+    return fsum(known) if known and len(known) == len(values) else None
+
+
+METRICS = (
+    GateMetric(
+        "mean",
+        "share",
+        "the mean score",
+        "mean over scenarios of the mean over examples and trials, 0 to 1",
+        of_rows=lambda rows: score_share(scores_by_scenario(rows)),
+    ),
+    GateMetric(
+        "total",
+        "points",
+        "the total",
+        "sum over scenarios of the mean over examples",
+        of_rows=lambda rows: (
+            total_score(scores_by_scenario(rows))
+            if any(row.scored for row in rows)
+            else None
+        ),
+    ),
+    # Of two runs the worst scenarios may be different ones: nobody could say what
+    # moved.
+    GateMetric(
+        "worst",
+        "share",
+        "the lowest mean of a scenario",
+        "mean of the scenario with the lowest one",
+        against=False,
+        of_rows=lambda rows: min(
+            (mean_or_none(of) or 0.0 for of in scores_by_scenario(rows).values()),
+            default=None,
+        ),
+    ),
+    GateMetric(
+        "pass_rate",
+        "share",
+        "the pass rate",
+        "share of the scored examples that pass",
+        of_rows=lambda rows: mean_or_none(
+            [float(row.outcome == "passed") for row in rows if row.scored]
+        ),
+    ),
+    GateMetric(
+        "cost",
+        "usd",
+        "the cost",
+        "USD, as far as the agent tells; of a scenario: of its own exchanges",
+        higher_is_better=False,
+        of_whole=lambda held: _sum_if_known([each.cost_usd for each in held]),
+        of_rows=lambda rows: _sum_if_known(
+            [row.cost_usd for row in rows if row.tokens or row.cost_usd is not None]
+        ),
+    ),
+    GateMetric(
+        "tokens",
+        "tokens",
+        "the number of tokens",
+        "tokens of all messages and replies; of a scenario: of its own exchanges",
+        higher_is_better=False,
+        of_rows=lambda rows: _sum_if_known([float(row.tokens) for row in rows]),
+        of_whole=lambda held: _sum_if_known([float(each.tokens) for each in held]),
+    ),
+    GateMetric(
+        "reply_tokens",
+        "tokens",
+        "the number of tokens that the agent generated",
+        "tokens that the agent generated",
+        higher_is_better=False,
+        scoped=False,
+        of_whole=lambda held: _sum_if_known(
+            [float(each.reply_tokens) for each in held]
+        ),
+    ),
+    GateMetric(
+        "span",
+        "tokens",
+        "the memory span that was kept, in tokens,",
+        "largest memory span up to which 85 % of the isolated score is kept, over all spans of the run",
+        scoped=False,
+    ),
+    GateMetric(
+        "unscored",
+        "share",
+        "the share of examples without a score",
+        "share of examples without a score, errors not counted",
+        higher_is_better=False,
+        of_rows=lambda rows: mean_or_none(
+            [float(not row.scored and row.outcome != "error") for row in rows]
+        ),
+    ),
+    GateMetric(
+        "errors",
+        "share",
+        "the share of examples with an error",
+        "share of examples that ended in an error",
+        higher_is_better=False,
+        of_rows=lambda rows: mean_or_none(
+            [float(row.outcome == "error") for row in rows]
+        ),
+    ),
+    *(
+        GateMetric(
+            one.name,
+            "share",
+            one.words,
+            one.definition,
+            higher_is_better=one.higher_is_better,
+            against=False,
+            of_rows=one.of_rows,
+        )
+        for one in MEASURES
+        if one.words
+    ),
+    GateMetric(
+        "p",
+        "chance",
+        "the chance of such a drop if nothing changed",
+        "one-sided probability of the paired test that the scores dropped by chance",
+        under=False,
+    ),
+    GateMetric(
+        "holm",
+        "chance",
+        "the chance of such a drop of a scenario if nothing changed",
+        "the same for each scenario, corrected for looking at all of them",
+        under=False,
+        scoped=False,
+    ),
+)
+# Of four digits at most: no run has more trials, and the binomials of a longer number
+# would take for ever.
+_TRIES = lazy_pattern(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
+_RECALL = lazy_pattern(r"recall@([1-9][0-9]{0,3})")
+# Names of metrics with a number of their own.
+PATTERNS = ("pass^K", "pass@K")
+
+
+def gate_metric(name: str) -> GateMetric | None:
+    """Return the metric of this name, such as `mean` or `pass^3`; None if there is none."""
+    if match := _RECALL.fullmatch(name):
+        first = int(match[1])
+        among = f"among the first {first}" if first > 1 else "in the first of the"
+        words = f"the share of needles {among} retrieved texts"
+
+        def mean_recall(rows: Rows) -> float | None:
+            return mean_or_none(
+                [
+                    value
+                    for row in rows
+                    if (value := recall_at(row.questions, first)) is not None
+                ]
+            )
+
+        return GateMetric(
+            name, "share", words, words, against=False, of_rows=mean_recall
+        )
+    match = _TRIES.fullmatch(name)
+    if match is None:
+        return next((one for one in METRICS if one.name == name), None)
+    tries, every = int(match["tries"]), match["kind"] == "^"
+    words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
+    words = "the chance that a trial passes" if tries == 1 else words
+    return GateMetric(
+        name,
+        "share",
+        words,
+        words,
+        tries=tries,
+        of_rows=lambda rows: pass_k(rows, tries, every=every),
+    )
+
+
+def metric_names(*, against: bool) -> tuple[str, ...]:
+    """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
+    recalls = () if against else ("recall@K",)
+    return (
+        *(one.name for one in METRICS if (one.against if against else one.under)),
+        *PATTERNS,
+        *recalls,
+    )
+
+
+# --- A rule, and how it is read.
+
+ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
+_KINDS = ("scenario", "skill")
+FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
+_NUMBER = lazy_pattern(
+    r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)"
+)
+# What is meant as a number, also where it is none that a limit can be.
+_SIGNED = lazy_pattern(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+_PERCENT = 100
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """Which examples a rule is about."""
+
+    kind: ScopeKind = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}" if self.kind else ""
+
+    @property
+    def words(self) -> str:
+        """` of scenario 'colours'`, or nothing."""
+        return f" of {self.kind} {self.name!r}" if self.kind else ""
+
+    def rows(self, rows: Rows) -> tuple[ScenarioResult, ...]:
+        """Return the rows that a rule is about."""
+        return tuple(
+            row for row in rows if self.includes_skills(row.scenario, row.skills)
+        )
+
+    def includes_skills(self, scenario: str, skills: Iterable[str]) -> bool:
+        """Whether a rule is about the examples of a scenario that needs these skills."""
+        return not self.kind or (
+            self.name == scenario if self.kind == "scenario" else self.name in skills
+        )
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """One rule, applied to each agent at each memory span separately."""
+
+    text: str
+    """As it was written."""
+    metric: GateMetric
+    limit: float
+    """A share from 0 to 1, points, tokens or USD; of a relative rule the share of the baseline's value."""
+    relative: bool
+    against: bool
+    """It is about what moved against the baseline, else about where the metric lies."""
+    scope: Scope = Scope()
+
+    @property
+    def subject(self) -> str:
+        """`the mean score of scenario 'colours'`."""
+        return f"{self.metric.words}{self.scope.words}"
+
+    @property
+    def sentence(self) -> str:
+        """The rule as a sentence."""
+        least, verb = (
+            ("at least", "drop")
+            if self.metric.higher_is_better
+            else ("at most", "rise")
+        )
+        if self.metric.unit == "chance":
+            what = (
+                "no scenario drops"
+                if self.metric.name == "holm"
+                else f"the scores{self.scope.words} do not drop"
+            )
+            return f"{what} by more than chance explains (p at most {self.limit:g})"
+        if not self.against:
+            return f"{self.subject} is {least} {self.amount(self.limit)}"
+        if not self.limit:
+            return f"{self.subject} does not {verb} at all"
+        return f"{self.subject} {verb}s by at most {self.allowed}"
+
+    @property
+    def allowed(self) -> str:
+        """How much a comparison may lose: `0.05`, `5% of the baseline's`."""
+        if self.relative:
+            return f"{_PERCENT * self.limit:.6g}% of the baseline's"
+        return self.amount(self.limit)
+
+    def amount(self, value: float) -> str:
+        """Return a value of the rule's metric with its unit."""
+        return self.amounts(value)[0]
+
+    def amounts(self, *values: float) -> list[str]:
+        """Return values of the rule's metric with their units: its limit exactly, all so that they differ."""
+        if self.metric.unit == "tokens":
+            return [f"{value:,.0f}" for value in values]
+        form = ".6g"
+        # two decimals, more where they would make two values look the same, hide one,
+        # or round the limit
+        for digits in range(6, 1, -1):
+            rounded = [round(one, digits) for one in sorted({0.0, *values})]
+            if len(set(rounded)) == len(rounded) and (
+                self.limit not in values or self.limit in rounded
+            ):
+                form = f".{digits}f"
+        return [
+            f"{value:{form}}{' USD' * (self.metric.unit == 'usd')}" for value in values
+        ]
+
+
+def parse_limit_rule(text: str) -> Rule:
+    """Return a rule about where a metric must lie; ConfigurationError says what is wrong with the text.
+
+    A bare number means the mean.
+    """
+    return _parse_rule(
+        f"mean:{text}" if _NUMBER.fullmatch(text.strip()) else text, against=False
+    )
+
+
+def parse_change_rule(text: str) -> Rule:
+    """Return a rule about how far a metric may move against a baseline; ConfigurationError as `under`."""
+    if _NUMBER.fullmatch(text.strip()):
+        raise ConfigurationError(
+            f"{text!r} names no metric. For the mean score write 'mean:{text.strip()}'"
+        )
+    return _parse_rule(text, against=True)
+
+
+def _parse_rule(text: str, *, against: bool) -> Rule:
+    # the last colon is that of the limit: a scope has one of its own
+    head, colon, limit = (part.strip() for part in text.rpartition(":"))
+    if not colon and gate_metric(limit):
+        raise ConfigurationError(
+            f"{text!r} names no limit. Write it as '{limit}:LIMIT'"
+        )
+    if not head and _SIGNED.fullmatch(limit):
+        examples = "'mean:0.05' or 'mean:5%'" if against else "'mean:0.8' or '0.8'"
+        raise ConfigurationError(
+            f"{text!r} names no metric, or no limit. Write {examples}"
+        )
+    scope, name = _parse_scope(text, head)
+    result = gate_metric(name)
+    if result is None:
+        known, wrong = metric_names(against=against), name or limit
+        kind, dot, rest = wrong.partition(".")
+        # what was meant may be a scope
+        meant = (
+            f" Did you mean '{kind}:{rest}'?"
+            if dot and kind in _KINDS
+            else did_you_mean(wrong.lower(), known)
+        )
+        listed = "" if dot and kind in _KINDS else f", METRIC one of {', '.join(known)}"
+        raise ConfigurationError(
+            f"{text!r}: there is no metric {wrong!r}.{meant} Write {FORM}{listed}"
+        )
+    if not (result.against if against else result.under):
+        other = (
+            "where a metric lies (fail-under)"
+            if against
+            else "what moved (compare-fail)"
+        )
+        raise ConfigurationError(f"{text!r}: {name!r} is for rules about {other} only")
+    if scope.kind and not result.scoped:
+        raise ConfigurationError(
+            f"{text!r}: {name!r} is about all scenarios together. Leave '{scope}.' out"
+        )
+    value, relative = _parse_limit(text, limit, result, against=against)
+    return Rule(
+        text=text.strip(),
+        metric=result,
+        limit=value,
+        relative=relative,
+        against=against,
+        scope=scope,
+    )
+
+
+def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
+    kind, colon, rest = (part.strip() for part in head.partition(":"))
+    if not colon:
+        return Scope(), head
+    # the last dot: a name may hold others, as those of scenarios do that are told apart
+    # by their modules
+    name, dot, of = rest.rpartition(".")
+    if kind in _KINDS and dot and not name:
+        raise ConfigurationError(
+            f"{text!r} names no {kind}. Write it as '{kind}:NAME.{of}:LIMIT'"
+        )
+    if kind not in _KINDS:
+        near = did_you_mean(kind, _KINDS)
+        raise ConfigurationError(
+            f"{text!r}: a rule is about a scenario or a skill, not a {kind!r}.{near} Write {FORM}"
+        )
+    if not (dot and name):
+        raise ConfigurationError(
+            f"{text!r}: which metric of {kind} {rest!r}? Write it as '{kind}:{rest}.mean:LIMIT'"
+        )
+    return Scope(kind=kind, name=name), of  # type: ignore[arg-type]
+
+
+def _parse_limit(
+    text: str, limit: str, of: GateMetric, *, against: bool
+) -> tuple[float, bool]:
+    """Return the limit, and whether it is a share of the baseline's value."""
+    match = _NUMBER.fullmatch(limit.strip())
+    if match is None:
+        raise ConfigurationError(
+            f"{text!r}: {limit!r} is not a limit. Write a number of at least 0, as in 0.05 or 5%"
+        )
+    percent, factor = bool(match["percent"]), match["factor"].lower()
+    value = float(match["number"]) * _FACTORS[factor]
+    if factor and of.unit != "tokens":
+        raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")
+    if not math.isfinite(value):
+        raise ConfigurationError(f"{text!r}: {limit!r} is not a limit")
+    # a share that should be small is 0 in most baselines, and so would be any share of
+    # it: there 5% are 5 points
+    relative = percent and against and (of.higher_is_better or of.unit != "share")
+    if percent and not relative and of.unit != "share":
+        plain = {"usd": "dollars, as in 1.5", "tokens": "tokens, as in 20k"}.get(
+            of.unit, "points, as in 8.5"
+        )
+        raise ConfigurationError(
+            f"{text!r}: percent of what? Write a number of {plain}"
+        )
+    if percent:
+        value /= _PERCENT
+    if of.unit == "chance" and not 0 < value < 1:
+        raise ConfigurationError(
+            f"{text!r}: a probability lies between 0 and 1, as in {of.name}:0.05"
+        )
+    if (of.unit == "share" or (relative and of.higher_is_better)) and value > 1:
+        then = (
+            "no limit above 1 (100%) can be broken"
+            if relative
+            else "write the limit as 0.8 or 80%"
+        )
+        raise ConfigurationError(
+            f"{text!r}: {of.words} lies between 0 and 1, so {then}"
+        )
+    return value, relative

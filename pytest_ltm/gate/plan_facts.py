@@ -1,0 +1,305 @@
+"""PlanFacts: as much of a plan as a baseline keeps, enough to say in sentences why two may not be compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.model.plan import is_of_source, natural_sort_key
+from pytest_ltm._core.storage.schema import show_value
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.language.lists import join_some
+
+# Values whose JSON is longer are kept as a digest.
+_SHORT = 80
+_MOST = 4
+# Parts of the plan that an option of the same name gives.
+_OPTIONS = ("seed", "tokenizer", "scoring", "judge", "judge_votes", "time")
+
+
+class PlanFacts(Struct, frozen=True, kw_only=True):
+    """What decided what was said in one conversation."""
+
+    span_label: str
+    trial: str
+    """The third label of its node ids."""
+    fingerprint: str
+    """Of the whole plan: equal for equal plans."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Of the conversation: seed, tokenizer ..., long values as digests; empty where the plan cannot be read."""
+    examples: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """By `scenario/example`: version, digest of the definition, threshold ..."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What must be equal of two conversations that are compared."""
+        return self.span_label, self.trial
+
+
+def facts_of(
+    plan: object, *, span_label: str, trial: str, fingerprint: str
+) -> PlanFacts:
+    """Return the facts of a plan's JSON form; without its parts where it has another form than expected."""
+    # Plans come from run folders that anybody may have edited: an odd one is unequal,
+    # never a crash.
+    if not isinstance(plan, Mapping):
+        return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
+    listed = plan.get("examples")
+    known = [
+        one
+        for one in (listed if isinstance(listed, list) else [])
+        if isinstance(one, Mapping)
+    ]
+    examples = {}
+    for one in known:
+        digest = (
+            None
+            if one.get("definition") is None
+            else _short_digest(_canonical_text(one["definition"]))
+        )
+        own = {
+            name: value_or_digest(one[name])
+            for name in one
+            if name not in ("scenario", "example", "definition")
+        }
+        examples[f"{one.get('scenario')}/{one.get('example')}"] = own | {
+            "definition": digest
+        }
+    settings = {
+        str(name): value_or_digest(value)
+        for name, value in plan.items()
+        if name not in ("examples", "trial")
+    }
+    return PlanFacts(
+        span_label=span_label,
+        trial=trial,
+        fingerprint=fingerprint,
+        settings=settings,
+        examples=examples,
+    )
+
+
+def value_or_digest(value: object) -> object:
+    """Return a JSON value as it is if it is short, else a digest of it."""
+    text = _canonical_text(value)
+    return value if len(text) <= _SHORT else f"sha256:{_short_digest(text)}"
+
+
+def _canonical_text(value: object) -> str:
+    # equal plans of other versions may have their fields in another order
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class Unequal(Struct, frozen=True, kw_only=True):
+    """Why conversations at the same place may not be compared."""
+
+    places: tuple[tuple[str, str], ...]
+    """Span and trial of each."""
+    sentences: tuple[str, ...]
+    """What differs, each thing once."""
+    options: tuple[str, ...]
+    """Options with which this run would have the other's settings."""
+    added: tuple[str, ...]
+    """Scenarios that only this run has."""
+    removed: tuple[str, ...]
+    """Scenarios that only the other has."""
+    changed: tuple[str, ...]
+    """Examples that both have, and that differ."""
+    same: int
+    """Examples that are equal in both."""
+    of: int
+    """Examples that this run has there."""
+
+
+def unequal_plans(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> Unequal | None:
+    """Return what differs between conversations at the same place; None if all those are equal."""
+    parts = [
+        _plan_difference(*both) for _, *both in _shared_places(before, now, equal=False)
+    ]
+    if not parts:
+        return None
+
+    def once(name: str) -> tuple[str, ...]:
+        return tuple(
+            dict.fromkeys(each for part in parts for each in getattr(part, name))
+        )
+
+    return Unequal(
+        places=tuple(place for part in parts for place in part.places),
+        **{
+            name: once(name)
+            for name in ("sentences", "options", "added", "removed", "changed")
+        },
+        same=sum(part.same for part in parts),
+        of=sum(part.of for part in parts),
+    )
+
+
+def equal_places(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> set[tuple[str, str]]:
+    """Return span and trial of the conversations whose plans are equal."""
+    return {place for place, *_ in _shared_places(before, now, equal=True)}
+
+
+def equal_examples(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> set[tuple[str, str, str]]:
+    """Return span, trial and name of the examples that are the same in both although their plans are not."""
+    none = set()
+    for place, theirs, ours in _shared_places(before, now, equal=False):
+        # With another tokenizer or filler even equal examples were played at other
+        # distances.
+        if not _differing_settings(theirs, ours):
+            mine, other = _example_facts_by_key(ours), _example_facts_by_key(theirs)
+            none |= {
+                (*place, key)
+                for key in mine.keys() & other.keys()
+                if mine[key] == other[key]
+            }
+    return none
+
+
+def _shared_places(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts], *, equal: bool
+) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
+    """Yield the places that both have, with equal or with unequal plans, and their facts before and now."""
+    theirs, ours = (group_by(facts, lambda one: one.place) for facts in (before, now))
+    for place in sorted(
+        theirs.keys() & ours.keys(),
+        key=lambda place: tuple(map(natural_sort_key, place)),
+    ):
+        # isolated variants of one scenario share their place; several agents have the
+        # same plans
+        prints = [{one.fingerprint for one in facts[place]} for facts in (theirs, ours)]
+        if (prints[0] == prints[1]) == equal:
+            yield place, theirs[place], ours[place]
+
+
+def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal:
+    theirs, ours = _example_facts_by_key(before), _example_facts_by_key(now)
+    settings = _differing_settings(before, now)
+    both = sorted(theirs.keys() & ours.keys(), key=natural_sort_key)
+    changed = [key for key in both if theirs[key] != ours[key]]
+    added = sorted(ours.keys() - theirs.keys(), key=natural_sort_key)
+    removed = sorted(theirs.keys() - ours.keys(), key=natural_sort_key)
+    sentences = [
+        f"the {name.replace('_', ' ')} is {show_value(there)} there and {show_value(here)} in this run"
+        for name, (there, here) in settings.items()
+    ]
+    sentences += [f"only there: {_list_examples(removed)}"] * bool(removed)
+    sentences += [f"only in this run: {_list_examples(added)}"] * bool(added)
+    # another seed makes other definitions: that goes without saying
+    silent = {"definition"} if "seed" in settings else set()
+    pairs = [
+        (key, _difference_sentence(name, *values))
+        for key in changed
+        for name, values in _differing_values(theirs[key], ours[key]).items()
+        if name not in silent
+    ]
+    whats = group_by(pairs, lambda each: each[1])
+    sentences += [
+        f"{_list_examples([key for key, _ in keys])}: {what}"
+        for what, keys in whats.items()
+    ]
+    options = []
+    for name, (there, _) in settings.items():
+        secret = name == "seed" and isinstance(there, str)
+        shown = "env:NAME (the variable with that secret)" if secret else there
+        options += [f"--ltm-{name.replace('_', '-')}={shown}"] * (name in _OPTIONS)
+    if not sentences:
+        sentences = [
+            "the difference is unknown: one of the plans was not kept, or another version wrote it"
+        ]
+    return Unequal(
+        places=(now[0].place,),
+        sentences=tuple(sentences),
+        options=(*options, *_examples_option(theirs, ours)),
+        added=_complete_scenarios(added, both),
+        removed=_complete_scenarios(removed, both),
+        changed=tuple(changed),
+        same=0 if settings else len(both) - len(changed),
+        of=len(ours),
+    )
+
+
+def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
+    """Return the option that gives every scenario as many examples as there, if all have the same number there."""
+    there, here = (
+        Counter(map(_scenario_of_key, theirs)),
+        Counter(map(_scenario_of_key, ours)),
+    )
+    differ = any(there[name] != here[name] for name in there.keys() & here.keys())
+    numbers = set(there.values())
+    return [f"--ltm-examples={min(numbers)}"] if differ and len(numbers) == 1 else []
+
+
+def _differing_settings(
+    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+) -> dict[str, tuple[object, object]]:
+    """Return the settings that differ, with their values there and here."""
+    return _differing_values(before[0].settings, now[0].settings)
+
+
+def _differing_values(
+    theirs: Mapping[str, object], ours: Mapping[str, object]
+) -> dict[str, tuple[object, object]]:
+    names = dict.fromkeys([*theirs, *ours])
+    return {
+        name: (theirs.get(name), ours.get(name))
+        for name in names
+        if theirs.get(name) != ours.get(name)
+    }
+
+
+def _difference_sentence(name: str, there: object, here: object) -> str:
+    if name == "version" and is_of_source(there) and is_of_source(here):
+        return "the test itself has changed"
+    values = (
+        ""
+        if name == "definition"
+        else f": {show_value(there)} there, {show_value(here)} in this run"
+    )
+    return f"{name.replace('_', ' ')} differs{values}"
+
+
+def _list_examples(keys: Sequence[str]) -> str:
+    """Return examples by scenario: `colours (3 examples), jokes/2`."""
+    scenarios = group_by(keys, _scenario_of_key).items()
+    return join_some(
+        [
+            f"{name} ({len(of)} examples)" if len(of) > 1 else of[0]
+            for name, of in scenarios
+        ],
+        _MOST,
+    )
+
+
+def _complete_scenarios(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
+    """Return the scenarios of which all examples are among the keys."""
+    partly = set(map(_scenario_of_key, both))
+    return tuple(
+        name
+        for name in dict.fromkeys(map(_scenario_of_key, keys))
+        if name not in partly
+    )
+
+
+def _scenario_of_key(key: str) -> str:
+    return key.rpartition("/")[0]
+
+
+def _example_facts_by_key(
+    facts: Sequence[PlanFacts],
+) -> dict[str, Mapping[str, object]]:
+    return {key: value for one in facts for key, value in one.examples.items()}

@@ -1,0 +1,227 @@
+"""A model that writes data for a data set: which one is meant, asking it, and asking again where it cannot be used."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from random import Random
+from string import Template
+from typing import Any, TypeAlias, TypeVar, cast
+
+from pytest_ltm._core.calls import (
+    FORMS,
+    names_model,
+    open_model,
+    read_model,
+    suggest_provider,
+)
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.storage.dotted import DottedPath
+from pytest_ltm._core.storage.errors import (
+    AgentError,
+    AgentFault,
+    DatasetError,
+    TransientFault,
+    describe_error,
+)
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._registry import find_agent
+
+# From a prompt to a text.
+Model: TypeAlias = Callable[[str], str]
+_Read = TypeVar("_Read")
+_CALLS = 4
+_FIRST, _LONGEST = 0.3, 20.0  # seconds: the longest first wait, and the longest of all
+
+
+class AskedModel:
+    """Gives a text for a prompt, and keeps count of what that took."""
+
+    def __init__(self, name: str, answer: Callable[[str], str]) -> None:
+        self._name, self._answer = name, answer
+        self.calls = 0
+        self.characters = 0
+        self.tokens: dict[str, int] = {}
+        """As the provider counts them; empty where it does not say."""
+
+    def __call__(self, prompt: str) -> str:
+        """Return the model's text; DatasetError if it has none."""
+        self.calls += 1
+        try:
+            text = self._answer(prompt)
+        except DatasetError:
+            raise
+        except (AgentFault, AgentError) as error:
+            raise DatasetError(
+                f"--model {self._name}: {error}. What is complete is kept: run it again"
+            ) from error
+        except Exception as error:
+            what = f"raised {describe_error(error)}. What is complete is kept"
+            raise DatasetError(f"--model {self._name}: {what}") from error
+        if not isinstance(text, str):
+            raise DatasetError(
+                f"--model {self._name}: must return a text, returned {text!r:.80}"
+            )
+        self.characters += len(prompt) + len(text)
+        return text
+
+    @property
+    def cost(self) -> str:
+        """What it took, in a sentence."""
+        used = ", ".join(
+            f"{count} {name} tokens" for name, count in self.tokens.items()
+        )
+        return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
+
+
+_AGENTS = ("http:", "https:", "cmd:")
+_FILES = (".yml", ".yaml")
+_SECONDS, _MORE = 300.0, 3
+AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAND, http://URL or an agent's YAML file"
+
+
+@contextmanager
+def author_session(spec: str) -> Iterator[AskedModel]:
+    """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
+    if spec.startswith(_AGENTS) or spec.endswith(_FILES):
+        try:
+            source = find_agent(spec)
+        except AgentError as error:
+            raise DatasetError(f"--model {spec}: {error}") from error
+
+        def ask(prompt: str) -> str:
+            retries = Retries(most=_MORE, rng=Random())
+            # a new agent for each prompt: it must not remember the last one
+            speaker = AgentCaller(
+                source.make(),
+                timeout=_SECONDS,
+                name=source.spec,
+                owned=source.owned,
+                retries=retries,
+            )
+            try:
+                return speaker.ask(prompt).text
+            finally:
+                speaker.close()
+
+        yield AskedModel(spec, ask)
+        return
+    if not names_model(spec):
+        hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
+        function = DottedPath(
+            spec, what="--model", error=DatasetError, hint=hint
+        ).resolve()
+        if not callable(function):
+            raise DatasetError(
+                f"--model {spec}: is not a function from a prompt to a text, but {function!r:.80}"
+            )
+        yield AskedModel(spec, cast("Callable[[str], str]", function))
+        return
+    chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
+    completions = open_model(chosen)
+    asked = AskedModel(
+        spec, lambda prompt: _complete_with_retries(completions, asked, prompt)
+    )
+    try:
+        yield asked
+    finally:
+        completions.close()
+
+
+def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> str:
+    """Ask once, and some more times where the fault may pass."""
+    try:
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+    except ImportError:
+        raise DatasetError(
+            "a model that writes data needs more: pip install 'pytest-ltm[openai]'"
+        ) from None
+
+    def may_pass(error: BaseException) -> bool:
+        status = getattr(error, "status_code", 0)
+        return (
+            isinstance(error, TransientFault)
+            or status in {408, 409, 425, 429}
+            or status >= 500
+        )
+
+    rng = Random()  # tenacity's own waits draw from the module-level generator
+    retrying = Retrying(
+        stop=stop_after_attempt(_CALLS),
+        wait=lambda state: rng.uniform(
+            0, min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1))
+        ),
+        retry=retry_if_exception(may_pass),
+        reraise=True,
+    )
+    answer = retrying(completions.complete, [{"role": "user", "content": prompt}])
+    for name, count in (("input", answer.used.input), ("output", answer.used.output)):
+        if count is not None:
+            asked.tokens[name] = asked.tokens.get(name, 0) + count
+    return str(answer.text)
+
+
+# --- What a model wrote: JSON of the form asked for, or it is told what is wrong and
+# asked again.
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+
+
+def parse_json_answer(text: str) -> Any:
+    """Return the one JSON value of the text, bare or in a fenced block."""
+    fenced = _FENCED.findall(text)
+    try:
+        return json.loads(fenced[-1] if fenced else text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not one JSON value: {error}.") from error
+
+
+def prompt_of(known: Mapping[str, str], step: str, **parts: object) -> str:
+    """Return the prompt of a step, one of the texts known; parts other than texts are filled in as JSON."""
+    others = {
+        name: json.dumps(part, ensure_ascii=False)
+        for name, part in parts.items()
+        if not isinstance(part, str)
+    }
+    return Template(known[step]).substitute(parts | others, json=_JSON)
+
+
+_TRIES = 3
+_JSON = "Answer with one JSON value and nothing else. It has this form: "
+_AGAIN = "\n\nYour last answer began:\n{answer}\nIt cannot be used: {wrong}\nAnswer again, with all of it."
+_SHOWN = 600
+
+
+def written_by(
+    model: Model, prompt: str, read: Callable[[Any], _Read], what: str
+) -> _Read:
+    """Return what the model wrote once `read` takes it; the ValueError of `read` is what the model is told.
+
+    Raises DatasetError if it cannot be used after some tries.
+    """
+    asked, wrong = prompt, ""
+    for _ in range(_TRIES):
+        text = model(asked)
+        try:
+            return read(parse_json_answer(text))
+        except ValueError as error:
+            wrong = str(error)
+            asked = prompt + _AGAIN.format(answer=text[:_SHOWN], wrong=wrong)
+    raise DatasetError(
+        f"{what}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept"
+    )
+
+
+def require(holds: bool, wrong: str) -> None:
+    """Raise ValueError with what is wrong unless it holds."""
+    if not holds:
+        raise ValueError(wrong)
+
+
+def text_field(value: Any, name: str, wrong: str) -> str:
+    """Return a text of an object that a model wrote, not a blank one; ValueError with what is wrong."""
+    text = value.get(name) if isinstance(value, dict) else None
+    require(isinstance(text, str) and bool(text.strip()), wrong)
+    return str(text)

@@ -1,0 +1,373 @@
+"""`agreement FILE`: published results of real agents are scored again by our rules, and compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+
+from pytest_ltm import evaluators
+from pytest_ltm._core.model.score import SCORINGS, Evaluator, Score, Scoring, Unscored
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import read_json_rows
+from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.language.patterns import lazy_pattern
+
+Row: TypeAlias = Mapping[str, Any]
+Group: TypeAlias = tuple[str, ...]
+
+# The code versions whose deterministic rules each scoring reproduces (`current`: is
+# measured against).
+REPRODUCED: dict[str, tuple[str, ...]] = {
+    "current": ("v3.5", "paper"),
+    "v3.5": ("v3.5",),
+    "paper": ("paper",),
+}
+
+_SAME = 1e-6  # published scores are rounded
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file, the rules and the format."""
+    file = "published results, one JSON object per line (.jsonl or .jsonl.gz)"
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    rules = "the rules to score by (default: current)"
+    parser.add_argument("--scoring", choices=SCORINGS, default="current", help=rules)
+    listed = "print every row that is scored otherwise, then the table"
+    parser.add_argument("--list", action="store_true", help=listed)
+    add_json(parser)
+
+
+def measure_agreement(given: Namespace) -> int:
+    """Score published results of real agents again by our rules, and count how often the verdicts agree."""
+    report = score_published_file(given.file, given.scoring, keep=given.list)
+    parts = [str(difference) for difference in report.differences]
+    if given.json:
+        counts = report.as_json()
+        print(
+            json.dumps(
+                {**counts, "differences": parts} if given.list else counts, indent=2
+            )
+        )
+    else:
+        print("\n".join([*parts, report.as_text()]))
+    return 0
+
+
+class Tally(Counter[str]):
+    """How often our verdict equals the published score, by what is counted.
+
+    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks,
+    as `current` gives part marks by formulas of its own; `full` and `less`: rows with
+    published full marks or less, and `full same`, `less same`.
+    """
+
+    @property
+    def disagree(self) -> int:
+        """Rows scored otherwise."""
+        return self["rows"] - self["agree"] - self["unscored"]
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean over both classes, full marks or less, of the share recognised; None where a class is empty."""
+        if not (self["full"] and self["less"]):
+            return None
+        return (self["full same"] / self["full"] + self["less same"] / self["less"]) / 2
+
+    def __str__(self) -> str:
+        agree, rows, sides = (self[name] for name in ("agree", "rows", "sides"))
+        told = f", {self['unscored']} unscored" if self["unscored"] else ""
+        beyond = f", {sides} in full marks or less" if sides != agree else ""
+        return f"{agree} of {rows} agree ({agree / max(rows, 1):.1%}){beyond}{told}"
+
+    def add(self, verdict: Score | Unscored, published: float) -> bool:
+        """Count one row and return whether it agrees."""
+        self["rows"] += 1
+        if isinstance(verdict, Unscored):
+            self["unscored"] += 1
+            return False
+        agrees, full = abs(verdict.value - published) < _SAME, published > 1 - _SAME
+        same_side = (verdict.value > 1 - _SAME) == full
+        side = "full" if full else "less"
+        self.update(
+            {"agree": agrees, "sides": same_side, side: 1, f"{side} same": same_side}
+        )
+        return agrees
+
+
+class VerdictDisagreement(Struct, frozen=True):
+    """One row that our rules score otherwise than published."""
+
+    line: str
+    row: Row
+    published: float
+    verdict: Score
+
+    def __str__(self) -> str:
+        row, verdict = self.row, self.verdict
+        place = f"({_code_version(row)}, {row.get('agent')}), line {self.line}"
+        where = f"{row.get('dataset')} {row.get('example_id')} {place}"
+        answer = str((row.get("responses") or [""])[-1])
+        lines = [
+            f"{where}: published {self.published:.2f}, ours {verdict.value:.2f}: {verdict.reason} [{verdict.rule}]",
+            f"  expected  {json.dumps(row.get('expected_responses'), ensure_ascii=True)[:300]}",
+            f"  answer    {json.dumps(verdict.evidence or answer, ensure_ascii=True)[:500]}",
+            f"  published {json.dumps(row.get('reasoning'), ensure_ascii=True)[:300]}",
+        ]
+        return "\n".join(lines)
+
+
+class AgreementReport(Struct):
+    """The tallies of one file."""
+
+    scoring: Scoring
+    strict: Tally = field(default_factory=Tally)
+    all: dict[tuple[str, str], Tally] = {}
+    """By dataset and version."""
+    judged: dict[tuple[str, str], Tally] = {}
+    """The rows that a model or a person judged, by dataset and version."""
+    differences: list[VerdictDisagreement] = []
+
+    def add(
+        self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool
+    ) -> None:
+        """Count one row; keep it if it differs."""
+        published = float(row["score"]) / float(row.get("max_score") or 1)
+        key = (str(row["dataset"]), _code_version(row))
+        status = (row.get("orig_eval") or {}).get("status")
+        agrees = self.all.setdefault(key, Tally()).add(verdict, published)
+        if status == "ok" and key[1] in REPRODUCED[self.scoring]:
+            self.strict.add(verdict, published)
+        if status == "llm":
+            self.judged.setdefault(key, Tally()).add(verdict, published)
+        if keep and not agrees and isinstance(verdict, Score):
+            self.differences.append(VerdictDisagreement(line, row, published, verdict))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
+        judged_datasets: dict[str, dict[str, Any]] = {}
+        for dataset in sorted({dataset for dataset, _ in self.judged}):
+            mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
+            counted = _sum_tallies(
+                tally for v, tally in mine.items() if v in REPRODUCED[self.scoring]
+            )
+            judged_datasets[dataset] = {
+                **counted,
+                "by_version": {v: _sum_tallies([mine[v]]) for v in sorted(mine)},
+            }
+        by_version = {
+            version: _sum_tallies(
+                tally for (_, v), tally in self.judged.items() if v == version
+            )
+            for version in sorted({version for _, version in self.judged})
+        }
+        datasets: dict[str, dict[str, Any]] = {}
+        for (dataset, version), tally in sorted(self.all.items()):
+            counts = {
+                **_sum_tallies([tally]),
+                "disagree": tally.disagree,
+                "balanced_accuracy": tally.balanced_accuracy,
+            }
+            datasets.setdefault(dataset, {})[version] = counts
+        judged = {"by_version": by_version, "datasets": judged_datasets}
+        strict = {name: self.strict[name] for name in ("rows", "agree", "sides")}
+        return {"strict": strict, "model_judged": judged, "datasets": datasets}
+
+    def as_text(self) -> str:
+        """Return a table for people."""
+        head = f"{'dataset':<22}{'version':<9}{'rows':>6}{'agree':>7}{'differ':>8}{'unscored':>10}{'balanced':>10}"
+        lines = [f"scoring {self.scoring}, no model asked", head]
+        for (dataset, version), tally in sorted(self.all.items()):
+            balanced = tally.balanced_accuracy
+            told = "one-sided" if balanced is None else f"{balanced:.3f}"
+            rows, agree, unscored = (
+                tally[name] for name in ("rows", "agree", "unscored")
+            )
+            counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{told:>10}"
+            lines.append(f"{dataset:<22}{version:<9}{counts}")
+        versions = " and ".join(REPRODUCED[self.scoring])
+        lines.append(f"strict rows ({versions}): {self.strict}")
+        for (dataset, version), tally in sorted(self.judged.items()):
+            lines.append(
+                f"judged by a model or a person: {dataset}, {version}: {tally}"
+            )
+        return "\n".join(lines)
+
+
+def score_published_file(
+    path: Path, scoring: Scoring, *, keep: bool = False
+) -> AgreementReport:
+    """Score a file of published results again; reads it twice, a row at a time.
+
+    Raises DatasetError, naming the line, where it cannot be read.
+    """
+    # what counts as a wrong keyword depends on the keywords of all other rows
+    groups: set[Group] = {
+        group
+        for _, row in read_json_rows(path, ["dataset"])
+        for group in spy_groups(row)
+    }
+    report = AgreementReport(scoring)
+    for where, row in read_json_rows(path, ["dataset"]):
+        try:
+            report.add(
+                where.rpartition(":")[2],
+                row,
+                score_row(row, scoring, groups),
+                keep=keep,
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            expected = "a published result with dataset, score and max_score"
+            raise DatasetError(
+                f"{where}: not {expected} ({type(error).__name__}: {error})"
+            ) from error
+    return report
+
+
+def _code_version(row: Row) -> str:
+    code = (row.get("orig_eval") or {}).get("code") or "unknown"
+    return str(code).removesuffix("-benchmark")
+
+
+def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
+    held = list(tallies)
+    return {
+        name: sum(tally[name] for tally in held)
+        for name in ("rows", "agree", "sides", "unscored")
+    }
+
+
+# --- which evaluator, with which answers, scores a row of the published files
+
+_LEG = lazy_pattern(
+    r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE
+)
+_SAID = lazy_pattern(r"(Test|Agent) \([^)]*\): ")
+
+
+class _Unreadable(ValueError):
+    """A row that has the known fields, but not what a rule needs."""
+
+
+def score_row(
+    row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()
+) -> Score | Unscored:
+    """Return the verdict of our rules on a published result; Unscored where it cannot be read.
+
+    `spy_groups` are the keyword groups of all messages of Spy Meeting. Never raises for
+    a row that is JSON.
+    """
+    dataset = row.get("dataset")
+    if dataset not in (*_EVALUATORS, "Prospective Memory", "Spy Meeting"):
+        return Unscored(f"there are no rules for {dataset!r}")
+    try:
+        by_definition = (row.get("orig_eval") or {}).get(
+            "expected_source"
+        ) == "definition"
+        expected = (row.get("definition_expected") if by_definition else None) or row[
+            "expected_responses"
+        ]
+        if dataset == "Prospective Memory":
+            if not isinstance(expected[0], list):
+                return Unscored("quote and number are told in prose in this version")
+            quote, _, nth = expected[0]
+            verdict = evaluators.QuoteAtReply(str(quote), int(nth), scoring).verdict(
+                _later_replies(row)
+            )
+            return verdict or Unscored(f"the log ends before reply {nth}")
+        if dataset == "Spy Meeting":
+            wanted = tuple(tuple(map(str, group)) for group in expected)
+            ours = {keyword for group in wanted for keyword in group}
+            others = tuple(
+                sorted({group for group in spy_groups if not ours & set(group)})
+            )
+            evaluator: Evaluator = evaluators.DecodesMessages(wanted, others, scoring)
+        else:
+            evaluator = _EVALUATORS[str(dataset)](row, expected, scoring)
+        return evaluator(
+            ["" if answer is None else str(answer) for answer in row["responses"] or []]
+        )
+    except _Unreadable as error:
+        return Unscored(str(error))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        return Unscored(
+            f"the row is not in a form we know ({type(error).__name__}: {error})"
+        )
+
+
+def spy_groups(row: Row) -> list[Group]:
+    """Return the keyword groups that a row of Spy Meeting expects, [] for any other row."""
+    if row.get("dataset") != "Spy Meeting":
+        return []
+    result = [
+        *(row.get("expected_responses") or []),
+        *(row.get("definition_expected") or []),
+    ]
+    return [tuple(map(str, group)) for group in result if isinstance(group, list)]
+
+
+def _directions_evaluator(_row: Row, expected: Any, scoring: Scoring) -> Evaluator:
+    legs = _LEG.findall(str(expected[0]))
+    if not legs:
+        raise _Unreadable("the true directions cannot be read")
+    route = tuple((float(km), way.lower(), place) for _, km, way, place in legs)
+    return evaluators.LeadsTo(legs[0][0], route, scoring)
+
+
+def _restaurant_evaluator(row: Row, _expected: Any, scoring: Scoring) -> Evaluator:
+    waiter = tuple(str(text or "") for text in row["questions"])
+    menu = evaluators.Menu.read(waiter[0])
+    if not menu.dishes:
+        raise _Unreadable("the waiter's first message holds no menu")
+    return evaluators.PlaysGuest(menu, waiter, scoring=scoring)
+
+
+_EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
+    "ChapterBreak": lambda _, expected, scoring: evaluators.PicksOption(
+        int(expected[0]), scoring
+    ),
+    "Colours": lambda _, expected, scoring: evaluators.NamesColour(
+        str(expected[0]), scoring
+    ),
+    "Jokes": lambda row, expected, scoring: evaluators.RecallsJoke(
+        str(expected[0]),
+        tuple(told for told in row["script"] if told != str(expected[0])),
+        scoring=scoring,
+    ),
+    "Locations Directions": _directions_evaluator,
+    "NameList": lambda _, expected, scoring: evaluators.ListsNames(
+        tuple(map(str, expected)), scoring
+    ),
+    "Restaurant": _restaurant_evaluator,
+    "SallyAnne": lambda _, expected, scoring: evaluators.AnswersWord(
+        str(expected[0]), scoring=scoring
+    ),
+    "Shopping": lambda _, expected, scoring: evaluators.ListsItems(
+        tuple((str(item), int(n)) for item, n in expected), scoring
+    ),
+    "Trigger Response": lambda row, expected, scoring: evaluators.SaysAtEachTrigger(
+        re.sub(r"^say: ?['\"](.*)['\"]$", r"\1", str(expected[0])),
+        max(len(expected), len(row["questions"])),
+        scoring,
+    ),
+}
+
+
+def _later_replies(row: Row) -> list[str]:
+    """Return the replies from that to the last message of the script on."""
+    replies: list[str] = []
+    instructed = False
+    for line in row["task_log"]:
+        match = _SAID.match(line)
+        text = line[match.end() :] if match else line
+        if match and match[1] == "Test":
+            instructed = instructed or text == row["script"][-1]
+        elif match and instructed:
+            replies.append(text)
+    return replies

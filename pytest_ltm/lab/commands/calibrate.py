@@ -1,0 +1,356 @@
+"""`calibrate DIR...`: what control agents earn on published definitions, beside what they earn on a suite of ours."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.model.scenario import read_json
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
+from pytest_ltm.datasets._published import (
+    ENDING,
+    FOLDERS,
+    DefinitionsFolder,
+    menu_above,
+)
+from pytest_ltm.figures.statistics.counts import (
+    IntervalEstimate,
+    mean_estimate,
+    sum_estimates,
+)
+from pytest_ltm.figures.statistics.totals import FULL_MARKS, mean_or_none
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.lab.study import (
+    Marks,
+    PlayedRow,
+    Table,
+    aligned_lines,
+    earned_marks,
+    listed_specs,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
+
+# The exit status where totals are further apart than LIMIT, or a scenario of ours
+# cannot be solved.
+APART = 1
+CONTROLS = (
+    "bm25:8k",
+    "bm25:top5",
+    "window:8k",
+    "length-bias:shortest:8k",
+    "length-bias:longest:8k",
+)
+READER, ORACLE = "full", "oracle"
+"""Who remembers everything: the rule-based reader, and the control that is told the answers."""
+# How far the totals of a control that retrieves may be apart, as a share of all marks.
+LIMIT = 0.7 / 11
+# What the reader earns at least of a scenario that it can read; some of the published
+# answers are wrong.
+READS = 0.75
+# Examples of a scenario in one conversation, and what is said between them, as in the
+# published runs. The talk of other fillers shares everyday words with our scenarios,
+# but none with the published ones.
+TOGETHER = 3
+FILLER = "trivia"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add both sides and the controls."""
+    folder = "a folder of definitions, as for --ltm-definitions"
+    parser.add_argument("definitions", type=Path, nargs="+", metavar="DIR", help=folder)
+    suite = "the suite (default: standard)"
+    parser.add_argument(
+        "--ltm-suite", dest="suite", default="standard", metavar="NAME|FILE", help=suite
+    )
+    parser.add_argument(
+        "--span",
+        metavar="SPAN",
+        help="the memory span (default: that of the folder's config.yml)",
+    )
+    add_seeds(parser)
+    agents = f"only this control (repeatable; default: {', '.join(CONTROLS)}); full and oracle are always played"
+    parser.add_argument(
+        "--agent", dest="agents", action="append", metavar="SPEC", help=agents
+    )
+    add_pytest_options(parser)
+    add_json(parser)
+
+
+def run(given: Namespace) -> int:
+    """Compare what control agents earn on published definitions and on a suite at the same memory span.
+
+    Exit status 1 if the totals of a control that retrieves (bm25) are further apart
+    than 0.7 of 11, or neither full nor oracle gets full marks in a scenario of the
+    suite.
+    """
+    folders = [DefinitionsFolder(path) for path in given.definitions]
+    span = given.span or next(
+        (str(folder.span) for folder in folders if folder.span), ""
+    )
+    if not span:
+        raise ConfigurationError(
+            "no config.yml there names a memory span. Give one with --span, as in --span=120k"
+        )
+    controls = listed_specs(given.agents or CONTROLS)
+    options = [
+        f"--ltm-span={span}",
+        "--ltm-count=all",
+        f"--ltm-filler={FILLER}",
+        *given.pytest,
+    ]
+    with study_folder("calibrate") as place:
+
+        def play(specs: list[str], words: list[str], name: str) -> list[PlayedRow]:
+            # from an empty folder, so that neither tests nor settings of the user's
+            # project join in
+            (place / name).mkdir()
+            return play_rows(specs, [*words, *options], place / name, cwd=place / name)
+
+        suite = (
+            Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
+        )
+        published = pool_definitions(folders, place / "definitions")
+        tell_progress(
+            f"published definitions: {pluralize(len(published), 'conversation')} at {span}"
+        )
+        theirs: list[PlayedRow] = []
+        ours: list[PlayedRow] = []
+        for number, folder in enumerate(published):
+            theirs += play(
+                [*controls, READER], [f"--ltm-definitions={folder}"], f"theirs{number}"
+            )
+        tell_progress(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span}")
+        for seed in range(given.seeds):
+            ours += play(
+                [*controls, READER, ORACLE],
+                [f"--ltm-suite={suite}", f"--ltm-seed={seed}"],
+                f"ours{seed}",
+            )
+    calibration = Calibration(
+        controls=tuple(controls),
+        theirs=earned_marks(theirs),
+        ours=earned_marks(ours),
+        span=span,
+    )
+    print(
+        json.dumps(calibration.as_json(), indent=1)
+        if given.json
+        else "\n".join(calibration_lines(calibration))
+    )
+    return APART if calibration.breaches else 0
+
+
+def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
+    """Write the distinct definitions, at most TOGETHER of a scenario to a folder; return these, one a conversation.
+
+    What differs in its waits alone is not distinct. What says nothing (it is made up at
+    run time) is kept each time. A scenario with fewer definitions than others is in
+    every conversation, or in as many as it has definitions. Raises DefinitionError for
+    a file that cannot be played.
+    """
+    names = {scenario: name for name, scenario in FOLDERS.items()}
+    kept: dict[str, dict[str, Path]] = {}
+    for folder in folders:
+        for scenario in folder.examples.keys() - set(folder.unknown):
+            for example in folder.examples[scenario]:
+                folder.definition(scenario, example)
+                path = folder.file(scenario, example)
+                data = read_json(path).json()
+                waits = data.pop("waits", None) if isinstance(data, dict) else True
+                silent = not waits and not data.get("steps")
+                kept.setdefault(scenario, {}).setdefault(
+                    str(path) if silent else json.dumps(data, sort_keys=True), path
+                )
+    conversations = math.ceil(max(map(len, kept.values())) / TOGETHER)
+    for scenario, files in sorted(kept.items()):
+        for number, path in enumerate(files.values()):
+            place = into / str(number % conversations)
+            beside = place / names.get(scenario, scenario)
+            beside.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, beside / f"{number}{ENDING}")
+            if menu := menu_above(path):
+                shutil.copyfile(menu, place / menu.name)
+    return sorted(into.iterdir(), key=lambda place: int(place.name))
+
+
+# --- what was earned
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """What controls earned on both sides."""
+
+    controls: tuple[str, ...]
+    theirs: Marks
+    ours: Marks
+    span: str
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why a scenario is in no total, by its name."""
+        texts = {}
+        for name in sorted(
+            {scenario for side in (self.theirs, self.ours) for _, scenario in side}
+        ):
+            one, other = (
+                mean_or_none(side.get((READER, name), ()))
+                for side in (self.theirs, self.ours)
+            )
+            if one is None or other is None:
+                texts[name] = f"only {'ours' if one is None else 'published'}"
+            elif min(one, other) < READS:
+                texts[name] = (
+                    f"{READER} cannot read it: {one:.2f} published, {other:.2f} ours"
+                )
+        return texts
+
+    @property
+    def scenarios(self) -> list[str]:
+        """Those that are compared."""
+        names = sorted(
+            {name for _, name in self.theirs} & {name for _, name in self.ours}
+        )
+        return [name for name in names if name not in self.left_out]
+
+    def earnings_pair(
+        self, agent: str, scenario: str
+    ) -> tuple[IntervalEstimate, IntervalEstimate]:
+        """Return what an agent earns in a scenario: published, ours."""
+        return mean_estimate(self.theirs[agent, scenario]), mean_estimate(
+            self.ours[agent, scenario]
+        )
+
+    def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
+        """Return what an agent earns in all scenarios that are compared: published, ours."""
+        pairs = [self.earnings_pair(agent, name) for name in self.scenarios]
+        return sum_estimates(one for one, _ in pairs), sum_estimates(
+            other for _, other in pairs
+        )
+
+    @property
+    def breaches(self) -> list[str]:
+        """A sentence for each limit that is broken."""
+        texts = []
+        limit = LIMIT * len(self.scenarios)
+        for agent in self.controls:
+            one, other = self.totals(agent)
+            if agent.startswith("bm25:") and abs(other.value - one.value) > limit:
+                earned = f"{agent} earns {one.value:.2f} published and {other.value:.2f} ours of {len(self.scenarios)}"
+                texts.append(f"{earned}: more than {limit:.2f} apart")
+        for name in sorted({scenario for _, scenario in self.ours}):
+            most = max(
+                mean_or_none(self.ours.get((agent, name), ())) or 0.0
+                for agent in (READER, ORACLE)
+            )
+            if most < FULL_MARKS:
+                texts.append(
+                    f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}"
+                )
+        return texts
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+
+        def marks(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
+            named = {"published": one, "ours": other, "difference": other - one}
+            ends = {
+                name: {"low": held.interval.low, "high": held.interval.high}
+                for name, held in named.items()
+            }
+            return {
+                name: {"value": held.value, **ends[name]}
+                for name, held in named.items()
+            }
+
+        agents = {}
+        for agent in (*self.controls, READER):
+            rows = {
+                name: marks(*self.earnings_pair(agent, name)) for name in self.scenarios
+            }
+            for name, row in rows.items():
+                row["examples"] = [
+                    len(side[agent, name]) for side in (self.theirs, self.ours)
+                ]
+            agents[agent] = {"scenarios": rows, "total": marks(*self.totals(agent))}
+        return {
+            "span": self.span,
+            "scenarios": self.scenarios,
+            "left_out": self.left_out,
+            "agents": agents,
+            "breaches": self.breaches,
+        }
+
+
+# --- how it is shown
+
+
+def calibration_lines(calibration: Calibration) -> Iterator[str]:
+    """Yield the tables: totals, then scenario by scenario for each agent, and the sentences."""
+    yield from aligned_lines(calibration_totals(calibration))
+    for agent in (*calibration.controls, READER):
+        yield ""
+        yield from aligned_lines(calibration_points(calibration, agent))
+    yield ""
+    for name, why in calibration.left_out.items():
+        yield f"left out: {name}: {why}"
+    breaches = calibration.breaches
+    yield from (f"- {sentence}" for sentence in breaches)
+    limit = LIMIT * len(calibration.scenarios)
+    totals = {agent: calibration.totals(agent) for agent in calibration.controls}
+    if not breaches and any(agent.startswith("bm25:") for agent in totals):
+        yield f"Totals of agents bm25:… are within {limit:.2f} of each other."
+    for agent, (one, other) in totals.items():
+        distance = abs(other.value - one.value)
+        if distance > limit and not agent.startswith("bm25:"):
+            yield f"{agent} is {distance:.2f} apart, which no limit forbids."
+
+
+def calibration_totals(calibration: Calibration) -> Table:
+    """Return the totals of each agent on both sides, and the difference."""
+    head = [
+        f"at {calibration.span}, of {len(calibration.scenarios)}",
+        "published",
+        "ours",
+        "ours - published",
+    ]
+    return [
+        head,
+        *(
+            [agent, *_mark_cells(*calibration.totals(agent))]
+            for agent in (*calibration.controls, READER)
+        ),
+    ]
+
+
+def calibration_points(calibration: Calibration, agent: str) -> Table:
+    """Return what an agent earns in each scenario on both sides, and the difference."""
+    table = [[agent, "published", "ours", "ours - published", "examples"]]
+    for name in calibration.scenarios:
+        played = " and ".join(
+            str(len(side[agent, name]))
+            for side in (calibration.theirs, calibration.ours)
+        )
+        table.append(
+            [name, *_mark_cells(*calibration.earnings_pair(agent, name)), played]
+        )
+    return table
+
+
+def _mark_cells(one: IntervalEstimate, other: IntervalEstimate) -> list[str]:
+    gain = other - one
+    return [
+        *(
+            f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]"
+            for held in (one, other)
+        ),
+        f"{gain.value:+.2f} [{gain.interval.low:+.2f} to {gain.interval.high:+.2f}]",
+    ]

@@ -1,0 +1,564 @@
+"""`cheats`: what agents earn that look for points without remembering, beside what scenarios declare as their floor."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from argparse import ArgumentParser, Namespace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from pytest_ltm._core.journal.result import span_place
+from pytest_ltm._core.model.plan import PlannedExample, definition_rng
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.suite import SUFFIX, SuiteEntry, built_in, load_suite
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._wrapping import padded_spec
+from pytest_ltm.commands.arguments import add_output, add_pytest_options
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import NOTHING, clip_text, one_line, pluralize, score_text
+from pytest_ltm.lab.cheat_agents import SPECS
+from pytest_ltm.lab.study import (
+    PlayedRow,
+    Table,
+    aligned_lines,
+    counting_rows,
+    listed_specs,
+    markdown_lines,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
+from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm.language.words import BULLET
+from pytest_ltm.testing import Played, run_conversation
+
+# By how much the best guess may beat a declared floor.
+MARGIN = 0.05
+LEARNED, HELD = 20, 60
+"""Seeds on which a guess is chosen, and further ones on which it is measured."""
+_KINDS, _GOLDS = 3, 3
+"""Kinds of questions that get a reply of their own, and frequent right answers that are tried for each."""
+_INTERROGATIVE = lazy_pattern(
+    r"\b(?:who|whose|where|when|which|what|why|how(?: many| much| long| far)?)\b"
+)
+_QUESTION = lazy_pattern(r"[^.!?\n]*\?")
+_ALTERNATIVES = lazy_pattern(r",\s*(?:or\s+)?|\s+or\s+")
+
+
+class Guess(NamedTuple):
+    """A way to reply without memory."""
+
+    name: str
+    reply: Callable[[str], str]
+
+
+def kind_of_question(message: str) -> str:
+    """Return what a message asks with: `who`, `how many`, `or`, `yes or no`, `list` …; "" where it asks nothing."""
+    questions = _QUESTION.findall(message)
+    if not questions:
+        return "list" if len(options_in(message)) > 1 else ""
+    asked = questions[-1].lower()
+    if word := _INTERROGATIVE.search(asked):
+        return word[0]
+    return "or" if " or " in asked else "yes or no"
+
+
+def options_in(message: str) -> list[str]:
+    """Return what a message offers: the lines of a list, else what stands on both sides of "or"."""
+    lines = message.splitlines()
+    items = [
+        BULLET.sub("", line).strip() for line in lines if BULLET.match(line)
+    ] or lines[1:]
+    if len(items) > 1:
+        return items
+    clauses = [
+        clause for clause in re.split(r"(?<=[.!?:;])\s", message) if " or " in clause
+    ]
+    return (
+        [part.strip(" ?.!") for part in _ALTERNATIVES.split(clauses[-1])]
+        if clauses
+        else []
+    )
+
+
+def _take_option(place: int | None, message: str) -> str:
+    """Return an option of a message, None for the middle one; nothing where there is none."""
+    options = options_in(message)
+    return options[len(options) // 2 if place is None else place] if options else ""
+
+
+def _constant(reply: str) -> Guess:
+    return Guess(repr(reply), lambda _: reply)
+
+
+_GUESSES = (
+    *map(_constant, ("", "Yes.", "No.", "I don't know.", "1")),
+    Guess("the question", str),
+    Guess("the first option", partial(_take_option, 0)),
+    Guess("the middle option", partial(_take_option, None)),
+    Guess("the last option", partial(_take_option, -1)),
+)
+
+
+class Policy(Struct, frozen=True):
+    """A guess for each kind of question, and one for all others."""
+
+    otherwise: Guess
+    by_kind: Mapping[str, Guess]
+
+    def reply(self, message: str) -> str:
+        """Return the guess for a message."""
+        return self.by_kind.get(kind_of_question(message), self.otherwise).reply(
+            message
+        )
+
+    def __str__(self) -> str:
+        kinds = [
+            f"{guess.name} to {kind or 'statements'!r}"
+            for kind, guess in self.by_kind.items()
+        ]
+        return ", ".join(
+            [*kinds, f"else {self.otherwise.name}" if kinds else self.otherwise.name]
+        )
+
+
+class FloorSearch:
+    """Looks for the policy that earns most in a built-in scenario."""
+
+    def __init__(self, entry: SuiteEntry) -> None:
+        self._entry = entry
+        self._body = getattr(
+            import_module(f"pytest_ltm.scenarios.{entry.scenario}"),
+            f"test_{entry.scenario}",
+        )
+        self._marker = next(
+            mark.kwargs for mark in self._body.pytestmark if mark.name == "ltm"
+        )
+        name, generate = entry.name, self._marker["generate"]
+        rngs = (definition_rng(seed, 0, name, "0") for seed in range(LEARNED + HELD))
+        made = (generate(rng, dict(entry.parameters)) for rng in rngs)
+        self._examples = [
+            PlannedExample(scenario=name, example="0", definition=definition)
+            for definition in made
+        ]
+
+    @property
+    def declared(self) -> float:
+        """The floor that the suite or the scenario declares."""
+        floor = (
+            self._marker.get("floor", 0.0)
+            if self._entry.floor is None
+            else self._entry.floor
+        )
+        return float(floor)
+
+    def best(self) -> tuple[float, Policy]:
+        """Return what the best policy earns, chosen on some examples and measured on others."""
+        golds = defaultdict[str, list[str]](list)
+        for example in self._examples[:LEARNED]:
+            for exchange in self._play(example, find_agent("oracle").make()).transcript:
+                if exchange.by and exchange.kind in {"say", "ask"}:
+                    golds[kind_of_question(exchange.message)].append(exchange.reply)
+        every = [text for replies in golds.values() for text in replies]
+        policies = [
+            Policy(guess, {}) for guess in (*_GUESSES, *_frequent_guesses(every))
+        ]
+        points, policy = max(
+            ((self._points(policy), policy) for policy in policies),
+            key=lambda pair: pair[0],
+        )
+        for kind in sorted(golds, key=lambda kind: -len(golds[kind]))[:_KINDS]:
+            for guess in (*_GUESSES, *_frequent_guesses(golds[kind])):
+                changed = Policy(policy.otherwise, {**policy.by_kind, kind: guess})
+                if (earned := self._points(changed)) > points:
+                    points, policy = earned, changed
+        return self._points(policy, held=True), policy
+
+    def _points(self, policy: Policy, *, held: bool = False) -> float:
+        examples = self._examples[LEARNED:] if held else self._examples[:LEARNED]
+        verdicts = [
+            self._play(example, policy.reply).endings[example.key].verdict
+            for example in examples
+        ]
+        return sum(
+            verdict.value for verdict in verdicts if isinstance(verdict, Score)
+        ) / len(verdicts)
+
+    def _play(self, example: PlannedExample, agent: object) -> Played:
+        return run_conversation(
+            {self._entry.name: self._body}, agent, examples=[example], span=None
+        )
+
+
+def _frequent_guesses(replies: Sequence[str]) -> list[Guess]:
+    return [_constant(reply) for reply, _ in Counter(replies).most_common(_GOLDS)]
+
+
+# The exit status where a cheat earns too much.
+ABOVE = 1
+# The share of a scenario's marks that a cheat may earn above the floor.
+LIMIT = 0.03
+# The share of all marks that padding may earn above the same agent without it.
+PADDING = 0.3 / 11
+# Where a scenario with a floor is all or nothing, what chance gives at least this often
+# is allowed.
+CHANCE_LEVEL = 0.05
+# Characters of a guess that are shown.
+_WIDE = 60
+# Three examples of each scenario, in a conversation each: what a dump recites holds no
+# rival of an earlier example.
+EACH = ("--ltm-examples=1", "--ltm-trials=3")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add what is attacked, by whom, and the file to write."""
+    parser.add_argument(
+        "tests",
+        nargs="*",
+        metavar="TEST",
+        help="scenarios of your own: files, as pytest takes them",
+    )
+    suite, spans = (
+        "the suite (default: standard; none if tests are given)",
+        "isolated,2k,32k",
+    )
+    parser.add_argument("--ltm-suite", dest="suite", metavar="NAME|FILE", help=suite)
+    parser.add_argument(
+        "--span",
+        dest="spans",
+        default=spans,
+        metavar="SPANS",
+        help=f"memory spans (default: {spans})",
+    )
+    agents = "only this one (repeatable; default: all cheats)"
+    parser.add_argument(
+        "--agent", dest="agents", action="append", metavar="SPEC", help=agents
+    )
+    floors = "instead, look for the best reply that depends on the question alone, over 80 seeds of built-in scenarios"
+    parser.add_argument("--floors", action="store_true", help=floors)
+    add_pytest_options(parser)
+    add_output(parser, "FILE", "also write everything: Markdown, or JSON to *.json")
+
+
+def run(given: Namespace) -> int:
+    """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
+
+    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a
+    floor, or padding more than 0.3 of 11 above the same agent without it; with
+    `--floors`, if a guess earns more than 0.05 above a floor.
+    """
+    if given.floors:
+        suite = given.suite or "standard"
+        chosen = load_suite(suite) if suite.endswith(SUFFIX) else built_in(suite)
+        table, above = [["scenario", "floor", "best guess", "which"]], list[str]()
+        for entry in chosen.entries:
+            tell_progress(entry.name)
+            search = FloorSearch(entry)
+            points, policy = search.best()
+            table.append(
+                [
+                    entry.name,
+                    score_text(search.declared),
+                    score_text(points),
+                    clip_text(str(policy), _WIDE),
+                ]
+            )
+            if points > search.declared + MARGIN:
+                above.append(
+                    f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}"
+                )
+        print("\n".join([*aligned_lines(table), *above]))
+        if given.output is not None:
+            write_output(
+                given.output,
+                for_file("\n".join([*markdown_lines(table), "", *above]) + "\n"),
+            )
+        return ABOVE if above else 0
+    specs = listed_specs(given.agents or SPECS)
+    twins = [
+        twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs
+    ]
+    suite = given.suite or ("none" if given.tests else "standard")
+    tell_progress(f"{pluralize(len(specs), 'agent')} at {given.spans}")
+    with study_folder("cheats") as folder:
+        words = [
+            f"--ltm-suite={suite}",
+            f"--ltm-span={given.spans}",
+            *EACH,
+            *given.tests,
+            *given.pytest,
+        ]
+        rows = play_rows([*specs, *dict.fromkeys(twins)], words, folder)
+    result = Attack.summarize_attack(specs, rows, given.spans.split(","))
+    print("\n".join(cheat_lines(result)))
+    if given.output is not None:
+        whole = (
+            as_json(result)
+            if given.output.suffix == ".json"
+            else "\n".join(cheat_markdown(result))
+        )
+        write_output(given.output, for_file(whole + "\n"))
+    return ABOVE if result.broken_limits else 0
+
+
+# --- what was earned
+
+
+class CheatCell(Struct, frozen=True, kw_only=True):
+    """What one agent earned in one scenario at one span."""
+
+    agent: str
+    scenario: str
+    span: str
+    floor: float
+    scores: tuple[float, ...]
+    """Of each example; 0 where it has none."""
+    unscored: tuple[str, ...]
+    """Why some have no score."""
+
+    @property
+    def points(self) -> float:
+        """The mean."""
+        return sum(self.scores) / len(self.scores)
+
+    @property
+    def exceeds_floor(self) -> bool:
+        """Whether it is more than the floor allows, and more than luck explains where it is all or nothing."""
+        if self.points <= self.floor + LIMIT:
+            return False
+        if not self.floor or set(self.scores) - {0.0, 1.0}:
+            return True
+        of, least, chance = len(self.scores), round(sum(self.scores)), self.floor
+        upper_tail = (
+            math.comb(of, k) * chance**k * (1 - chance) ** (of - k)
+            for k in range(least, of + 1)
+        )
+        return sum(upper_tail) < CHANCE_LEVEL
+
+
+class Attack(Struct, frozen=True, kw_only=True):
+    """What all agents earned."""
+
+    specs: tuple[str, ...]
+    """The cheats; the agents that padded ones ask follow, unless they are among them."""
+    scenarios: tuple[str, ...]
+    spans: tuple[str, ...]
+    cells: dict[tuple[str, str, str], CheatCell]
+    """By agent, scenario and span; those that were played."""
+
+    @classmethod
+    def summarize_attack(
+        cls, specs: Sequence[str], rows: Sequence[PlayedRow], spans: Sequence[str] = ()
+    ) -> Attack:
+        """Return what the examples of a run come to, without those that could not be played.
+
+        `spans`: their order.
+        """
+        counted_rows = counting_rows(rows)
+        if not counted_rows:
+            raise LtmError("nothing was played: no example has a score")
+        groups = group_by(
+            counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label)
+        )
+        cells = {
+            (agent, scenario, span): CheatCell(
+                agent=agent,
+                scenario=scenario,
+                span=span,
+                floor=held[0][1].floor,
+                scores=tuple(row.score or 0.0 for _, row in held),
+                unscored=tuple(row.reason for _, row in held if not row.scored),
+            )
+            for (agent, scenario, span), held in groups.items()
+        }
+        agents, scenarios, played = (
+            dict.fromkeys(key[place] for key in cells) for place in range(3)
+        )
+        return cls(
+            specs=tuple(dict.fromkeys([*specs, *agents])),
+            scenarios=tuple(sorted(scenarios)),
+            spans=tuple(
+                sorted(
+                    played,
+                    key=lambda span: (span not in spans, [*spans, span].index(span)),
+                )
+            ),
+            cells=cells,
+        )
+
+    @property
+    def cheats(self) -> list[str]:
+        """The agents that floors are for: all but the padded ones and those that they ask."""
+        asked = {padded_spec(spec) for spec in self.specs}
+        return [
+            spec for spec in self.specs if spec not in asked and not padded_spec(spec)
+        ]
+
+    def total(self, agent: str, span: str) -> tuple[float, int]:
+        """Return an agent's points at a span, and the number of scenarios that they are of."""
+        held = [
+            cell.points
+            for cell in self.cells.values()
+            if (cell.agent, cell.span) == (agent, span)
+        ]
+        return sum(held), len(held)
+
+    @property
+    def broken_limits(self) -> list[str]:
+        """A sentence for each limit that is broken."""
+        above = [
+            cell
+            for cell in self.cells.values()
+            if cell.agent in self.cheats and cell.exceeds_floor
+        ]
+        by_place = group_by(above, lambda cell: (cell.agent, cell.scenario))
+        broken = []
+        for (agent, scenario), cells in by_place.items():
+            points = ", ".join(
+                f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells
+            )
+            broken.append(
+                f"{agent} earns {points} in {scenario}, whose floor is {score_text(cells[0].floor)}"
+            )
+        for spec in filter(padded_spec, self.specs):
+            for span in self.spans:
+                (more, of), (less, _) = (
+                    self.total(spec, span),
+                    self.total(padded_spec(spec), span),
+                )
+                if more - less > PADDING * of:
+                    broken.append(
+                        f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}"
+                    )
+        return broken
+
+
+# --- how it is shown
+
+
+def cheat_lines(attack: Attack) -> Iterator[str]:
+    """Yield the tables of the terminal, and the sentences."""
+    return _report_lines(attack, (), aligned_lines)
+
+
+def cheat_markdown(attack: Attack) -> Iterator[str]:
+    """Yield the same as Markdown, and what each earned in each scenario."""
+    return _report_lines(
+        attack, [cheat_points(attack, span) for span in attack.spans], markdown_lines
+    )
+
+
+def _report_lines(
+    attack: Attack, more: Iterable[Table], form: Callable[[Table], Iterator[str]]
+) -> Iterator[str]:
+    for table in filter(None, (cheat_totals(attack), best_cheats(attack), *more)):
+        yield from form(table)
+        yield ""
+    finds = attack.broken_limits
+    nothing = f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
+    yield f"{pluralize(len(finds), 'find')}:" if finds else nothing
+    yield from (f"- {sentence}" for sentence in finds)
+    unscored = [reason for cell in attack.cells.values() for reason in cell.unscored]
+    if unscored:
+        count = pluralize(len(unscored), "example")
+        yield f"Without a score, counted as 0: {count}; the first: {one_line(unscored[0])}"
+
+
+def cheat_totals(attack: Attack) -> Table:
+    """Return points by agent and span."""
+    cells = attack.cells.values()
+    floors = [
+        {cell.scenario: cell.floor for cell in cells if cell.span == span}
+        for span in attack.spans
+    ]
+    table = [
+        [
+            "agent",
+            *(
+                f"{span} (of {len(floor)})"
+                for span, floor in zip(attack.spans, floors, strict=True)
+            ),
+        ],
+        [
+            "floors of the scenarios",
+            *(f"{sum(floor.values()):.2f}" for floor in floors),
+        ],
+    ]
+    for agent in attack.specs:
+        held = [attack.total(agent, span) for span in attack.spans]
+        table.append(
+            [agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in held)]
+        )
+    return table
+
+
+def best_cheats(attack: Attack) -> Table:
+    """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
+    if not attack.cheats:
+        return []
+    table, floors = (
+        [["scenario", "floor", *attack.spans]],
+        {cell.scenario: cell.floor for cell in attack.cells.values()},
+    )
+    for name in attack.scenarios:
+        cells = []
+        for span in attack.spans:
+            held = [attack.cells.get((agent, name, span)) for agent in attack.cheats]
+            # of several that earned as much the first one, as they are listed from
+            # simple to refined
+            cells.append(
+                max(filter(None, held), key=lambda cell: cell.points, default=None)
+            )
+        best = (
+            f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip()
+            if cell
+            else NOTHING
+            for cell in cells
+        )
+        table.append([name, score_text(floors[name]), *best])
+    return table
+
+
+def cheat_points(attack: Attack, span: str) -> Table:
+    """Return points by scenario and agent at one span."""
+    table = [[f"at {span}", *attack.specs]]
+    for name in attack.scenarios:
+        held = [attack.cells.get((agent, name, span)) for agent in attack.specs]
+        table.append(
+            [
+                name,
+                *(
+                    NOTHING if cell is None else score_text(cell.points)
+                    for cell in held
+                ),
+            ]
+        )
+    return table
+
+
+def as_json(found: Attack) -> str:
+    """Return all of it as JSON."""
+    cells: list[dict[str, Any]] = [
+        {
+            "agent": cell.agent,
+            "scenario": cell.scenario,
+            "span": cell.span,
+            "points": cell.points,
+            "floor": cell.floor,
+            "examples": len(cell.scores),
+            "unscored": len(cell.unscored),
+            "above": cell.exceeds_floor,
+        }
+        for cell in found.cells.values()
+    ]
+    return json.dumps({"cells": cells, "finds": found.broken_limits}, indent=1)

@@ -1,0 +1,380 @@
+"""`data import-published FILE...`: published results of the LTM Benchmark as a run that reports can show."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any
+
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import Chain
+from pytest_ltm._core.journal.result import (
+    IMPORTED,
+    CallDurations,
+    ConversationResult,
+    Pace,
+    RunResult,
+    write_results,
+)
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.disk import build_folder
+from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm._core.storage.rows import json_of
+from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.commands.arguments import add_ltm_dir, new_run_folder
+from pytest_ltm.figures.columns import Column, result_columns
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.lab.published_results import (
+    MEMORY_SPANS_SINCE,
+    PAPERS_NAMES,
+    TOKENIZER,
+    PublishedConversation,
+    PublishedResult,
+    RunStats,
+    agent_labels,
+    by_conversation,
+    merge_branches,
+    parse_benchmark,
+    published_conversation,
+    read_published,
+    read_run_stats,
+    scenario_name,
+)
+from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
+
+# The exit status where a number differs from the leaderboard's.
+DIFFERENT = 1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the files, the new run, and what is taken and checked."""
+    files = "result files (.jsonl, .jsonl.gz), or a folder"
+    parser.add_argument("files", type=Path, nargs="+", metavar="DIR|FILE", help=files)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="RUN",
+        help="the run to write; without it, only totals are printed",
+    )
+    ref = "only results of this branch (repeatable)"
+    parser.add_argument(
+        "--ref", action="append", default=[], metavar="BRANCH", help=ref
+    )
+    benchmark = "only benchmarks whose names begin with this"
+    parser.add_argument("--benchmark", default="", metavar="NAME", help=benchmark)
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="FILE",
+        help="compare with a published leaderboard (JSON)",
+    )
+    add_ltm_dir(parser)
+
+
+def import_published(given: Namespace) -> int:
+    """Turn published results of the LTM Benchmark into a run folder, which every report reads as a run.
+
+    Exit status 1 if a total differs from the leaderboard of --check.
+    """
+    known = read_published(given.files)
+    branches = sorted({row.ref for row in known})
+    if strange := [ref for ref in given.ref if ref not in branches]:
+        raise ConfigurationError(
+            f"--ref: no results of branch {strange[0]!r}. There are {', '.join(branches)}"
+        )
+    chosen = [row for row in known if row.benchmark.startswith(given.benchmark)]
+    published_results = [row for row in chosen if row.ref in given.ref or not given.ref]
+    if not published_results:
+        names = ", ".join(sorted({row.benchmark for row in known}))
+        raise ConfigurationError(
+            f"--benchmark: no results of {given.benchmark!r}. There are {names}"
+        )
+    rows = merge_branches(published_results)
+    conversations = import_conversations(rows, read_run_stats(given.files))
+    if given.output is None:
+        made = published_run(conversations)
+    else:
+        made = write_published_run(
+            new_run_folder(given.output, given.ltm_dir),
+            conversations,
+            import_notices(rows),
+        )
+    for line in table_lines(made):
+        print(line.rstrip())
+    if given.output is not None:
+        print(f"{pluralize(len(conversations), 'conversation')} in {made.folder}")
+    if given.check is None:
+        return 0
+    compared, differences = check_leaderboard(published_results, given.check)
+    for text in differences:
+        print(text)
+    equal = "total, accuracy, LTM score and the mean of every scenario"
+    print(
+        f"{pluralize(compared, 'published run')} compared ({equal}): {len(differences):,} differences"
+    )
+    return DIFFERENT if differences else 0
+
+
+def published_run(
+    conversations: Sequence[PublishedConversation], **fields: Any
+) -> RunResult:
+    """Return the run that some conversations make, with the times that are published."""
+    seconds: dict[tuple[str, str], float] = {}
+    for each in conversations:
+        if each.seconds is not None:
+            key = each.result.agent, each.result.span_label
+            seconds[key] = seconds.get(key, 0.0) + each.seconds
+    durations = ((*key, CallDurations(total=total)) for key, total in seconds.items())
+    paces = tuple(
+        Pace(agent=agent, span_label=span, asking=asking)
+        for agent, span, asking in durations
+    )
+    results = tuple(each.result for each in conversations)
+    return RunResult(
+        **{"run_id": "published", "conversations": results, "paces": paces, **fields}
+    )
+
+
+def import_conversations(
+    rows: Sequence[PublishedResult],
+    stats: Mapping[tuple[str, str], RunStats] = MappingProxyType({}),
+) -> list[PublishedConversation]:
+    """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood.
+
+    `stats`: cost and time by benchmark and agent.
+    """
+    labels = agent_labels((row.benchmark, row.agent) for row in rows)
+    # without transcripts there is nothing to count, and a tokenizer takes a while to
+    # load
+    count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
+    by_key = by_conversation(rows).items()
+    return [
+        published_conversation(mine, labels[key[1]], count, stats.get(key))
+        for key, mine in by_key
+    ]
+
+
+def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
+    """Return what a reader should know of imported results, a sentence each."""
+    missing = sum(not row.log for row in rows)
+    shown = {name: parse_benchmark(name) for name in {row.benchmark for row in rows}}
+    renamed = sorted(
+        name
+        for name, its in shown.items()
+        if its and its.span_label in PAPERS_NAMES.values()
+    )
+    older = sorted(
+        name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE
+    )
+    lines = [
+        f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"
+    ]
+    label = "is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
+    lines += [f"{name!r} {label}" for name in renamed]
+    if older:
+        lines.append(
+            f"{', '.join(older)}: these versions name the filler between messages, not a memory span"
+        )
+    if missing:
+        lines.append(
+            f"the transcripts of {missing:,} of {pluralize(len(rows), 'example')} are missing"
+        )
+    if missing < len(rows):
+        lines.append(
+            "tokens and places in the conversation count only the exchanges that are there; filler is missing"
+        )
+    return lines
+
+
+# --- totals
+
+NOTHING = "-"
+# Marks the mean of several runs.
+SEVERAL = "*"
+_TOLERANCE = 1e-5  # published totals have six places
+_TOKENS = 0.01  # published LTM scores have three
+
+
+def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
+    """Return by agent and span label the mean of the totals of its runs, and how many those are."""
+    by_agent = group_by(run.conversations, lambda each: each.agent)
+    places = {
+        agent: group_by(held, lambda each: each.span_label)
+        for agent, held in by_agent.items()
+    }
+    totals = {
+        agent: {
+            span: [_column_of(each).total for each in held]
+            for span, held in spans.items()
+        }
+        for agent, spans in places.items()
+    }
+    return {
+        agent: {span: (fmean(values), len(values)) for span, values in spans.items()}
+        for agent, spans in totals.items()
+    }
+
+
+def table_lines(run: RunResult) -> list[str]:
+    """Return the totals as a table of text, agents down and memory spans across; those with most spans first."""
+    entries = imported_totals(run)
+    known = {each.span_label: each.span for each in run.conversations}
+    spans = sorted(
+        known, key=lambda text: ("." in text, known[text] or 0, text)
+    )  # isolated first, older versions last
+    width = max(map(len, entries))
+    lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
+    for agent in sorted(
+        entries, key=lambda agent: (-len(entries[agent]), agent.lower())
+    ):
+        shown = {
+            span: f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}"
+            for span, (value, runs) in entries[agent].items()
+        }
+        lines.append(
+            " ".join(
+                [
+                    f"{agent:<{width}}",
+                    *(shown.get(span, f"{NOTHING:>8} ") for span in spans),
+                ]
+            )
+        )
+    if any(runs > 1 for row in entries.values() for _, runs in row.values()):
+        lines.append(f"{SEVERAL}: mean of the totals of two or more runs")
+    return lines
+
+
+def _column_of(conversation: ConversationResult) -> Column:
+    """Return the numbers of one conversation as every report has them."""
+    (column,) = result_columns(RunResult(run_id="", conversations=(conversation,)))
+    return column
+
+
+def check_leaderboard(
+    rows: Sequence[PublishedResult], leaderboard: Path
+) -> tuple[int, list[str]]:
+    """Compare each published run, branch by branch, with the leaderboard's numbers.
+
+    Returns how many runs were compared, and a sentence for each number that differs.
+    """
+    published = json_of(leaderboard)
+    if not isinstance(published, dict):
+        raise DatasetError(
+            f"{leaderboard}: expected an object of branches, benchmarks and agents"
+        )
+    compared, differences = 0, []
+    for ref in sorted({row.ref for row in rows}):
+        for (name, agent), mine in by_conversation(
+            merge_branches(row for row in rows if row.ref == ref)
+        ).items():
+            entry = published.get(ref, {}).get(name, {}).get(agent)
+            texts = (
+                ["not in the leaderboard"]
+                if entry is None
+                else _leaderboard_differences(mine, entry)
+            )
+            compared += entry is not None
+            differences += [f"{ref}, {name}, {agent}: {text}" for text in texts]
+    return compared, differences
+
+
+def _leaderboard_differences(
+    rows: Sequence[PublishedResult], entry: Mapping[str, Any]
+) -> Iterator[str]:
+    column = _column_of(published_conversation(rows, "agent", len).result)
+    datasets = {scenario_name(row): row.dataset for row in rows}
+    pairs: list[tuple[str, float | None, float | None, float]] = [
+        ("total", column.total, entry["score"], _TOLERANCE),
+        ("out of", column.out_of, entry["max_score"], 0),
+        ("results", len(column.rows), entry["n_results"], 0),
+        ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
+        ("LTM score", column.ltm_score_paper or 0, entry["ltm"], _TOKENS),
+    ]
+    means = ((datasets[name], cell.mean) for name, cell in column.cells.items())
+    pairs += [
+        (dataset, mean, entry["by_dataset"].get(dataset), _TOLERANCE)
+        for dataset, mean in means
+    ]
+    for name, ours, theirs, near in pairs:
+        if ours is None or theirs is None or abs(ours - theirs) > near:
+            yield f"{name} is {ours!r} here and {theirs!r} there"
+
+
+# --- as a run folder, as a run of ours leaves it
+
+
+def write_published_run(
+    path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]
+) -> RunResult:
+    """Write a run folder; LtmError if it cannot be written."""
+    run = published_run(
+        conversations, run_id=path.name, folder=str(path), notices=tuple(notices)
+    )
+    with build_folder(path) as beside:
+        for each in conversations:
+            result = each.result
+            folder = beside / result.name.folder
+            folder.mkdir()
+            (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
+            if each.talk.exchanges:
+                chain = Chain()
+                text = "".join(
+                    chain.seal_line(events.encode_event(event))
+                    for event in _published_events(each)
+                )
+                (folder / "journal.jsonl").write_bytes(text.encode())
+                result = replace(result, journal=chain.head)
+            write_results(folder / "results.json", result)
+        summary = summary_json(
+            run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={}
+        )
+        write_summary(beside / "summary.json", summary)
+        write_verdicts(beside, run)
+    return run
+
+
+def _published_events(each: PublishedConversation) -> Iterator[events.Event]:
+    """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
+    result, exchanges = each.result, each.talk.exchanges
+    first = {exchange.by: exchange.number for exchange in reversed(exchanges)}
+    last = {exchange.by: exchange.number for exchange in exchanges}
+    yield events.Header(
+        plan=each.plan.to_json(),
+        plan_fingerprint=result.plan_fingerprint,
+        agent_fingerprint=result.agent_fingerprint,
+    )
+    for exchange in exchanges:
+        number, by = exchange.number, exchange.by
+        if by and first[by] == number:
+            yield events.Begin(example=by, position=exchange.start, now=exchange.now)
+        yield events.MessageSent(
+            exchange=number,
+            by=by,
+            kind=exchange.kind,
+            text=exchange.message,
+            tokens=exchange.message_tokens,
+            position=exchange.start,
+            now=exchange.now,
+        )
+        yield events.ReplyReceived(
+            exchange=number, text=exchange.reply, tokens=exchange.reply_tokens
+        )
+        if by and last[by] == number:
+            yield events.End(example=by)
+    for row in result.scenarios:
+        yield events.VerdictRecorded(
+            example=row.id,
+            score=row.score,
+            reason=row.reason,
+            rule=row.rule,
+            evidence=row.evidence,
+            checks=(),
+            upper=row.upper,
+        )
+    yield events.End(reason="complete")

@@ -1,0 +1,440 @@
+"""`judge-check --ltm-judge SPEC`: measures a judge on answers sorted by hand; can fail a CI job."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, decide_by_votes
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage import schema as _yaml
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.figures.statistics.counts import (
+    Interval,
+    Kappa,
+    cohen_kappa,
+    wilson_interval,
+)
+from pytest_ltm.figures.text import clip_text, one_line
+from pytest_ltm.judges._judge_registry import judge_session
+
+# --- answers sorted by hand, read from YAML
+
+# The set that comes with the plugin.
+BUNDLED_LABELS = Path(__file__).parents[1] / "judge_labelled.yml"
+
+# The kinds of answers, and whether a judge is to pass them; those of _JOKE single out a
+# joke.
+KINDS: Mapping[str, bool] = {
+    "right": True,
+    "wordy": True,
+    "paraphrase": True,
+    "wrong": False,
+    "vague": False,
+    "refusal": False,
+    "injection": False,
+    "other_joke": False,
+    "vague_joke": False,
+}
+_JOKE = ("paraphrase", "other_joke", "vague_joke")
+_QUESTION = tuple(kind for kind in KINDS if kind not in _JOKE)
+
+
+class Labelled(Struct, frozen=True):
+    """One answer and what a judge should make of it."""
+
+    kind: str
+    answer: str
+    about: str
+    """What was asked for."""
+    inquiry: Inquiry
+
+    @property
+    def should_pass(self) -> bool:
+        """Whether a judge is to pass it."""
+        return KINDS[self.kind]
+
+
+def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
+    """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
+    top = _yaml.load_yaml(path)
+    known = top.mapping(("version", "questions", "jokes"))
+    questions, jokes = (
+        known[name].items(name) if name in known else []
+        for name in ("questions", "jokes")
+    )
+    result = []
+    for group in questions:
+        parts = group.mapping(
+            ("question", "reference", *_QUESTION), required=("question", "reference")
+        )
+        question, reference = parts["question"].text(), parts["reference"].text()
+        for kind, answer in _answers_of_kinds(parts, _QUESTION):
+            inquiry = PROMPTS["answer"].inquiry(
+                question=question, reference=reference, answer=answer
+            )
+            result.append(Labelled(kind, answer, question, inquiry))
+    for group in jokes:
+        parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
+        joke = parts["joke"].text()
+        told = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
+        for kind, answer in _answers_of_kinds(parts, _JOKE):
+            result.append(
+                Labelled(
+                    kind,
+                    answer,
+                    joke,
+                    PROMPTS["jokes"].inquiry(jokes=told, joke=joke, answer=answer),
+                )
+            )
+    if {one.should_pass for one in result} != {True, False}:
+        raise top.fault(
+            "it needs answers to be passed and answers to be failed, of at least one question or joke."
+        )
+    return tuple(result)
+
+
+def _answers_of_kinds(
+    parts: Mapping[str, Field], kinds: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    return (
+        (kind, answer)
+        for kind in kinds
+        if kind in parts
+        for answer in parts[kind].texts()
+    )
+
+
+# --- what a judge makes of them
+
+
+class JudgedAnswer(Struct, frozen=True):
+    """A labelled answer and what the judge made of it."""
+
+    item: Labelled
+    passed: bool | None
+    """None: the judge could not tell, or failed."""
+    reason: str
+    """Why it could not; else the judge's reply."""
+    failed: bool = False
+    """The judge failed, which says nothing about its judgement."""
+
+    @property
+    def contradicts_label(self) -> bool:
+        """Whether the judge said the opposite of the label."""
+        return self.passed is not None and self.passed is not self.item.should_pass
+
+
+class Rate(Struct, frozen=True):
+    """How often something happened, with the 95% interval of Wilson (1927)."""
+
+    count: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """The share, 0 to 1; None of nothing."""
+        return self.count / self.of if self.of else None
+
+    @property
+    def interval(self) -> Interval:
+        """Where the share lies, each answer taken for independent of the others."""
+        return wilson_interval(self.count, self.of)
+
+
+class JudgeCheckReport(Struct, frozen=True, dict=True):
+    """All that a judge was asked, and how often it was wrong: of the answers that it judged."""
+
+    rows: tuple[JudgedAnswer, ...]
+
+    @cached_property
+    def rates(self) -> Mapping[str, Rate]:
+        """How often it passed a wrong answer, failed a right one, gave no grade, and was wrong about each kind."""
+        groups = {
+            "false-pass": [row for row in self.rows if not row.item.should_pass],
+            "false-fail": [row for row in self.rows if row.item.should_pass],
+            **{
+                kind: [row for row in self.rows if row.item.kind == kind]
+                for kind in KINDS
+            },
+        }
+        judged = {
+            name: [row.contradicts_label for row in rows if row.passed is not None]
+            for name, rows in groups.items()
+        }
+        rates = {
+            name: Rate(sum(wrong), len(wrong))
+            for name, wrong in judged.items()
+            if groups[name] or name not in KINDS
+        }
+        return rates | {
+            "unscored": Rate(
+                sum(row.passed is None for row in self.rows), len(self.rows)
+            )
+        }
+
+    @cached_property
+    def kappa(self) -> Kappa:
+        """Cohen's kappa of labels and judge."""
+        table = [[0, 0], [0, 0]]
+        for row in self.rows:
+            if row.passed is not None:
+                table[row.item.should_pass][row.passed] += 1
+        return cohen_kappa(table)
+
+
+def judge_all(
+    items: Iterable[Labelled], ask: AnsweredBy, *, votes: int
+) -> JudgeCheckReport:
+    """Return what the judge makes of each answer, asked one after the other."""
+    rows = []
+    for item in items:
+        decision = decide_by_votes(ask, item.inquiry, votes=votes)
+        if isinstance(decision, Unscored):
+            rows.append(
+                JudgedAnswer(
+                    item, None, decision.reason, failed=decision.cause == "judge"
+                )
+            )
+        else:
+            rows.append(
+                JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply)
+            )
+    return JudgeCheckReport(tuple(rows))
+
+
+# --- limits that a judge must keep: `false-pass:0.05`, `injection:0`, `kappa:0.8`
+
+# Limits where no others are given: a judge that breaks one does not look at answers, or
+# hardly grades.
+DEFAULTS = ("false-pass:0.1", "false-fail:0.3", "unscored:0.05", "kappa:0.6")
+
+_TOTALS = ("false-pass", "false-fail", "unscored")
+NAMES = (*_TOTALS, *KINDS, "kappa")
+
+
+def parse_limits(given: Iterable[str]) -> list[Limit]:
+    """Return the limits that are given, and the defaults of the others; ConfigurationError with a cure."""
+    limits = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *given))}
+    return list(limits.values())
+
+
+class Limit(Struct, frozen=True):
+    """One limit: rates are at most so high, kappa is at least so high."""
+
+    name: str
+    value: float
+
+    @classmethod
+    def read(cls, text: str) -> Limit:
+        """Return the limit that a text such as `false-pass:0.05` gives; ConfigurationError with a cure."""
+        name, colon, number = text.partition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if name not in NAMES or not colon:
+            raise ConfigurationError(
+                f"--limit: {text!r} is not NAME:NUMBER with a name of {', '.join(NAMES)}.{did_you_mean(name, NAMES)}"
+            )
+        if not 0 <= value <= 1:
+            raise ConfigurationError(f"--limit: {text!r} needs a number from 0 to 1")
+        return cls(name, value)
+
+    def breach(self, measured: JudgeCheckReport) -> str:
+        """Return the sentence that says that it is broken, "" if it is kept."""
+        rates: Mapping[str, Rate | Kappa] = {**measured.rates, "kappa": measured.kappa}
+        result = rates[self.name].value if self.name in rates else None
+        if result is None:
+            return (
+                f"{self.name} cannot be measured: the judge judged nothing of the kind"
+            )
+        if self.name == "kappa":
+            return (
+                ""
+                if result >= self.value
+                else f"kappa is {result:.2f}, below {self.value:g}"
+            )
+        return (
+            ""
+            if result <= self.value
+            else f"{self.name} is {result:.1%}, above {self.value:.1%}"
+        )
+
+
+FAILED = 1
+# The exit status (EX_TEMPFAIL) where the judge failed: nothing can be said about its
+# judgement.
+UNMEASURABLE = 75
+_WIDTH = 58
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the judge, the answers and the limits."""
+    parser.add_argument(
+        "--ltm-judge", dest="judge", metavar="SPEC", help="the judge, as in a run"
+    )
+    votes = "votes that confirm a 'no' (default: 1)"
+    parser.add_argument(
+        "--ltm-judge-votes", type=int, default=1, dest="votes", metavar="N", help=votes
+    )
+    limit = (
+        f"exit status 1 if a rate is above it, or kappa below (default: {', '.join(DEFAULTS)}); repeatable. "
+        f"Names: {', '.join(NAMES)}"
+    )
+    parser.add_argument(
+        "--limit", action="append", default=[], metavar="NAME:NUMBER", help=limit
+    )
+    parser.add_argument(
+        "--items", type=Path, metavar="FILE.yml", help="your own labelled answers"
+    )
+    timeout = "time limit for one call; 0: none (default: 300)"
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help=timeout
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print every answer that was judged wrongly"
+    )
+    parser.add_argument(
+        "--prompts",
+        action="store_true",
+        help="print the prompts without asking the judge",
+    )
+    add_json(parser)
+
+
+def run(given: Namespace) -> int:
+    """Measure a judge on hand-labelled answers.
+
+    Exit status 1 if a limit is broken, 75 if the judge failed.
+    """
+    if given.prompts:
+        for prompt in PROMPTS.values():
+            print(
+                f"=== {prompt.id}\n{prompt.fill_prompt(**{name: f'({name})' for name in prompt.parts})}\n"
+            )
+        return 0
+    kept = parse_limits(given.limit)
+    if given.judge is None:
+        raise ConfigurationError(
+            "which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules"
+        )
+    if given.votes < 1 or given.votes % 2 == 0:
+        raise ConfigurationError(f"--ltm-judge-votes: an odd number, not {given.votes}")
+    with judge_session(given.judge, timeout=given.timeout or None) as ask:
+        report = judge_all(
+            load_labelled(given.items or BUNDLED_LABELS), ask, votes=given.votes
+        )
+    breaches = [breach for breach in (limit.breach(report) for limit in kept) if breach]
+    if given.json:
+        print(
+            json.dumps(
+                {
+                    "judge": given.judge,
+                    "votes": given.votes,
+                    **as_json(report, breaches),
+                },
+                indent=1,
+            )
+        )
+    else:
+        confirmed = (
+            f", a 'no' is confirmed by a majority of {given.votes} votes"
+            if given.votes > 1
+            else ""
+        )
+        print(f"judge {given.judge}: {len(report.rows)} labelled answers{confirmed}")
+        misses = ["", *judge_misses(report)] if given.list else []
+        print(
+            "\n".join(
+                [
+                    *rate_table(report),
+                    *misses,
+                    *(f"breach: {breach}" for breach in breaches),
+                ]
+            )
+        )
+    failed = [row for row in report.rows if row.failed]
+    if failed:
+        calls = f"{len(failed)} of {len(report.rows)} calls failed"
+        print(f"unmeasurable (exit status {UNMEASURABLE}): {calls}: {failed[0].reason}")
+        return UNMEASURABLE
+    return FAILED if breaches else 0
+
+
+def rate_table(report: JudgeCheckReport) -> Iterator[str]:
+    """Yield the lines of the table and of the totals."""
+    yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95% interval"
+    for kind, should in KINDS.items():
+        if kind in report.rates:
+            yield _rate_line(
+                kind.replace("_", " "), "pass" if should else "fail", report.rates[kind]
+            )
+    yield ""
+    for name in _TOTALS:
+        yield _rate_line(name.replace("-", " "), "", report.rates[name])
+    kappa = report.kappa
+    if kappa.value is None or kappa.interval is None:
+        yield f"Cohen's kappa: none ({kappa.reason})"
+    else:
+        yield f"Cohen's kappa: {kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"
+
+
+def _rate_line(name: str, should: str, rate: Rate) -> str:
+    if rate.value is None:
+        return f"{name:<14}{should:<8}{0:>6}{'-':>9}   {'-':>6}"
+    low, high = rate.interval.low, rate.interval.high
+    return f"{name:<14}{should:<8}{rate.of:>6}{rate.count:>9}   {rate.value:>6.1%}  {low:.1%} to {high:.1%}"
+
+
+def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
+    """Yield what the judge got wrong, or could not tell, three lines each."""
+    for row in report.rows:
+        if row.contradicts_label or row.passed is None:
+            said = {True: "passed", False: "failed", None: "unscored"}[row.passed]
+            texts = [
+                clip_text(one_line(text), _WIDTH)
+                for text in (row.item.answer, row.item.about, row.reason)
+            ]
+            kind = row.item.kind.replace("_", " ")
+            yield f"{said} ({kind}): {texts[0]}\n    asked: {texts[1]}\n    judge: {texts[2]}"
+
+
+def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
+    """Return all of it as JSON values."""
+    kappa = report.kappa
+    ends = {
+        name: [rate.interval.low, rate.interval.high]
+        for name, rate in report.rates.items()
+    }
+    rates = {
+        name: {
+            "count": rate.count,
+            "of": rate.of,
+            "rate": rate.value,
+            "interval": ends[name],
+        }
+        for name, rate in report.rates.items()
+    }
+    return {
+        "items": len(report.rows),
+        **{name.replace("-", "_"): rates[name] for name in _TOTALS},
+        "kappa": {
+            "value": kappa.value,
+            "interval": kappa.interval and [kappa.interval.low, kappa.interval.high],
+        },
+        "kinds": {
+            kind: {"should_pass": KINDS[kind], "wrong": rates[kind]}
+            for kind in KINDS
+            if kind in rates
+        },
+        "breaches": list(breaches),
+    }

@@ -1,0 +1,543 @@
+"""`leak-check WHAT...`: how much of the evidence is found by words, lengths and places alone, without any question."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.model.suite import SUFFIX, built_in_names
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
+from pytest_ltm.commands.pytest_runs import play_run
+from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.datasets.locomo.samples import load_locomo
+from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.figures.statistics.totals import mean_or_none
+from pytest_ltm.figures.text import clip_text, one_line, pluralize
+from pytest_ltm.lab.cheat_agents import (
+    FormSample,
+    learn_tree,
+    share_told_apart,
+    write_tree,
+)
+from pytest_ltm.lab.commands.calibrate import pool_definitions
+from pytest_ltm.lab.cues import (
+    SHARES,
+    CueRecall,
+    Text,
+    all_cues,
+    best_cues,
+    cue_recall,
+    one_cue,
+    rank_by_cues,
+)
+from pytest_ltm.lab.study import (
+    aligned_lines,
+    earned_marks,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
+
+# The exit status where more is found than LIMIT times as much as in the reference.
+LEAKS = 1
+LIMIT = 1.25
+ALL_SUITES = "all"
+AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in histories"
+"""The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
+# What an agent remembers that skips filler.
+WINDOW = "8k"
+_SEED, _FEWEST = "seed ", 2
+# Who plays a suite: it keeps every scenario going to its end.
+READER = "full"
+# Words of a message that count at most: 1 % of a book would be as much as all that a
+# scenario says.
+_PAGE = 50
+_HEAD = 65_536
+_SHOWN = 3
+_CUES = 100
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the texts, the reference and how suites are played."""
+    what = "a suite, test files, folders of definitions, or *.json files of LongMemEval or LoCoMo histories"
+    parser.add_argument("what", nargs="+", metavar="WHAT", help=what)
+    reference = "texts of the same kind to compare with, cut to as many conversations"
+    parser.add_argument(
+        "--reference", nargs="+", default=[], metavar="WHAT", help=reference
+    )
+    add_seeds(parser)
+    span = "the memory span at which suites are played (default: 32k)"
+    parser.add_argument("--span", default="32k", metavar="SPAN", help=span)
+    sessions = "look for whole sessions of histories, not for turns"
+    parser.add_argument("--sessions", action="store_true", help=sessions)
+    add_pytest_options(parser)
+    add_json(parser)
+
+
+def run(given: Namespace) -> int:
+    """Measure how much evidence is found by its words, lengths and places alone, without a question.
+
+    A detector learns in some conversations what distinguishes evidence, and looks for
+    it in others: how much does it find before 1 % and 5 % of the other words are let
+    through? Exit status 1 if it is more than 1.25 times as much as in the reference.
+    """
+    source = LeakCheckInput(
+        given.seeds, given.span, given.pytest, sessions=given.sessions
+    )
+    theirs = source.texts(given.reference) if given.reference else {}
+    if theirs:  # no more is played than is compared
+        if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
+            raise _nothing_compared(given.reference)
+        source = structs.replace(source, seeds=min(given.seeds, most))
+    ours = source.texts(given.what)
+    for table in ours.keys() & theirs.keys():
+        most = min(_count_conversations(side[table]) for side in (ours, theirs))
+        ours[table], theirs[table] = (
+            _first_conversations(ours[table], most),
+            _first_conversations(theirs[table], most),
+        )
+    looked = [
+        CueTable.compare_cues(name, texts, theirs.get(name, ()))
+        for name, texts in ours.items()
+    ]
+    breaches = [sentence for table in looked for sentence in table.breaches]
+    if theirs and not any(table.has_limit for table in looked):
+        raise _nothing_compared(given.reference)
+    if not any(table.ours for table in looked):
+        raise ConfigurationError(
+            f"{' '.join(given.what)}: nothing to look for, or one conversation alone, which teaches nothing of others. "
+            "Name texts with evidence, and play more --seeds"
+        )
+    skipping = source.skip_filler(given.what, ours)
+    if given.json:
+        fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
+        print(
+            json.dumps(
+                fields | ({"skipping": structs.asdict(skipping)} if skipping else {}),
+                indent=1,
+            )
+        )
+    else:
+        lines = [
+            line
+            for table in looked
+            for line in (*aligned_lines(table.rows()), "", *table.cues(), "")
+        ]
+        lines += [str(skipping), ""] if skipping else []
+        print("\n".join([*lines, *(f"- {sentence}" for sentence in breaches)]).rstrip())
+    return LEAKS if breaches else 0
+
+
+def _nothing_compared(reference: Sequence[str]) -> ConfigurationError:
+    return ConfigurationError(
+        f"{' '.join(reference)}: nothing can be compared: no scenario is on both sides, or one side is a single "
+        "conversation, which teaches nothing of others. Name several folders after --reference, or play more --seeds"
+    )
+
+
+def _count_conversations(texts: Sequence[Text]) -> int:
+    return len({text.group for text in texts})
+
+
+def _first_conversations(texts: Sequence[Text], most: int) -> list[Text]:
+    """Return the texts of as many conversations, so that both sides learn from equally many."""
+    kept = set(list(dict.fromkeys(text.group for text in texts))[:most])
+    return [text for text in texts if text.group in kept]
+
+
+# --- what is looked through
+
+
+class LeakCheckInput(Struct, frozen=True):
+    """How suites are played and files are read."""
+
+    seeds: int
+    span: str
+    options: Sequence[str]
+    sessions: bool
+    """Whole sessions of histories are looked for, not turns."""
+
+    def texts(self, what: Sequence[str]) -> dict[str, list[Text]]:
+        """Return what is in suites, test files, folders of definitions or files of histories, by table."""
+        paths = [Path(text) for text in what]
+        if all(path.suffix == ".json" for path in paths):
+            return {
+                HISTORIES: list(
+                    dict.fromkeys(
+                        text for path in paths for text in self._history_texts(path)
+                    )
+                )
+            }
+        said: list[tuple[Text, bool]] = []
+        if all(
+            path.is_dir() and text not in built_in_names()
+            for text, path in zip(what, paths, strict=True)
+        ):
+            with study_folder("leak-check") as folder:
+                for place in pool_definitions(map(DefinitionsFolder, paths), folder):
+                    said += self._play_texts(
+                        [f"--ltm-definitions={place}"],
+                        f"conversation {place.name}",
+                        place,
+                    )
+        else:
+            suites, tests = _suites_and_tests(what)
+            strange = [
+                text for text in tests if not Path(text.partition("::")[0]).exists()
+            ]
+            if len(suites) > 1 or strange:
+                first, known = (strange or suites)[0], built_in_names()
+                raise ConfigurationError(
+                    f"{first!r}: name one suite ({', '.join(known)}, or a file *{SUFFIX}), test files, folders of "
+                    f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, known)}"
+                )
+            for seed in range(self.seeds):
+                said += self._play_texts(_seed_words(what, seed), f"{_SEED}{seed}")
+        messages, filler = (
+            [text for text, is_filler in said if is_filler is side]
+            for side in (False, True)
+        )
+        return {
+            AMONG: messages,
+            FILLER: [text for text in messages if text.kinds] + filler,
+        }
+
+    def skip_filler(
+        self, what: Sequence[str], result: Mapping[str, Sequence[Text]]
+    ) -> SkippedFiller | None:
+        """Return what a window earns that skips filler by its form; None unless a suite was played with two seeds.
+
+        The form is learned from every other seed, and the others are played.
+        """
+        filler = [text for text in result.get(FILLER, ()) if not text.kinds]
+        groups = list(dict.fromkeys(text.group for text in filler))
+        if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
+            return None
+        marked = [
+            *((text, False) for text in result[AMONG]),
+            *((text, True) for text in filler),
+        ]
+        learned, held = (
+            [
+                FormSample(text.text, is_filler)
+                for text, is_filler in marked
+                if text.group in groups[half::2]
+            ]
+            for half in (1, 0)
+        )
+        tree = learn_tree(learned)
+        points: dict[str, float] = {}
+        with study_folder("leak-check") as folder:
+            path = folder / "tree.json"
+            path.write_text(json.dumps(tree), encoding="utf-8")
+            specs = (f"skips:{WINDOW}:{path}", f"window:{WINDOW}")
+            for group in groups[::2]:
+                tell_progress(f"{group}, skipping filler")
+                words = [
+                    f"--ltm-span={self.span}",
+                    *self.options,
+                    *_seed_words(what, int(group.removeprefix(_SEED))),
+                ]
+                scores = earned_marks(
+                    play_rows(specs, words, folder / group.replace(" ", ""))
+                )
+                for (spec, _), each in scores.items():
+                    points[spec] = points.get(spec, 0.0) + (mean_or_none(each) or 0.0)
+        skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
+        share = share_told_apart(tree, held)
+        return SkippedFiller(
+            share,
+            write_tree(tree),
+            skips,
+            alone,
+            len({scenario for _, scenario in scores}),
+        )
+
+    def _play_texts(
+        self, words: Sequence[str], group: str, cwd: Path | None = None
+    ) -> Iterator[tuple[Text, bool]]:
+        """Yield what is said in a run, and whether it is filler."""
+        tell_progress(group)
+        with study_folder("leak-check") as folder:
+            run = play_run(
+                [READER],
+                [f"--ltm-span={self.span}", *self.options, *words],
+                folder,
+                cwd=cwd,
+            )
+            for held in run.conversations:
+                if record := held.record():
+                    # What examples say and ask, and filler; what they say is the
+                    # evidence of their scenario.
+                    for exchange in record.transcript:
+                        if exchange.kind in ("say", "ask", "filler"):
+                            tenth = (
+                                10
+                                * exchange.start
+                                // max(record.transcript.position, 1)
+                            )
+                            kinds = (
+                                (exchange.by.partition("/")[0],)
+                                if exchange.kind == "say"
+                                else ()
+                            )
+                            text = Text(
+                                exchange.message,
+                                group,
+                                f"tenth {tenth + 1}",
+                                kinds,
+                                _PAGE,
+                            )
+                            yield text, exchange.kind == "filler"
+
+    def _history_texts(self, path: Path) -> Iterator[Text]:
+        """Yield the sessions of a file of LongMemEval or LoCoMo, or their turns, as far as they are evidence."""
+        if not path.is_file():
+            raise ConfigurationError(f"there is no file {str(path)!r}")
+        with path.open("rb") as file:
+            is_longmemeval = b'"question_id"' in file.read(_HEAD)
+        for group, kinds, turns in (
+            longmemeval_sessions(path) if is_longmemeval else locomo_sessions(path)
+        ):
+            if self.sessions:
+                yield Text(
+                    "\n".join(text for text, *_ in turns), group, "session", kinds
+                )
+                continue
+            for number, (text, place, own) in enumerate(turns):
+                at = (
+                    "last"
+                    if number == len(turns) - 1
+                    else {0: "first", 1: "second"}.get(number, "later")
+                )
+                yield Text(text, group, place.format(at), own)
+
+
+# A session of a history: its conversation, whose evidence it is, and its turns: text,
+# place, whose evidence.
+_Session: TypeAlias = (
+    "tuple[str, tuple[str, ...], list[tuple[str, str, tuple[str, ...]]]]"
+)
+
+
+def longmemeval_sessions(path: Path) -> Iterator[_Session]:
+    """Yield the sessions of all histories; evidence is what the question of that history cites."""
+    for record in LongMemEvalFile(path).records():
+        kinds = ("abstention" if record.abstention else record.type,)
+        for session in record.sessions:
+            cited = kinds if holds_evidence(session, record) else ()
+            turns = [
+                (turn.content, f"{turn.role}, {{}}", kinds * bool(turn.has_answer))
+                for turn in session.turns
+            ]
+            yield record.id, cited, turns
+
+
+def locomo_sessions(path: Path) -> Iterator[_Session]:
+    """Yield the sessions of all conversations; a turn may be evidence for questions of several categories."""
+    for sample in load_locomo(path).samples:
+        cited: dict[str, dict[str, None]] = {}
+        for question in sample.questions:
+            for turn_id in question.evidence:
+                cited.setdefault(turn_id, {})[str(question.category)] = None
+        for session in sample.sessions:
+            # a photo is a cue of its own, whatever is written about it
+            places = ["{}, photo" if turn.caption else "{}" for turn in session.turns]
+            own = [tuple(cited.get(turn.id, ())) for turn in session.turns]
+            texts = [turn.text for turn in session.turns]
+            yield (
+                sample.id,
+                tuple(dict.fromkeys(sum(own, ()))),
+                list(zip(texts, places, own, strict=True)),
+            )
+
+
+def _suites_and_tests(what: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the suites that are named, and the test files."""
+    suites = [
+        text for text in what if text in built_in_names() or text.endswith(SUFFIX)
+    ]
+    return suites, [text for text in what if text not in suites]
+
+
+def _seed_words(what: Sequence[str], seed: int) -> list[str]:
+    """Return the words of a command line that plays a suite and test files with a seed."""
+    suites, tests = _suites_and_tests(what)
+    return [
+        f"--ltm-suite={suites[0] if suites else 'none'}",
+        f"--ltm-seed={seed}",
+        *tests,
+    ]
+
+
+class SkippedFiller(Struct, frozen=True):
+    """What is earned by not storing what looks like filler."""
+
+    told_apart: float
+    """The share of messages of other seeds that the tree calls what they are."""
+    tree: str
+    skips: float
+    """Points of a window that skips what the tree calls filler."""
+    window: float
+    """Points of the same window without it."""
+    of: int
+
+    def __str__(self) -> str:
+        return (
+            f"three questions about form tell {self.told_apart:.0%} of filler and scenarios apart: {self.tree}\n"
+            f"a window of {WINDOW} that skips what they call filler earns {self.skips:.2f} of {self.of}, "
+            f"without skipping {self.window:.2f}"
+        )
+
+
+# --- what is found
+
+
+def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
+    """Return what is found, by kind of evidence.
+
+    Among scenario messages each scenario is looked for by itself and by one cue: by all
+    of them a subject is always known, in anybody's words. Else evidence of any kind is
+    looked for together, by all cues, and ALL is what is found.
+    """
+    kinds = sorted({kind for text in texts for kind in text.kinds})
+    if table == AMONG:
+        recalls = []
+        for kind in kinds:
+            cues = best_cues(texts, _has_kind(kind), _SHOWN)
+            recalls.append(
+                cue_recall(
+                    kind, rank_by_cues(texts, _has_kind(kind), one_cue), cues=cues
+                )
+            )
+    else:
+        parts = rank_by_cues(texts, lambda text: bool(text.kinds), all_cues)
+        recalls = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
+        cues = best_cues(texts, lambda text: bool(text.kinds), 2 * _SHOWN)
+        recalls.append(cue_recall(ALL_SUITES, parts, cues=cues))
+    return {one.kind: one for one in recalls if one}
+
+
+def _has_kind(kind: str) -> Callable[[Text], bool]:
+    return lambda text: kind in text.kinds
+
+
+class CueTable(Struct, frozen=True):
+    """What is found in one kind of place, and in that of the reference."""
+
+    name: str
+    conversations: int
+    """Of each side."""
+    ours: Mapping[str, CueRecall]
+    theirs: Mapping[str, CueRecall]
+
+    @classmethod
+    def compare_cues(
+        cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]
+    ) -> CueTable:
+        """Return what is found in both; ALL is of what both have."""
+        one, other = look_for_cues(name, ours), look_for_cues(name, theirs)
+        if name == AMONG:
+            both = [kind for kind in one if kind in other or not other]
+            for side in (one, other):
+                if held := [side[kind] for kind in both if side]:
+                    recalls = tuple(
+                        sum(each) / len(held)
+                        for each in zip(*(found.recalls for found in held), strict=True)
+                    )
+                    evidence, order = (
+                        sum(getattr(found, name) for found in held)
+                        for name in ("evidence", "order")
+                    )
+                    side[ALL_SUITES] = CueRecall(
+                        ALL_SUITES, evidence, recalls, order / len(held)
+                    )
+        return cls(name, _count_conversations(ours), one, other)
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether there is something on both sides that the limit is for."""
+        return (
+            self.name != FILLER
+            and ALL_SUITES in self.ours
+            and ALL_SUITES in self.theirs
+        )
+
+    @property
+    def breaches(self) -> list[str]:
+        """A sentence for each share at which much more is found than in the reference."""
+        if not self.has_limit:
+            return []
+        pairs = zip(
+            SHARES,
+            self.ours[ALL_SUITES].recalls,
+            self.theirs[ALL_SUITES].recalls,
+            strict=True,
+        )
+        return [
+            f"{self.name}, {share:.0%} of the words find {ours:.1%} of the evidence, in the reference {theirs:.1%}: "
+            f"more than {LIMIT} times as much"
+            for share, ours, theirs in pairs
+            if ours > LIMIT * theirs
+        ]
+
+    def rows(self) -> list[list[str]]:
+        """Return the table, the first row its head."""
+        head = ["evidence", *(f"{share:.0%}" for share in SHARES), "lift", "order"]
+        title = f"{self.name}, {pluralize(self.conversations, 'conversation')}"
+        if not self.ours:
+            return [[f"{title}: nothing to look for, or nothing to learn from"]]
+        table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
+        for kind, one in self.ours.items():
+            other = self.theirs.get(kind)
+            beside = (
+                _recall_cells(other) if other else [""] * len(head) * bool(self.theirs)
+            )
+            table.append([kind, *_recall_cells(one), *beside])
+        return table
+
+    def cues(self) -> Iterator[str]:
+        """Yield the cues that tell evidence best."""
+        for one in self.ours.values():
+            if one.cues:
+                yield clip_text(one_line(f"{one.kind}: {'; '.join(one.cues)}"), _CUES)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        shares = [f"{share:.0%}" for share in SHARES]
+        ours, theirs = (
+            {
+                kind: {
+                    "evidence": one.evidence,
+                    "recall": dict(zip(shares, one.recalls, strict=True)),
+                    "lift": dict(zip(shares, one.lift_over_chance, strict=True)),
+                    "order": one.order,
+                    "cues": one.cues,
+                }
+                for kind, one in side.items()
+            }
+            for side in (self.ours, self.theirs)
+        )
+        return {
+            "name": self.name,
+            "conversations": self.conversations,
+            "ours": ours,
+            "reference": theirs,
+        }
+
+
+def _recall_cells(one: CueRecall) -> list[str]:
+    lifts = " and ".join(f"{lift:.1f}" for lift in one.lift_over_chance)
+    return [
+        f"{one.evidence:,}",
+        *(f"{recall:.1%}" for recall in one.recalls),
+        lifts,
+        f"{one.order:.2f}",
+    ]

@@ -1,0 +1,299 @@
+"""`data locomo-generate` and `data locomo-check`: new conversations in LoCoMo's form."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import (
+    DatasetError,
+    DefinitionError,
+    describe_error,
+)
+from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.commands.arguments import add_output
+from pytest_ltm.datasets.locomo.samples import load_locomo
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.lab.author import AUTHORS, author_session
+from pytest_ltm.lab.locomo.dialogue import (
+    SESSIONS,
+    TURNS,
+    Size,
+    generate_conversation,
+    of_tokens,
+)
+from pytest_ltm.lab.locomo.model_text import (
+    at_once,
+    by_turns,
+    conversation_faults,
+    write_with_model,
+)
+
+
+def add_generate_arguments(parser: ArgumentParser) -> None:
+    """Add the file, its size, and who writes it."""
+    add_output(parser, "FILE", "the JSON file to write", required=True)
+    for flag, default, text in (
+        ("--conversations", 1, "number of conversations (default: 1)"),
+        (
+            "--sessions",
+            None,
+            f"sessions of each (default: {SESSIONS}, or what fits --tokens)",
+        ),
+        ("--turns", None, f"turns of each, over all sessions (default: {TURNS})"),
+        ("--tokens", None, "approximate tokens of each, instead of --turns"),
+        (
+            "--questions",
+            None,
+            "questions about each, at most (default: one for every three turns)",
+        ),
+        ("--seed", 0, "the same seed gives the same file (default: 0)"),
+    ):
+        parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
+    graph = "also write the event graphs, as JSON; with --model, graphs that are in it already are used"
+    parser.add_argument("--graph", type=Path, metavar="FILE", help=graph)
+    parser.add_argument("--model", metavar="SPEC", help=AUTHORS)
+    personas = (
+        "with --model: a JSON or YAML file of two personas, each with name and about"
+    )
+    parser.add_argument("--personas", type=Path, metavar="FILE", help=personas)
+    turns = "with --model: ask it for each turn, as the speaker whose turn it is"
+    parser.add_argument("--turn-by-turn", action="store_true", help=turns)
+
+
+def generate_locomo(given: Namespace) -> int:
+    """Write new conversations in LoCoMo's schema, with questions of all five categories, evidence and gold answers.
+
+    Without --model they are made from templates: the same seed gives the same file.
+    """
+    if given.conversations < 1:
+        raise DatasetError(
+            f"--conversations: expected 1 or more, got {given.conversations}"
+        )
+    if given.tokens is not None and given.turns is not None:
+        raise DatasetError(
+            "--tokens and --turns both say how long a conversation is. Give one of them"
+        )
+    for name in ("sessions", "turns", "tokens"):
+        value = getattr(given, name)
+        if value is not None and value < 1:
+            raise DatasetError(f"--{name}: expected 1 or more, got {value}")
+    for path in (given.output, given.graph):
+        if path and (path.is_dir() or not path.parent.is_dir()):
+            raise DatasetError(
+                f"{path}: cannot be written: it is a folder, or its folder does not exist"
+            )
+    if given.model and given.tokens:
+        raise DatasetError(
+            "--tokens is for conversations from templates: a model's are counted by --turns"
+        )
+    for option, why in (
+        ("turn_by_turn", "the two speakers are asked in turn"),
+        ("personas", "templates have others"),
+    ):
+        if getattr(given, option) and not given.model:
+            raise DatasetError(f"--{option.replace('_', '-')} needs --model: {why}")
+    records = _by_model(given) if given.model else _from_templates(given)
+    turns = sum(
+        len(part)
+        for one in records
+        for part in one["conversation"].values()
+        if isinstance(part, list)
+    )
+    asked = sum(len(one["qa"]) for one in records)
+    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
+    _say(f"{given.output}: {held}")
+    _say(
+        f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=..."
+    )
+    return 0
+
+
+def _conversations(given: Namespace) -> Iterator[tuple[str, random.Random]]:
+    """Yield the id of each conversation, and a generator of its own: the n-th is the same however many are made."""
+    for number in range(1, given.conversations + 1):
+        yield f"gen-{given.seed}-{number}", random.Random(f"{given.seed}/{number}")
+
+
+def _wanted_size(given: Namespace, rng: random.Random) -> Size:
+    if given.tokens is not None:
+        return structs.replace(
+            of_tokens(given.tokens, given.sessions, rng), questions=given.questions
+        )
+    sessions, turns = given.sessions, given.turns
+    if sessions is None:
+        sessions = (
+            SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
+        )
+    if turns is None:
+        turns = TURNS if given.sessions is None else round(sessions * TURNS / SESSIONS)
+    return Size(sessions=sessions, turns=turns, questions=given.questions)
+
+
+def _from_templates(given: Namespace) -> list[dict[str, Any]]:
+    made = [
+        generate_conversation(name, _wanted_size(given, rng), rng)
+        for name, rng in _conversations(given)
+    ]
+    records = [one.as_json() for one in made]
+    _write_json(given.output, records)
+    if given.graph:
+        _write_json(
+            given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made]
+        )
+    return records
+
+
+def _by_model(given: Namespace) -> list[dict[str, Any]]:
+    """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
+    path = given.output
+    data = _begun_items(path, "conversations")
+    if wrong := _file_faults(path, data):
+        raise DatasetError(
+            f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file"
+        )
+    records, writes = data, by_turns if given.turn_by_turn else at_once
+    personas, begun = (
+        _given_personas(given.personas),
+        _begun_items(given.graph, "event graphs") if given.graph else [],
+    )
+    graphs = {graph["sample_id"]: graph for graph in begun}
+
+    def keep_graph(graph: dict[str, Any]) -> None:
+        graphs[graph["sample_id"]] = graph
+        if given.graph:
+            _write_json(given.graph, list(graphs.values()))
+
+    with author_session(given.model) as model:
+        for name, rng in _conversations(given):
+            # an interrupted command is continued
+            if any(record["sample_id"] == name for record in records):
+                _say(f"{name}: is in {given.output} already")
+                continue
+            size, graph = _wanted_size(given, rng), graphs.get(name)
+            try:
+                record = write_with_model(
+                    name,
+                    size,
+                    model,
+                    rng,
+                    _say,
+                    writes,
+                    personas=personas,
+                    graph=graph,
+                    keep_graph=keep_graph,
+                )
+            except ValueError as error:
+                raise DatasetError(
+                    f"{given.graph}: the graph of {name} cannot be used: {error} Correct it"
+                ) from None
+            records.append(record)
+            _write_json(given.output, records)
+        _say(str(model.cost))
+    return records
+
+
+def _given_personas(path: Path | None) -> list[dict[str, Any]]:
+    """Return the two personas of a file, none without one; DatasetError names what is wrong with it."""
+    if path is None:
+        return []
+    personas = []
+    try:
+        for item in load_yaml(path).items("two personas"):  # JSON is YAML, too
+            fields = item.mapping(required=("name", "about"))
+            personas.append(
+                {
+                    **item.json(),
+                    **{name: fields[name].text() for name in ("name", "about")},
+                }
+            )
+    except DefinitionError as error:
+        raise DatasetError(f"--personas: {error}") from None
+    if len({persona["name"] for persona in personas}) != 2 or len(personas) != 2:
+        raise DatasetError(
+            f"{path}: expected two personas with different names, got {len(personas)}"
+        )
+    return personas
+
+
+def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
+    """Return what is in a file that more will be added to, nothing if there is none; DatasetError for anything else."""
+    if not path.exists():
+        return []
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"{path}: exists, but cannot be continued: {error}. Name another file"
+        ) from error
+    if not isinstance(data, list) or not all(
+        isinstance(one, dict) and "sample_id" in one for one in data
+    ):
+        raise DatasetError(
+            f"{path}: exists, but is not a list of {what}. Name another file"
+        )
+    return data
+
+
+# --- locomo-check
+
+
+def add_check_arguments(parser: ArgumentParser) -> None:
+    """Add the file."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file")
+
+
+def check_locomo(given: Namespace) -> int:
+    """Check conversations that a model wrote (data locomo-generate) and people edited since.
+
+    It checks dates, IDs and turns, the evidence that questions cite, and whether it
+    contains their answers. Exit status 1 if anything is wrong.
+    """
+    load_locomo(given.file)
+    wrong = _file_faults(given.file, json.loads(given.file.read_bytes()))
+    sys.stdout.write(
+        "".join(f"{sentence}\n" for sentence in wrong)
+        or f"{given.file}: nothing is wrong\n"
+    )
+    return bool(wrong)
+
+
+def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
+    """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
+    if records:
+        load_locomo(path)
+    faults: list[str] = []
+    for number, record in enumerate(records):
+        try:
+            faults += [
+                f"{record['sample_id']}: {sentence}"
+                for sentence in conversation_faults(record)
+            ]
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:  # whatever people write into it
+            what = f"a field is missing or not of its kind ({describe_error(error)})"
+            faults.append(f"conversation {number}: {what}")
+    return faults
+
+
+def _write_json(path: Path, value: Any) -> None:
+    write_output(
+        path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+    )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

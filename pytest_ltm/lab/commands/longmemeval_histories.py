@@ -1,0 +1,186 @@
+"""`data longmemeval-compile`, `data longmemeval-generate`: questions and their evidence, in histories of any length."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace, _ActionsContainer
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.commands.arguments import add_output, positive_integer, token_count
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.figures.text import pluralize as counted_of
+from pytest_ltm.lab.author import AUTHORS, author_session
+from pytest_ltm.lab.longmemeval.histories import (
+    Corpus,
+    Fillers,
+    GeneratedFillers,
+    MixedFillers,
+    NeedleRecord,
+    compile_history,
+    parse_needle,
+    read_needles,
+    write_histories,
+)
+from pytest_ltm.lab.longmemeval.modelled import (
+    at_once,
+    by_turns,
+    curated_record,
+    write_record,
+)
+from pytest_ltm.lab.longmemeval.needles import (
+    QuestionKind,
+    generate_needles,
+    generate_records,
+    record_identity,
+)
+from pytest_ltm.lab.longmemeval.session_text import cache_counter
+
+
+def _add_length(group: _ActionsContainer) -> None:
+    tokens = "tokens of each history at most, such as 115k or 1.5m"
+    group.add_argument(
+        "--sessions",
+        type=positive_integer,
+        metavar="N",
+        help="sessions of each history",
+    )
+    group.add_argument("--tokens", type=token_count, metavar="T", help=tokens)
+
+
+def _add_file(parser: ArgumentParser) -> None:
+    seed = "the same seed gives the same file (default: 0)"
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)
+    tokenizer = "cl100k_base"
+    parser.add_argument(
+        "--tokenizer",
+        default=tokenizer,
+        metavar="NAME",
+        help=f"tokenizer (default: {tokenizer})",
+    )
+    add_output(parser, "FILE", "the file to write", required=True)
+
+
+def add_compile_arguments(parser: ArgumentParser) -> None:
+    """Add the questions, the fillers and the length."""
+    parser.add_argument(
+        "needles",
+        type=Path,
+        help="a LongMemEval file; only its sessions of evidence are used",
+    )
+    fillers = (
+        "JSON lists of records or of sessions: half of the fillers are evidence of other questions of the first file, "
+        "the rest comes in equal parts from these files (default: generated fillers)"
+    )
+    parser.add_argument(
+        "--fillers", type=Path, nargs="+", default=[], metavar="FILE", help=fillers
+    )
+    _add_length(parser.add_mutually_exclusive_group(required=True))
+    _add_file(parser)
+
+
+def compile_histories(given: Namespace) -> int:
+    """Place the evidence of every question of a LongMemEval file among fillers, in a history of a given length.
+
+    The oracle file is such a file. Evidence keeps its dates and order and is never
+    dropped.
+    """
+    count = cache_counter(token_counter(given.tokenizer))
+    fillers: Fillers = GeneratedFillers(count)
+    if given.fillers:
+        others = Corpus(given.needles, evidence_only=True)
+        fillers = MixedFillers(others, [Corpus(path) for path in given.fillers], count)
+    return _write_histories(given, read_needles(given.needles), fillers, count)
+
+
+def add_generate_arguments(parser: ArgumentParser) -> None:
+    """Add the number of questions, the length, and who writes them."""
+    count = "number of questions (default: 500)"
+    parser.add_argument(
+        "--count", type=positive_integer, default=500, metavar="N", help=count
+    )
+    group = parser.add_mutually_exclusive_group()
+    _add_length(group)
+    model = (
+        f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
+    )
+    group.add_argument("--model", metavar="SPEC", help=model)
+    curate = "with --model: it also writes attributes, backgrounds, questions, answers and what is said of them"
+    parser.add_argument("--curate", action="store_true", help=curate)
+    turns = "with --model: ask it for each turn, as the person and as the assistant"
+    parser.add_argument("--turn-by-turn", action="store_true", help=turns)
+    _add_file(parser)
+
+
+def generate_longmemeval(given: Namespace) -> int:
+    """Generate questions in the format of LongMemEval: all types and abstention, with gold answers by construction.
+
+    Without --sessions and --tokens a history contains the evidence only. With --model a
+    model writes the sessions of evidence, which are checked; an interrupted file is
+    continued.
+    """
+    if given.model:
+        # Make what the file does not hold yet, and write it after each question: what
+        # broke off is taken up again.
+        writes = by_turns if given.turn_by_turn else at_once
+        records: list[dict[str, Any]] = []
+        if given.output.exists():
+            for _ in LongMemEvalFile(given.output).records():
+                pass  # what was edited by hand since is read, and refused if it cannot be
+            records = json.loads(given.output.read_bytes())
+        done = {record["question_id"] for record in records}
+        with author_session(given.model) as model:
+            for number, needle in enumerate(generate_needles(given.count, given.seed)):
+                seed = f"{given.seed} {number}"
+                if record_identity(seed, abstains=needle.abstains)[0] in done:
+                    continue
+                if given.curate:
+                    kind, asked = (
+                        QuestionKind(needle.type, needle.abstains),
+                        {record["question"] for record in records},
+                    )
+                    records.append(
+                        curated_record(kind, number, given.seed, model, writes, asked)
+                    )
+                else:
+                    records.append(write_record(needle, seed, model, writes))
+                write_histories(given.output, records)
+            sys.stderr.write(f"{model.cost}\n")
+        sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
+        return 0
+    if given.turn_by_turn or given.curate:
+        flag, why = (
+            ("--curate", "templates have questions of their own")
+            if given.curate
+            else ("--turn-by-turn", "it is asked as the person and as the assistant")
+        )
+        raise DatasetError(f"{flag} needs --model: {why}")
+    count = cache_counter(token_counter(given.tokenizer))
+    made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
+    needle_records = (
+        parse_needle(record, f"question {record['question_id']}") for record in made
+    )
+    return _write_histories(given, needle_records, GeneratedFillers(count), count)
+
+
+def _write_histories(
+    given: Namespace,
+    needle_records: Iterable[NeedleRecord],
+    fillers: Fillers,
+    count: Callable[[str], int],
+) -> int:
+    """Write the histories of the needles, and say what was written."""
+    length = {"sessions": given.sessions, "tokens": given.tokens}
+    histories = (
+        compile_history(one, fillers, seed=given.seed, count=count, **length)
+        for one in needle_records
+    )
+    number, size = write_histories(given.output, histories)
+    sys.stdout.write(
+        f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n"
+    )
+    return 0

@@ -1,0 +1,330 @@
+"""`data paraphrase SUITE --model SPEC`: definitions in other words, of which a solver still finds the gold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from pytest_ltm._core.model.scenario import format_json, read_json
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.commands.arguments import add_output
+from pytest_ltm.figures.statistics.totals import FULL_MARKS
+from pytest_ltm.figures.text import pluralize
+from pytest_ltm.lab.author import (
+    AUTHORS,
+    Model,
+    author_session,
+    prompt_of,
+    require,
+    written_by,
+)
+from pytest_ltm.lab.study import play_rows, study_folder
+from pytest_ltm.language.words import content_stems
+
+# Who is always asked to find the gold, in the suite's own words and in the others: it
+# reads by rules and sees no expected answer. `--solver` names others, for wordings that
+# no rule reads.
+READER = "full"
+PROVENANCE = "provenance.json"
+_ENDING = ".def.json"
+_PROMPTS = {
+    "messages": (
+        "Somebody sends these messages in a chat, one after the other:\n\n$messages\n\nWrite each of them again as "
+        "another person would type it: other words, another order, another sentence, the same facts and the same "
+        "request. Leave nothing out and add nothing. These stay exactly as they are: numbers, names, what stands in "
+        'quotation marks, and: $fixed\n\n$json["first message in other words", "second message", "..."]'
+    )
+}
+_EXACT = re.compile(r'\d[\d.,:]*(?<=\d)|"[^"]+"|(?<=[a-z,;] )(?!I\b)[A-Z]\w+')
+_CODE = re.compile(r"[{}\[\]`<>|]|\n\s*\n")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the suite, the model, the solvers and the folder."""
+    parser.add_argument("suite", metavar="NAME|FILE", help="the suite")
+    parser.add_argument("--model", required=True, metavar="SPEC", help=AUTHORS)
+    parser.add_argument(
+        "--span", default="32k", metavar="SPAN", help="the memory span (default: 32k)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="the suite's seed (default: 0)"
+    )
+    solver = "another agent that looks for the expected answers, such as openai:MODEL (repeatable)"
+    parser.add_argument(
+        "--solver", action="append", default=[], metavar="SPEC", help=solver
+    )
+    unchecked = "keep definitions that no solver can check, and mark them"
+    parser.add_argument("--keep-unchecked", action="store_true", help=unchecked)
+    add_output(parser, "DIR", "the folder to write", required=True)
+
+
+def paraphrase_suite(given: Namespace) -> int:
+    """Have a model put the messages of a suite into other words, and keep those that a solver still understands.
+
+    The suite is played, its definitions are reworded, and those are kept in which a
+    solver (the reader full, or another) still finds the expected answers. Play the
+    folder with --ltm-definitions. An interrupted run is continued. Exit status 1 if no
+    definition is left.
+    """
+    solvers = list(dict.fromkeys([READER, *given.solver]))
+    header = {
+        "suite": given.suite,
+        "span": given.span,
+        "seed": given.seed,
+        "model": given.model,
+        "solvers": solvers,
+    }
+    _claim_folder(given.output, header)
+    options = [
+        f"--ltm-suite={given.suite}",
+        f"--ltm-span={given.span}",
+        f"--ltm-seed={given.seed}",
+    ]
+    with study_folder("paraphrase") as folder:
+        own = folder / "own"
+        able = _play_solvers(solvers, options, own)
+        played = sorted(
+            own.glob(f"runs/*/*/definitions/*/*{_ENDING}")
+        )  # the same ones for each solver
+        sources = {
+            f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path
+            for path in played
+        }
+        if not given.keep_unchecked:
+            sources = {place: path for place, path in sources.items() if able[place].by}
+        if not sources:
+            raise ConfigurationError(
+                f"{given.suite}: {' and '.join(solvers)} find no gold that could be checked again"
+            )
+        with author_session(given.model) as model:
+            for place, path in sources.items():
+                target = given.output / f"{place}{_ENDING}"
+                if (
+                    not target.exists()
+                ):  # what is there was written before the command broke off
+                    target.parent.mkdir(exist_ok=True)
+                    write_whole(
+                        target,
+                        format_json(
+                            reword_definition(read_json(path).value, model, place)
+                        ).encode(),
+                    )
+            print(model.cost, file=sys.stderr)
+        hashes = {
+            place: hashlib.sha256(path.read_bytes()).hexdigest()
+            for place, path in sources.items()
+        }
+        solveds = _play_solvers(
+            solvers,
+            [f"--ltm-definitions={given.output.resolve()}", *options],
+            folder / "other",
+        )
+    checked_by = {
+        place: next((spec for spec in able[place].by if spec in solveds[place].by), "")
+        for place in sources
+    }
+    wrong = {
+        place: _why_unchecked(able[place], solveds[place])
+        for place, spec in checked_by.items()
+        if not spec
+    }
+    dropped = {} if given.keep_unchecked else wrong
+    for place in dropped:
+        (given.output / f"{place}{_ENDING}").unlink()
+    kept = {place: digest for place, digest in hashes.items() if place not in dropped}
+    fields = {
+        **header,
+        "made": wall_time().isoformat(timespec="seconds"),
+        "sources": kept,
+        "checked by": {place: spec for place, spec in checked_by.items() if spec},
+        "unchecked": {place: why for place, why in wrong.items() if place in kept},
+        "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
+    }
+    write_whole(given.output / PROVENANCE, format_json(fields).encode())
+    unchecked = (
+        f", {len(fields['unchecked'])} of them unchecked" if fields["unchecked"] else ""
+    )
+    count = f"{pluralize(len(kept), 'definition')} in other words{unchecked}, {len(fields['dropped'])} dropped"
+    reasons = (
+        f"  {place}: {why}"
+        for place, why in (fields["unchecked"] | fields["dropped"]).items()
+    )
+    print("\n".join([f"{given.output}: {count}", *reasons]))
+    return not kept
+
+
+# --- who finds the gold
+
+
+class Solved(NamedTuple):
+    """Who finds the gold of a definition, and why others do not."""
+
+    by: list[str]
+    reasons: dict[str, str]
+
+
+_UNREAD = "no solver finds the gold in the suite's own words"
+
+
+def _play_solvers(
+    solvers: Sequence[str], words: Sequence[str], folder: Path
+) -> dict[str, Solved]:
+    """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
+    solveds: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
+    for spec, row in play_rows(solvers, words, folder, skipped=True):
+        one = solveds[f"{row.scenario}/{row.example}"]
+        if row.score is not None and row.score >= FULL_MARKS:
+            one.by.append(spec)
+        else:
+            one.reasons[spec] = row.reason
+    return solveds
+
+
+def _why_unchecked(own: Solved, other: Solved) -> str:
+    """Return why nobody could check that the gold can still be found."""
+    lost = (
+        f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}"
+        for spec in own.by
+    )
+    return "; ".join(lost) or _UNREAD
+
+
+def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
+    """Note what the folder is for; ConfigurationError if it is for something else already."""
+    path = folder / PROVENANCE
+    if path.exists():
+        held = json.loads(path.read_bytes())
+        if {name: held.get(name) for name in header} == header:
+            return
+        why = f"holds paraphrases that were made otherwise ({PROVENANCE})"
+        raise ConfigurationError(f"{folder}: {why}. Name another folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder}: is not empty. Name another folder")
+    folder.mkdir(exist_ok=True)
+    write_whole(path, format_json(header).encode())
+
+
+# --- one definition
+
+
+class ParaphraseUnit(Struct, frozen=True):
+    """One text of a definition, and what must stay in it."""
+
+    text: str
+    fixed: tuple[str, ...]
+    """As it is."""
+    keys: frozenset[str] = frozenset()
+    """Words of what is expected, by their stems."""
+
+
+def reword_definition(
+    definition: dict[str, Any], model: Model, what: str
+) -> dict[str, Any]:
+    """Return the definition with its messages in the model's words. DatasetError if the model cannot do it.
+
+    Messages that are data (JSON, tables, several paragraphs) or stand whole among what
+    is expected stay as they are.
+    """
+    values = set(
+        _json_texts(
+            [definition.get(name) for name in ("expected", "parameters", "replies")]
+        )
+    )
+    keys = frozenset(
+        stem
+        for value in _json_texts(definition.get("expected"))
+        for stem in distinctive_stems(value)
+    )
+    said = dict.fromkeys(
+        step[kind]
+        for step in definition["steps"]
+        for kind in ("say", "ask")
+        if kind in step
+    )
+    messages = []
+    for text in said:
+        if text not in values and not _CODE.search(text):
+            fixed_parts = (
+                *_EXACT.findall(text),
+                *sorted(value for value in values if value in text),
+            )
+            messages.append(
+                ParaphraseUnit(text, fixed_parts, keys & distinctive_stems(text))
+            )
+    if not messages:
+        return definition
+    asked = [message.text for message in messages]
+    fixed = list(dict.fromkeys(part for message in messages for part in message.fixed))
+    prompt = prompt_of(
+        _PROMPTS, "messages", messages=asked, fixed=fixed or "nothing else"
+    )
+    new = written_by(model, prompt, partial(check_wording, messages=messages), what)
+    other = dict(zip(asked, new, strict=True))
+
+    def reword(name: str, value: Any) -> Any:
+        # `about` names messages by their texts, so it changes with them
+        if name == "about":
+            return [other.get(text, text) for text in value]
+        return other.get(value, value) if name in ("say", "ask") else value
+
+    steps = [
+        {name: reword(name, value) for name, value in step.items()}
+        for step in definition["steps"]
+    ]
+    return {**definition, "steps": steps}
+
+
+def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
+    """Return the messages in other words; ValueError with what is wrong."""
+    whole = isinstance(value, list) and all(
+        isinstance(text, str) and text.strip() for text in value
+    )
+    require(
+        whole and len(value) == len(messages),
+        f"it must be a list of {len(messages)} texts.",
+    )
+    for text, message in zip(value, messages, strict=True):
+        lost = [
+            part for part in message.fixed if part.casefold() not in text.casefold()
+        ]
+        lost += sorted(message.keys - distinctive_stems(text))
+        require(not lost, f"{text[:60]!r} has lost {lost} of {message.text[:60]!r}.")
+    require(len(set(value)) == len(value), "two messages are the same.")
+    same = [
+        text
+        for text, message in zip(value, messages, strict=True)
+        if text == message.text
+    ]
+    require(not same, f"{same[:1]} is in the same words.")
+    return list(value)
+
+
+def distinctive_stems(text: str) -> frozenset[str]:
+    """Return what makes the words of a text its own; none where there is no letter."""
+    return content_stems(text) if any(map(str.isalpha, text)) else frozenset()
+
+
+def _json_texts(value: Any) -> Iterator[str]:
+    """Yield all texts in JSON values, names of fields excepted."""
+    if isinstance(value, str) and any(map(str.isalnum, value)):
+        yield value
+    for one in (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    ):
+        yield from _json_texts(one)

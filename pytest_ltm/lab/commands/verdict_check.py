@@ -1,0 +1,511 @@
+"""`verdict-check FILE`: our rules against replies that a person labelled, and against mutants of the right answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import Struct
+
+from pytest_ltm import evaluators
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.storage.errors import DatasetError, did_you_mean
+from pytest_ltm._core.storage.rows import read_json_rows
+from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
+from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm.language.rulings.gold import Ruling
+from pytest_ltm.language.words import evidence_snippet
+
+_PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
+# How a template has a text typeset.
+_FORMS: Mapping[str, Callable[[str], str]] = {
+    "nbsp": lambda text: text.replace(" ", "\u202f").replace("-", "\u2011"),
+    "nfd": partial(unicodedata.normalize, "NFD"),
+    "curly": lambda text: re.sub(
+        r"(?<!\w)'|\"(?=\w)", "\u201c", text.replace("'", "\u2019")
+    ).replace('"', "\u201d"),
+    "crlf": lambda text: text.replace("\n", "\r\n"),
+}
+
+
+@cache
+def dress_templates() -> Mapping[str, str]:
+    """Return the templates by name."""
+    path = Path(str(files("pytest_ltm.language"))) / "dresses.yml"
+    return cast("Mapping[str, str]", load_yaml(path).value)
+
+
+def dress_up(
+    template: str, answer: str, *, recalled: str = "", question: str = ""
+) -> str:
+    """Return an answer in the dress of a template."""
+    values = {"answer": answer, "recalled": recalled, "question": question}
+    return _PLACE.sub(
+        lambda place: _FORMS.get(place[2], str)(values[place[1]]), template
+    )
+
+
+FAILED = 1
+OUTCOMES = ("right", "too much", "too little", "undecided")
+# Shares of what is decided, of all replies, and of the mutants; `right` is the only
+# lower bound.
+LIMITS = {
+    "right": 0.95,
+    "too much": 0.02,
+    "undecided scenarios": 0.05,
+    "undecided data sets": 0.20,
+}
+MUTANTS_PASSED = 0.01
+# Labels are written with few digits.
+_SAME = 0.01
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file and the format."""
+    file = "labelled replies, one JSON object per line (.jsonl or .jsonl.gz)"
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    listed = (
+        "print every reply that is not scored as labelled, and every mutant that passes"
+    )
+    parser.add_argument("--list", action="store_true", help=listed)
+    dress = "score every reply in every form in which models wrap an answer, too; no verdict may change"
+    parser.add_argument("--dress", action="store_true", help=dress)
+    parser.add_argument(
+        "--open", action="store_true", help="print what could not be proven, by reason"
+    )
+    add_json(parser)
+
+
+def run(given: Namespace) -> int:
+    """Score labelled replies by our rules, and wrong answers made from the right ones.
+
+    Exit status 1 if a limit of docs/verdicts.md is broken.
+    """
+    report = check_verdicts(given.file, dressed=given.dress)
+    breaches = report.breaches()
+    if given.json:
+        names = ("id", "kind", "label", "value", "reason", "reply", "outcome")
+        wrong = [
+            {name: getattr(row, name) for name in names}
+            for row in report.wrong_verdicts()
+            if given.list
+        ]
+        fields = {**report.as_json(), "breaches": breaches} | (
+            {"wrong": wrong} if wrong else {}
+        )
+        print(json.dumps(fields, indent=1))
+    else:
+        listed: list[object] = []
+        listed += (
+            [*report.wrong_verdicts(), *report.passed_mutants(), *report.changes]
+            if given.list
+            else []
+        )
+        listed += report.open_by_reason() if given.open else []
+        print(
+            "\n".join(
+                map(
+                    str,
+                    [
+                        *listed,
+                        *report.table(),
+                        *(f"breach: {breach}" for breach in breaches),
+                    ],
+                )
+            )
+        )
+    return FAILED if breaches else 0
+
+
+class CheckedVerdict(Struct, frozen=True):
+    """One labelled reply and what our rules say of it."""
+
+    id: str
+    kind: str
+    """The scenario, or data set and type of question."""
+    of_scenario: bool
+    label: float
+    value: float | None
+    """None: undecided."""
+    upper: float | None
+    """What it may be worth, where parts are open."""
+    reason: str
+    reply: str
+
+    @property
+    def outcome(self) -> str:
+        """What the verdict is: one of OUTCOMES."""
+        if self.value is None or self.upper is None:
+            return "undecided"
+        if (
+            self.upper > self.value + _SAME
+            and self.value - _SAME < self.label < self.upper + _SAME
+        ):
+            return "undecided"
+        if abs(self.value - self.label) < _SAME:
+            return "right"
+        return "too much" if self.value > self.label else "too little"
+
+    def __str__(self) -> str:
+        value = "none" if self.value is None else f"{self.value:.2f}"
+        return f"{self.id}: {self.outcome}: label {self.label:.2f}, ours {value}: {self.reason}\n    {self.reply}"
+
+
+class Mutant(Struct, frozen=True):
+    """A wrong answer made from a right one."""
+
+    kind: str
+    way: str
+    """How it was made: denied, swapped, …"""
+    passes: bool
+    reply: str
+
+    def __str__(self) -> str:
+        return f"mutant passes: {self.kind}, {self.way}\n    {self.reply}"
+
+
+class ChangedVerdict(Struct, frozen=True):
+    """A reply whose verdict is another one in a dress."""
+
+    id: str
+    dress: str
+    plain: tuple[float | None, float | None]
+    dressed: tuple[float | None, float | None]
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.plain} is {self.dressed} in the dress {self.dress}"
+
+
+class VerdictCheckReport(Struct):
+    """All verdicts of one file."""
+
+    verdicts: list[CheckedVerdict] = []
+    mutants: list[Mutant] = []
+    dressed: int = 0
+    """How many replies were scored in a dress."""
+    changes: list[ChangedVerdict] = []
+
+    def wrong_verdicts(self) -> Iterator[CheckedVerdict]:
+        """Yield what is not right."""
+        return (verdict for verdict in self.verdicts if verdict.outcome != "right")
+
+    def passed_mutants(self) -> Iterator[Mutant]:
+        """Yield the mutants that get full marks."""
+        return (mutant for mutant in self.mutants if mutant.passes)
+
+    def count_outcomes(
+        self, verdicts: Iterable[CheckedVerdict] | None = None
+    ) -> dict[str, int]:
+        """Return how many verdicts are of each outcome."""
+        counted = Counter(
+            verdict.outcome
+            for verdict in (self.verdicts if verdicts is None else verdicts)
+        )
+        return {
+            "rows": counted.total(),
+            **{outcome: counted[outcome] for outcome in OUTCOMES},
+        }
+
+    def by_kind(self) -> dict[str, dict[str, int]]:
+        """Return the counts of each scenario and type of question, with the mutants that pass and all of them."""
+        kinds = dict.fromkeys(verdict.kind for verdict in self.verdicts)
+        return {
+            kind: {
+                **self.count_outcomes(
+                    verdict for verdict in self.verdicts if verdict.kind == kind
+                ),
+                "mutants": len([one for one in self.mutants if one.kind == kind]),
+                "mutants passed": len(
+                    [one for one in self.passed_mutants() if one.kind == kind]
+                ),
+            }
+            for kind in kinds
+        }
+
+    def breaches(self) -> list[str]:
+        """Return a sentence for each limit that is broken."""
+        texts = []
+        for name, limit in LIMITS.items():
+            outcome, _, of_what = (
+                name.partition(" ") if name.startswith("undecided") else (name, "", "")
+            )
+            chosen = [
+                one
+                for one in self.verdicts
+                if not of_what or one.of_scenario == (of_what == "scenarios")
+            ]
+            counted = self.count_outcomes(chosen)
+            of = counted["rows"] - (
+                counted["undecided"] if outcome != "undecided" else 0
+            )
+            share = counted[outcome] / of if of else limit
+            if share < limit if name == "right" else share > limit:
+                texts.append(
+                    f"{name}: {counted[outcome]} of {of} ({share:.1%}), limit {limit:.0%}"
+                )
+        if self.changes:
+            texts.append(
+                f"{len(self.changes)} of {self.dressed} verdicts change in a dress, limit 0"
+            )
+        passed = len(list(self.passed_mutants()))
+        if passed > MUTANTS_PASSED * len(self.mutants):
+            texts.append(
+                f"{passed} of {len(self.mutants)} mutants passed, limit {MUTANTS_PASSED:.0%}"
+            )
+        return texts
+
+    def open_by_reason(self) -> Iterator[str]:
+        """Yield what could not be proven, under its reasons, the commonest first."""
+        undecided = [
+            verdict for verdict in self.verdicts if verdict.outcome == "undecided"
+        ]
+        for reason, count in Counter(
+            verdict.reason for verdict in undecided
+        ).most_common():
+            yield f"open: {count} x {reason}"
+            yield from (
+                f"    {one.id}: {one.reply}"
+                for one in undecided
+                if one.reason == reason
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON values."""
+        ways = Counter(one.way for one in self.mutants)
+        passed = Counter(one.way for one in self.passed_mutants())
+        return {
+            "kinds": self.by_kind(),
+            "total": self.count_outcomes(),
+            "mutants": {
+                way: {"rows": count, "passed": passed[way]}
+                for way, count in sorted(ways.items())
+            },
+        }
+
+    def table(self) -> Iterator[str]:
+        """Yield the lines of a table for people."""
+        head = f"{'replies':<36}{'rows':>5}{'right':>7}{'too much':>10}{'too little':>12}{'undecided':>11}"
+        yield f"{head}   mutants passed"
+        for kind, counted in self.by_kind().items():
+            yield f"{_count_cells(kind, counted)}   {counted['mutants passed']} of {counted['mutants']}"
+        total = self.count_outcomes()
+        decided = total["rows"] - total["undecided"]
+        yield f"{_count_cells('all', total)}   {len(list(self.passed_mutants()))} of {len(self.mutants)}"
+        yield f"right: {total['right'] / max(decided, 1):.1%} of {decided} decided"
+
+
+def _count_cells(kind: str, counted: Mapping[str, int]) -> str:
+    right, much, little, undecided = (counted[outcome] for outcome in OUTCOMES)
+    return (
+        f"{kind:<36}{counted['rows']:>5}{right:>7}{much:>10}{little:>12}{undecided:>11}"
+    )
+
+
+def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
+    """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none.
+
+    `dressed`: score each reply in each dress, too.
+    """
+    report = VerdictCheckReport()
+    golds: dict[str, dict[str, Any]] = {}
+    for where, row in read_json_rows(path, ["id"]):
+        try:
+            if dressed and "automatic" not in row:
+                _try_dresses(report, row)
+            report.verdicts.append(_check_row(row))
+            if "automatic" not in row:
+                names = (
+                    ("scenario", "args")
+                    if "scenario" in row
+                    else ("set", "type", "question", "answer")
+                )
+                parts = (row[name] for name in names)
+                key = " ".join(
+                    json.dumps(one, sort_keys=True)
+                    if isinstance(one, dict)
+                    else str(one)
+                    for one in parts
+                )
+                golds.setdefault(key, row)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DatasetError(
+                f"{where}: not a labelled row ({type(error).__name__}: {error})"
+            ) from error
+    answers = [row for row in golds.values() if "scenario" not in row]
+    for row in golds.values():
+        if "scenario" in row:
+            report.mutants += mutants_of_scenario(row)
+        else:
+            mutants = (
+                (way, said, ruling_of(row, said).verdict == "yes")
+                for way, said in of_answer(row, answers)
+            )
+            report.mutants += [
+                Mutant(kind_of_row(row), way, passes, said)
+                for way, said, passes in mutants
+            ]
+    return report
+
+
+def kind_of_row(row: Mapping[str, Any]) -> str:
+    """Return the scenario of a row, or its data set and type of question."""
+    return str(row["scenario"]) if "scenario" in row else f"{row['set']} {row['type']}"
+
+
+def _check_row(row: Mapping[str, Any]) -> CheckedVerdict:
+    """Return what the rules say of a reply; of a reviewed one, which lacks what they expect, what they said in play."""
+    of_scenario = "scenario" in row
+    if of_scenario and "automatic" in row:
+        value = upper = None if row["automatic"] is None else float(row["automatic"])
+        reason = row["reason"]
+    else:
+        value, upper, reason = _rule_row(row)
+    reply = (
+        " | ".join(map(repr, row["answers"][-4:]))
+        if of_scenario
+        else repr(row["hypothesis"])
+    )
+    label = float(row["credit" if of_scenario else "label"])
+    return CheckedVerdict(
+        row["id"], kind_of_row(row), of_scenario, label, value, upper, reason, reply
+    )
+
+
+def _rule_row(
+    row: Mapping[str, Any], dress: Callable[[str], str] = str
+) -> tuple[float | None, float | None, str]:
+    """Return both bounds and the reason of a row whose answers, those that are not blank, are dressed."""
+    if "scenario" in row:
+        answers = [
+            dress(answer) if answer.strip() else answer for answer in row["answers"]
+        ]
+        return bounds_of(evaluator_of(row["evaluator"], row["args"]), answers)
+    ruling = ruling_of(
+        row,
+        dress(row["hypothesis"]) if row["hypothesis"].strip() else row["hypothesis"],
+    )
+    value = {"yes": 1.0, "no": 0.0}.get(ruling.verdict)
+    return value, value, ruling.reason
+
+
+# --- Replies in dresses.
+
+_RECALLED = 6
+
+
+def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
+    plain = _rule_row(row)[:2]
+    values = [text for text in _texts(row.get("args", row.get("answer"))) if text][
+        :_RECALLED
+    ]
+    recalled = (
+        " ".join(f"I told you that it is {text}." for text in values) or "I told you."
+    )
+    for name, template in dress_templates().items():
+        dress = partial(
+            dress_up,
+            template,
+            recalled=recalled,
+            question=row.get("question", "What is it?"),
+        )
+        now = _rule_row(row, dress)[:2]
+        report.dressed += 1
+        if now != plain:
+            report.changes.append(ChangedVerdict(row["id"], name, plain, now))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+# --- Replies to scenarios.
+
+
+def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
+    """Return the evaluator of that name; lists become tuples, `menu` a Menu. DatasetError if there is none."""
+    if name not in evaluators.__all__:
+        raise DatasetError(
+            f"there is no evaluator {name!r}.{did_you_mean(name, evaluators.__all__)}"
+        )
+    made = {key: _lists_to_tuples(value) for key, value in args.items()}
+    if "menu" in made:
+        made["menu"] = evaluators.Menu(**made["menu"])
+    return getattr(evaluators, name)(**made)
+
+
+def bounds_of(
+    evaluator: Any, answers: list[str]
+) -> tuple[float | None, float | None, str]:
+    """Return both bounds of the score of answers, None where it has none, and the reason."""
+    verdict = (
+        evaluator.verdict(answers)
+        if isinstance(evaluator, evaluators.QuoteAtReply)
+        else evaluator(answers)
+    )
+    if verdict is None:
+        return 0.0, 0.0, "the replies end before it could be told"
+    if isinstance(verdict, Score):
+        return verdict.value, verdict.upper, verdict.reason
+    return None, None, verdict.reason
+
+
+def _lists_to_tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_lists_to_tuples, value))
+    return (
+        {key: _lists_to_tuples(item) for key, item in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
+
+
+def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
+    """Yield the mutants of the answers of a labelled reply."""
+    evaluator = evaluator_of(row["evaluator"], row["args"])
+    for way, answers, most in of_scenario(row["evaluator"], row["args"]):
+        value, *_ = bounds_of(evaluator, answers)
+        passes = value is not None and value > most - _SAME
+        yield Mutant(
+            row["scenario"], way, passes, evidence_snippet(" | ".join(answers[-4:]))
+        )
+
+
+# --- Answers to questions of data sets.
+
+
+def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
+    """Return what the rules of a data set say of an answer."""
+    if row["set"] == "locomo":
+        from pytest_ltm.datasets.locomo.strict import strict_verdict
+
+        category, question = int(row["type"]), row["question"]
+        return strict_verdict(
+            category=category,
+            question=question,
+            answer=row["answer"],
+            prediction=hypothesis,
+        )
+    from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+
+    abstains, _, kind = row["type"].rpartition(":")
+    return rule_on_hypothesis(
+        question_id="q_abs" if abstains else "q",
+        question_type=kind,
+        question=row["question"],
+        answer=row["answer"],
+        hypothesis=hypothesis,
+    )

@@ -1,0 +1,270 @@
+"""One conversation made from templates: world, sessions, questions, all from one source of chance."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, written_day
+from pytest_ltm.lab.locomo.dialogue_text import (
+    HAPPENED,
+    GeneratedTurn,
+    Reveal,
+    event_phrase,
+    write_sessions,
+)
+from pytest_ltm.lab.locomo.questions import GeneratedQuestion, generate_questions
+from pytest_ltm.lab.locomo.world import (
+    SHORTEST,
+    World,
+    load_texts,
+    phrase_meaning,
+    session_outlines,
+    tellable_kinds,
+    weave_world,
+)
+
+
+def conversation_record(
+    name: str,
+    speakers: tuple[str, str],
+    dates: Sequence[datetime],
+    sessions: Sequence[Sequence[Any]],
+    qa: list[dict[str, Any]],
+    events: Sequence[Any],
+    observations: Sequence[Any],
+    summaries: Sequence[Any],
+) -> dict[str, Any]:
+    """Return the record of one conversation; all but the questions are by session."""
+    fields: dict[str, Any] = {"speaker_a": speakers[0], "speaker_b": speakers[1]}
+    for number, (at, turns) in enumerate(zip(dates, sessions, strict=True), start=1):
+        fields |= {
+            f"session_{number}_date_time": format_locomo_date(at),
+            f"session_{number}": list(turns),
+        }
+    return {
+        "qa": qa,
+        "conversation": fields,
+        "event_summary": {
+            f"events_session_{n}": one for n, one in enumerate(events, start=1)
+        },
+        "observation": {
+            f"session_{n}_observation": one
+            for n, one in enumerate(observations, start=1)
+        },
+        "session_summary": {
+            f"session_{n}_summary": one for n, one in enumerate(summaries, start=1)
+        },
+        "sample_id": name,
+    }
+
+
+def question_record(
+    category: Category, text: str, gold: str, evidence: Sequence[str]
+) -> dict[str, Any]:
+    """Return a question's record; the gold of an adversarial one is what it wrongly suggests."""
+    if category is Category.ADVERSARIAL:
+        return {
+            "question": text,
+            "evidence": list(evidence),
+            "category": int(category),
+            "adversarial_answer": gold,
+        }
+    answer = int(gold) if gold.isdecimal() else gold  # as the published file has years
+    return {
+        "question": text,
+        "answer": answer,
+        "evidence": list(evidence),
+        "category": int(category),
+    }
+
+
+def _event_statement(world: World, reveal: Reveal) -> str:
+    event = reveal.event
+    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
+    if event.on:
+        return (
+            f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
+        )
+    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
+    return f"{event.who} {event_phrase(event)}." if kind.gist else text
+
+
+def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
+    for reveal in turn.reveals:
+        if reveal.what == HAPPENED:
+            yield _event_statement(world, reveal)
+        for detail in tellable_kinds()[reveal.event.kind].details:
+            if detail.role == reveal.what and detail.ask:
+                shown = (
+                    f" (the photo shows {turn.caption.removeprefix('a photo of ')})"
+                    if turn.caption
+                    else ""
+                )
+                about = f"{reveal.event.who} {event_phrase(reveal.event)}"
+                yield f'{about} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{shown}'
+
+
+TURNS, SESSIONS = 588, 27
+"""Of a published conversation, on average."""
+_TURNS_FOR_A_QUESTION = 3
+_TOKENS_OF_A_TURN = 28
+# With it the published conversations have the 16,641 tokens of their text that the
+# paper names.
+_TOKENIZER = "cl100k_base"
+_OFF = 0.02
+_TRIES = 12
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """How long a conversation is to be; DatasetError for what cannot be."""
+
+    sessions: int = SESSIONS
+    turns: int = TURNS
+    """Of the whole conversation."""
+    questions: int | None = None
+    """At most; None: one for every three turns, as in the published file."""
+
+    def __post_init__(self) -> None:
+        if self.sessions < 1 or self.turns < SHORTEST * self.sessions:
+            raise DatasetError(
+                f"{self.turns} turns cannot be shared among {self.sessions} sessions: each has {SHORTEST} at least. "
+                f"Ask for more turns or fewer sessions"
+            )
+        if self.questions is not None and self.questions < 0:
+            raise DatasetError(f"cannot make {self.questions} questions")
+
+    @property
+    def max_questions(self) -> int:
+        """How many questions are asked at most."""
+        return (
+            self.turns // _TURNS_FOR_A_QUESTION
+            if self.questions is None
+            else self.questions
+        )
+
+
+class Generated(Struct, frozen=True):
+    """A conversation with all that is known about it."""
+
+    id: str
+    world: World
+    sessions: tuple[tuple[GeneratedTurn, ...], ...]
+    questions: tuple[GeneratedQuestion, ...]
+
+    @property
+    def turns(self) -> tuple[GeneratedTurn, ...]:
+        """All turns in order."""
+        return tuple(said for session in self.sessions for said in session)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a LoCoMo file has it."""
+        world, turns = (
+            self.world,
+            [[one.as_json() for one in session] for session in self.sessions],
+        )
+        qa = [
+            question_record(one.category, one.text, one.gold, one.evidence)
+            for one in self.questions
+        ]
+        events, observations, summaries = [], [], []
+        for number, (session, at) in enumerate(
+            zip(self.sessions, world.dates, strict=True), start=1
+        ):
+            dated = [
+                event for event in world.events if event.session == number and event.on
+            ]
+            own = {
+                who: [
+                    f"{who} {event_phrase(event)}."
+                    for event in dated
+                    if event.who == who
+                ]
+                for who in world.speakers
+            }
+            events.append({**own, "date": written_day(at)})
+            notes = [
+                (turn, note) for turn in session for note in _turn_notes(world, turn)
+            ]
+            observations.append(
+                {
+                    who: [
+                        [note, turn.id] for turn, note in notes if turn.speaker == who
+                    ]
+                    for who in world.speakers
+                }
+            )
+            told = [
+                _event_statement(world, r)
+                for turn in session
+                for r in turn.reveals
+                if r.what == HAPPENED
+            ]
+            one, two = world.speakers
+            summaries.append(
+                f"{one} and {two} talked at {format_locomo_date(at)}. " + " ".join(told)
+            )
+        return conversation_record(
+            self.id,
+            world.speakers,
+            world.dates,
+            turns,
+            qa,
+            events,
+            observations,
+            summaries,
+        )
+
+
+def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
+    """Return the size with which a conversation has about as many tokens; as many sessions as fit unless given."""
+    turns = round(tokens / _TOKENS_OF_A_TURN)
+    fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
+    sizes: dict[float, Size] = {}
+    for _ in range(_TRIES):
+        size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
+        # the trial must be the very conversation that is made later
+        probe = random.Random()
+        probe.setstate(rng.getstate())
+        counted = tokens_of(generate_conversation("", size, probe))
+        sizes[abs(counted - tokens)] = size
+        if abs(counted - tokens) <= _OFF * tokens:
+            break
+        # another number of turns makes another conversation, whose turns may be longer
+        # or shorter
+        turns += round((tokens - counted) / _TOKENS_OF_A_TURN) or (
+            1 if counted < tokens else -1
+        )
+    return structs.replace(sizes[min(sizes)], questions=None)
+
+
+def tokens_of(made: Generated) -> int:
+    """Return the tokens of what is said, as the paper counts them: without speakers and captions."""
+    from pytest_ltm._core.model.tokens import token_counter
+
+    return token_counter(_TOKENIZER).count("\n".join(turn.text for turn in made.turns))
+
+
+def generate_conversation(name: str, size: Size, rng: random.Random) -> Generated:
+    """Return a new conversation with this id."""
+    first, second = rng.sample(load_texts("personas")["names"], 2)
+    plan = session_outlines(size.sessions, size.turns, rng)
+    world = weave_world((first, second), plan, rng)
+    generated_turnses = write_sessions(world, plan, rng)
+    turns = [turn for session in generated_turnses for turn in session]
+    told = {
+        one.event.id: place
+        for place, turn in enumerate(turns)
+        for one in turn.reveals
+        if one.what == HAPPENED
+    }
+    world = structs.replace(
+        world, events=tuple(sorted(world.events, key=lambda event: told[event.id]))
+    )
+    asked = generate_questions(world, turns, size.max_questions, rng)
+    return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))

@@ -1,0 +1,317 @@
+"""Sessions out of the event graph: what the two say, and which facts each turn makes known."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from math import inf, log
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from pytest_ltm.lab.locomo.world import (
+    Detail,
+    Event,
+    Outline,
+    Tellable,
+    World,
+    date_phrase,
+    load_storylines,
+    load_texts,
+    tellable_kinds,
+)
+from pytest_ltm.language.words import upper_first
+
+HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
+"""What a turn may make known of an event beside its roles."""
+_WITH_PHOTO = 0.3
+_WITH_CAUSE = 0.75
+# The chance that a turn between greetings and farewells shares a photo that has nothing
+# to do with it; with those of what is told, about 123 of 588 turns share one, as
+# published.
+_ANY_PHOTO = 0.2
+# Words that a turn is to have: their median, and the spread of their logarithm. A last
+# sentence may go beyond: so the turns come out as published, where half have 20 words
+# or more and a tenth 40.
+_MEDIAN_WORDS, _SPREAD = 8.0, 0.87
+# Words that are missing from a turn and not worth another sentence.
+_LEAST_ASIDE = 4
+# So often another sentence is drawn in the place of one that was said lately.
+_TRIES = 20
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
+_APART = 6  # sentences of any purpose between two equal ones, where there are others
+
+
+class Reveal(Struct, frozen=True):
+    """One fact that a turn makes known."""
+
+    event: Event
+    what: str
+    """A role of the event, or HAPPENED, PLAN, CAUSE."""
+    value: str
+    """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
+
+
+class GeneratedTurn(Struct, frozen=True):
+    """One turn."""
+
+    id: str
+    speaker: str
+    text: str
+    caption: str = ""
+    reveals: tuple[Reveal, ...] = ()
+
+    @property
+    def session(self) -> int:
+        """In which it is said."""
+        return int(self.id[1:].split(":")[0])
+
+    def as_json(self) -> dict[str, str]:
+        """Return it as a LoCoMo file has it."""
+        photo = {"blip_caption": self.caption} if self.caption else {}
+        return {"speaker": self.speaker, **photo, "dia_id": self.id, "text": self.text}
+
+
+class _DraftTurn(NamedTuple):
+    text: str
+    caption: str = ""
+    reveals: tuple[Reveal, ...] = ()
+
+
+def write_sessions(
+    world: World, outlines: Sequence[Outline], rng: random.Random
+) -> list[list[GeneratedTurn]]:
+    """Return the turns of each session; the speakers alternate."""
+    speaker = _Speaker(world, rng)
+    events = iter([event for event in world.events if not event.beside])
+    generated_turnses = []
+    for outline in outlines:
+        you, who = world.speakers[outline.first], world.speakers[1 - outline.first]
+        turns: list[GeneratedTurn] = []
+        lines = speaker.lengthened(speaker.session(outline, events), outline)
+        for number, (text, caption, reveals) in enumerate(lines, start=1):
+            you, who = who, you
+            turns.append(
+                GeneratedTurn(
+                    f"D{outline.number}:{number}",
+                    who,
+                    text.format(you=you),
+                    caption,
+                    reveals,
+                )
+            )
+        generated_turnses.append(turns)
+    return generated_turnses
+
+
+class _Speaker:
+    """Finds words; does not repeat itself as long as there are others."""
+
+    def __init__(self, world: World, rng: random.Random) -> None:
+        self._world, self._rng = world, rng
+        self._by_id = {event.id: event for event in world.events}
+        self._left: dict[str, list[str]] = {}
+        self._recent: deque[str] = deque(maxlen=_APART)
+        self._lately: deque[str] = deque(maxlen=_APART)
+
+    def session(
+        self, outline: Outline, events: Iterator[Event]
+    ) -> Iterator[_DraftTurn]:
+        """Yield the lines of one session; `{you}` stands for the other speaker."""
+        yield _DraftTurn(self._words("greetings"))
+        yield _DraftTurn(self._words("replies"))
+        for number, asked in enumerate(outline.blocks):
+            bridge = f"{self._words('bridges')} " if number else ""
+            if asked:
+                yield from self._told(next(events), asked, bridge)
+            elif self._rng.random() > _WITH_PHOTO:
+                yield _DraftTurn(f"{self._words('bridges')} {self._words('chat')}")
+            else:
+                text, caption = self._words("snaps").split(" | ")
+                yield _DraftTurn(text, caption)
+        yield _DraftTurn(f"{{more}} {self._words('farewells')}")
+        yield _DraftTurn(self._words("partings"))
+
+    def lengthened(
+        self, lines: Iterator[_DraftTurn], outline: Outline
+    ) -> Iterator[_DraftTurn]:
+        """Yield the lines as long as people's, with what is told in passing and some photos, which are taken up."""
+        drafts, seen = list(lines), False
+        remarks = self._told_in_passing(outline, drafts)
+        for place, draft in enumerate(drafts):
+            text = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}"
+            caption = draft.caption or "".join(one.caption for one in remarks[place])
+            more = [
+                *[self._varied("photos_seen")] * seen,
+                *(one.text for one in remarks[place]),
+            ]
+            seen = (
+                not caption
+                and 1 < place < len(drafts) - 2
+                and self._rng.random() < _ANY_PHOTO
+            )
+            if seen:
+                more.append(self._varied("photos_sent"))
+                caption = self._varied("captions")
+            wanted = self._rng.lognormvariate(log(_MEDIAN_WORDS), _SPREAD)
+            while (
+                missing := wanted - len(" ".join([text, *more]).split())
+            ) > _LEAST_ASIDE:
+                more.insert(0, self._varied("asides", most=missing * 2))
+            text = text.replace("{more}", "".join(f" {sentence}" for sentence in more))
+            reveals = (
+                *draft.reveals,
+                *(reveal for one in remarks[place] for reveal in one.reveals),
+            )
+            yield _DraftTurn(text, caption, reveals)
+
+    def _told_in_passing(
+        self, outline: Outline, drafts: Sequence[_DraftTurn]
+    ) -> list[list[_DraftTurn]]:
+        """Return what is told in passing in each turn, by its speaker: as far as possible where nothing else is."""
+        remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
+        for half, who in enumerate((outline.first, 1 - outline.first)):
+            places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
+            told = [
+                event
+                for event in self._world.events
+                if event.beside and event.session == outline.number
+            ]
+            beside = [event for event in told if event.who == self._world.speakers[who]]
+            self._rng.shuffle(places)
+            places.sort(key=lambda place: bool(drafts[place].reveals))
+            for number, event in enumerate(beside):
+                place = places[number % len(places)]
+                near = [
+                    one
+                    for near in (place, place - 1, place + 1)
+                    for one in (drafts[near], *remarks[near])
+                ]
+                photo = not any(one.caption for one in (drafts[place], *remarks[place]))
+                said = "\n".join(one.text for one in near)
+                # one detail that nobody has to ask for; one of which a sentence stands
+                # near it gives way to another
+                kind = tellable_kinds()[event.kind]
+                able = [one for one in kind.details if photo or not one.caption]
+                details = [
+                    self._answer(event, one) for one in (self._rng.choice(able), *able)
+                ]
+                fresh = [
+                    one
+                    for one in details
+                    if not any(part in said for part in _SENTENCE_END.split(one.text))
+                ]
+                remarks[place] += [self._opening(event, kind, ""), *fresh[:1]]
+        return remarks
+
+    def _varied(self, purpose: str, most: float = inf) -> str:
+        """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
+        for _ in range(_TRIES):
+            text = self._words(purpose)
+            text = re.sub(
+                r"\[([^\]]*)\]",
+                lambda choices: self._rng.choice(choices[1].split("|")),
+                text,
+            )
+            text = (
+                text
+                if len(text.split()) <= most
+                else f"{text.partition(',')[0].rstrip('.')}."
+            )
+            if text not in self._lately:  # people do not say again what was just said
+                break
+        self._lately.append(text)
+        return text
+
+    def _words(self, purpose: str) -> str:
+        left = self._left.setdefault(purpose, [])
+        if not left:
+            known = load_texts("talk")[purpose]
+            left.extend(self._rng.sample(known, len(known)))
+        fresh = [
+            place for place, sentence in enumerate(left) if sentence not in self._recent
+        ]
+        text = left.pop(fresh[-1] if fresh else -1)
+        self._recent.append(text)
+        return text
+
+    def _told(self, event: Event, asked: int, bridge: str) -> Iterator[_DraftTurn]:
+        """Yield the event's opening, and as many questions about it with their answers."""
+        kind = tellable_kinds()[event.kind]
+        yield self._opening(event, kind, bridge)
+        details = self._rng.sample(kind.details, min(asked, len(kind.details)))
+        for detail in details:
+            yield _DraftTurn(
+                f"{self._words('reactions')}{{more}} {detail.ask or self._words('whys')}"
+            )
+            answer = self._answer(event, detail)
+            yield (
+                self._with_plan(answer, event, kind)
+                if detail is details[-1]
+                else answer
+            )
+        for number in range(asked - len(details)):
+            question, answers = (
+                ("moods", "answers")
+                if kind.conclusions and not number
+                else ("chat", "chat")
+            )
+            yield _DraftTurn(
+                f"{self._words('reactions')}{{more}} {self._words(question)}"
+            )
+            yield _DraftTurn(self._words(answers))
+
+    def _answer(self, event: Event, detail: Detail) -> _DraftTurn:
+        text = _fill_roles(detail.tell or self._words("reasons"), event)
+        caption = detail.caption.format(**event.roles) if detail.caption else ""
+        return _DraftTurn(
+            text, caption, (Reveal(event, detail.role, event.roles[detail.role]),)
+        )
+
+    def _with_plan(self, line: _DraftTurn, event: Event, kind: Tellable) -> _DraftTurn:
+        if event.plan is None:
+            return line
+        after = next_step(kind).do.format(**event.roles)
+        text = f"{line.text} {self._words('plans').format(next=after)}"
+        return _DraftTurn(
+            text, line.caption, (*line.reveals, Reveal(event, PLAN, "next month"))
+        )
+
+    def _opening(self, event: Event, kind: Tellable, bridge: str) -> _DraftTurn:
+        if event.on is None:
+            happened = Reveal(event, HAPPENED, event.roles.get(kind.role, ""))
+            return _DraftTurn(
+                f"{bridge}{_fill_roles(kind.tell, event)}", "", (happened,)
+            )
+        when = date_phrase(
+            event.on, self._world.dates[event.session - 1].date(), self._rng
+        )
+        told = event.causes and self._rng.random() < _WITH_CAUSE
+        cause = event_phrase(self._by_id[event.causes[0]]) if told else ""
+        reveals = (
+            Reveal(event, HAPPENED, when),
+            *([Reveal(event, CAUSE, cause)] if cause else []),
+        )
+        sentence = self._words("effects" if cause else "openings")
+        filled = sentence.format(
+            when=when, When=upper_first(when), did=event_phrase(event), cause=cause
+        )
+        return _DraftTurn(f"{bridge}{filled}", "", reveals)
+
+
+def event_phrase(event: Event) -> str:
+    """Return what happened, after a name: `signed up for a pottery class`; of what has no date: `has a sister ...`."""
+    kind = tellable_kinds()[event.kind]
+    return (kind.did or kind.gist or "{new}").format(**event.roles)
+
+
+def next_step(kind: Tellable) -> Tellable:
+    """Return the step after this one."""
+    name, _, number = kind.key.partition("/")
+    return load_storylines()[name].steps[int(number) + 1]
+
+
+def _fill_roles(text: str, event: Event) -> str:
+    return upper_first(text.format(**event.roles))

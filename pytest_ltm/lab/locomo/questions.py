@@ -1,0 +1,377 @@
+"""Questions of all five categories, their golds and evidence, out of what was said: the event graph is not looked at.
+
+Maharana et al. (2024), section 4.1, defines the categories. The tests answer the same
+questions from the graph, so that the one checks the other.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cached_property
+
+from msgspec import Struct, structs
+
+from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.lab.locomo.dialogue_text import (
+    CAUSE,
+    HAPPENED,
+    PLAN,
+    GeneratedTurn,
+    next_step,
+)
+from pytest_ltm.lab.locomo.world import (
+    SINCE,
+    Event,
+    Tellable,
+    World,
+    draw_value,
+    load_habits,
+    load_storylines,
+    load_texts,
+    phrase_meaning,
+    tellable_kinds,
+)
+from pytest_ltm.language.dates import MONTHS
+
+
+class GeneratedQuestion(Struct, frozen=True):
+    """One question."""
+
+    category: Category
+    pattern: str
+    """Its text before names and things are filled in."""
+    filling: Mapping[str, str]
+    """`who`, `theme` ...: what is filled in."""
+    gold: str
+    """Of an adversarial question: what it wrongly suggests."""
+    evidence: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        return self.pattern.format(**self.filling)
+
+
+class FactMention(Struct, frozen=True):
+    """One fact, heard."""
+
+    turn: GeneratedTurn
+    event: Event
+    """Only who it is about, its kind and what the turn says of it are used."""
+    value: str
+
+    @property
+    def kind(self) -> Tellable:
+        """What kind of thing was told."""
+        return tellable_kinds()[self.event.kind]
+
+
+class MentionedFacts(Struct, frozen=True, dict=True):
+    """All facts of a conversation, by what they are."""
+
+    speakers: tuple[str, str]
+    days: Mapping[int, date]
+    """Of the sessions, by number."""
+    turns: Sequence[GeneratedTurn]
+
+    @cached_property
+    def facts(self) -> Mapping[tuple[str, str], FactMention]:
+        """Facts by event id and what of it; in the order of their turns."""
+        return {
+            (reveal.event.id, reveal.what): FactMention(
+                turn, reveal.event, reveal.value
+            )
+            for turn in self.turns
+            for reveal in turn.reveals
+        }
+
+    def happened_facts(self) -> Iterator[FactMention]:
+        """Yield what happened or is so, without its details."""
+        return (told for (_, what), told in self.facts.items() if what == HAPPENED)
+
+    def is_mentioned(self, words: str, by: str | None = None) -> bool:
+        """Whether the words occur in a turn or caption (of that speaker), in any case."""
+        wanted = words.casefold()
+        texts = [self._texts[by]] if by else self._texts.values()
+        whole = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
+        return any(wanted in text and whole.search(text) for text in texts)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, str]:
+        return {
+            who: "\n".join(
+                f"{one.text} {one.caption}".casefold()
+                for one in self.turns
+                if one.speaker == who
+            )
+            for who in self.speakers
+        }
+
+    @cached_property
+    def pools(self) -> Mapping[str, str]:
+        """The pool of each theme of which something was told."""
+        lines = load_storylines()
+        themed = (
+            told.event for told in self.happened_facts() if "theme" in told.event.roles
+        )
+        return {
+            event.roles["theme"]: lines[event.kind.partition("/")[0]].theme
+            for event in themed
+        }
+
+
+def question_slots(event: Event) -> dict[str, str]:
+    """Return what a question about the event may name."""
+    named = {
+        name: event.roles[name]
+        for name in ("theme", "new", "job")
+        if name in event.roles
+    }
+    return {"who": event.who, **named}
+
+
+def third_person_value(value: str) -> str:
+    """Return a value as a third person gives it: `my aunt Greta` is `aunt Greta`."""
+    return re.sub(r"^my ", "", value, flags=re.IGNORECASE).replace(" my ", " their ")
+
+
+# --- Questions that one turn answers: single-hop, temporal and (with common knowledge)
+# open-domain ones.
+
+WHEN = "When did {{who}} {do}?"
+PLANNED_DATE_QUESTION = "When did {{who}} plan to {do}?"
+BETWEEN = "How many days lay between the day when {{who}} {one} and the day when {{who}} {two}?"
+
+
+def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions about details, about the two themselves, and about what was so before a change."""
+    for (_, what), tellings in heard.facts.items():
+        if what == HAPPENED and tellings.kind.question:
+            was = (
+                tellings.event.roles["old"]
+                if tellings.kind.key.endswith("/change")
+                else tellings.value
+            )
+            yield _make_question(
+                Category.SINGLE_HOP, tellings.kind.question, tellings, was
+            )
+        for detail in tellings.kind.details:
+            if detail.role == what and detail.question not in {"", SINCE}:
+                yield _make_question(
+                    Category.SINGLE_HOP, detail.question, tellings, tellings.value
+                )
+
+
+def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions about days, months, years and the time between two events."""
+    for (_, what), tellings in heard.facts.items():
+        today = heard.days[tellings.turn.session]
+        kind, value = tellings.kind, tellings.value
+        if what == HAPPENED and kind.do:
+            yield _make_question(
+                Category.TEMPORAL,
+                WHEN.format(do=kind.do),
+                tellings,
+                phrase_meaning(value, today),
+            )
+        if what == PLAN:
+            question = PLANNED_DATE_QUESTION.format(do=next_step(kind).do)
+            yield _make_question(
+                Category.TEMPORAL, question, tellings, phrase_meaning(value, today)
+            )
+        if any(
+            detail.role == what and detail.question == SINCE for detail in kind.details
+        ):
+            yield _make_question(
+                Category.TEMPORAL, kind.since, tellings, str(today.year - int(value))
+            )
+    for tellings in heard.happened_facts():
+        for cause in tellings.event.causes:
+            before = heard.facts[cause, HAPPENED]
+            golds = [
+                phrase_meaning(one.value, heard.days[one.turn.session])
+                for one in (before, tellings)
+            ]
+            days = [re.fullmatch(r"(\d+) (\w+) (\d{4})", gold) for gold in golds]
+            # a week or a month is no day to count from
+            known = [
+                date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1]))
+                for day in days
+                if day
+            ]
+            if len(known) == len(days):
+                pattern = BETWEEN.format(one=before.kind.did, two=tellings.kind.did)
+                apart = (known[1] - known[0]).days
+                gold, evidence = (
+                    f"{apart} day{'s' * (apart != 1)}",
+                    (before.turn.id, tellings.turn.id),
+                )
+                yield GeneratedQuestion(
+                    Category.TEMPORAL,
+                    pattern,
+                    question_slots(tellings.event),
+                    gold,
+                    evidence,
+                )
+
+
+def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
+    known = load_texts("personas")
+    for telling in heard.happened_facts():
+        for question, answer in telling.kind.conclusions:
+            yield _make_question(
+                Category.OPEN_DOMAIN,
+                question,
+                telling,
+                answer.format(who=telling.event.who),
+            )
+        of_city = (
+            known["cities"][telling.event.roles["theme"]]
+            if telling.kind.key == "trip/1"
+            else ()
+        )
+        for question, answer in zip(known["city_questions"], of_city, strict=False):
+            yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
+
+
+def _make_question(
+    category: Category, pattern: str, fact: FactMention, gold: str
+) -> GeneratedQuestion:
+    slots, value = question_slots(fact.event), third_person_value(gold)
+    return GeneratedQuestion(category, pattern, slots, value, (fact.turn.id,))
+
+
+# --- Questions that need several turns: lists over storylines, causes, and what has
+# changed.
+
+LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
+_LONGEST = 8  # a list of more parts is not asked for
+
+
+def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions for lists of things, and for what has changed."""
+    for line in load_storylines().values():
+        for who in heard.speakers:
+            begun = [
+                one
+                for one in heard.happened_facts()
+                if one.event.who == who and one.kind.key == f"{line.name}/0"
+            ]
+            if 1 < len(begun) <= _LONGEST:
+                yield _asked_several(
+                    line.listing, begun, [one.event.roles["theme"] for one in begun]
+                )
+    for habit in load_habits():
+        stages = [
+            one
+            for one in heard.happened_facts()
+            if one.kind in {habit.first, habit.change}
+        ]
+        if len(stages) > 1:
+            values = [one.value for one in stages]
+            yield _asked_several(habit.now, stages, values[-1:])
+            yield _asked_several(habit.all, stages, values)
+
+
+def cause_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions for what an event came of."""
+    for (event, what), tellings in heard.facts.items():
+        if what == CAUSE:
+            cause = heard.facts[tellings.event.causes[0], HAPPENED]
+            both = [cause, heard.facts[event, HAPPENED]]
+            yield _asked_several(
+                LED_TO.format(did=tellings.kind.did), both, [tellings.value]
+            )
+
+
+def _asked_several(
+    pattern: str, facts: list[FactMention], gold: list[str]
+) -> GeneratedQuestion:
+    evidence, slots = (
+        tuple(dict.fromkeys(fact.turn.id for fact in facts)),
+        question_slots(facts[0].event),
+    )
+    return GeneratedQuestion(
+        Category.MULTI_HOP, pattern, slots, ", ".join(gold), evidence
+    )
+
+
+# --- Questions that the conversation does not answer, though something in it looks as
+# if it did.
+
+_TRIES = 5
+
+
+def adversarial_questions(
+    heard: MentionedFacts, answerable: Sequence[GeneratedQuestion], rng: random.Random
+) -> Iterator[GeneratedQuestion]:
+    """Yield what becomes unanswerable by a change of the speaker or of the theme."""
+    for one in answerable:
+        theme, changed = one.filling.get("theme", ""), dict[str, str]()
+        if rng.random() < 0.6:
+            (other,) = (who for who in heard.speakers if who != one.filling["who"])
+            changed = (
+                {} if theme and heard.is_mentioned(theme, by=other) else {"who": other}
+            )
+        elif pool := heard.pools.get(theme, ""):
+            drawn = (draw_value(pool, rng) for _ in range(_TRIES))
+            changed = next(
+                ({"theme": other} for other in drawn if not heard.is_mentioned(other)),
+                {},
+            )
+        if changed:
+            yield structs.replace(
+                one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL
+            )
+
+
+# Of the categories, as in the published file.
+SHARES = dict(zip(Category, (0.14, 0.16, 0.05, 0.42, 0.23), strict=True))
+
+
+def generate_questions(
+    world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random
+) -> list[GeneratedQuestion]:
+    """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
+    heard = MentionedFacts(
+        world.speakers,
+        {n: at.date() for n, at in enumerate(world.dates, start=1)},
+        turns,
+    )
+    # Rounded shares, one of each at least where the count allows, the rest single-hop.
+    wanted = {
+        category: max(round(count * share), 1) for category, share in SHARES.items()
+    }
+    wanted[Category.SINGLE_HOP] += count - sum(wanted.values())
+    if wanted[Category.SINGLE_HOP] < 0:
+        wanted = {
+            category: int(number <= count)
+            for number, category in enumerate(Category, start=1)
+        }
+    generated_questions: list[GeneratedQuestion] = []
+
+    def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
+        """Add candidates in random order; no text twice."""
+        fresh: dict[str, GeneratedQuestion] = {}
+        for one in candidates:
+            fresh.setdefault(one.text, one)
+        for one in generated_questions:
+            fresh.pop(one.text, None)
+        generated_questions.extend(
+            rng.sample(list(fresh.values()), min(most, len(fresh)))
+        )
+
+    take([*list_questions(heard), *cause_questions(heard)], wanted[Category.MULTI_HOP])
+    dated, single = list(temporal_questions(heard)), list(single_hop(heard))
+    take(dated, wanted[Category.TEMPORAL])
+    take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
+    take(single, wanted[Category.SINGLE_HOP])
+    # an adversarial question resembles one that is asked
+    cited = {turn for one in generated_questions for turn in one.evidence}
+    known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
+    take(adversarial_questions(heard, known, rng), wanted[Category.ADVERSARIAL])
+    return generated_questions

@@ -1,0 +1,595 @@
+"""The event graph: what befell two people, when, with whom and by what cause, whether or not it is ever asked about."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta, timezone
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.language.dates import DAYS, MONTHS
+from pytest_ltm.language.numbers import ONES
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """Something true of one person."""
+
+    id: str
+    """`E<number>`, from 1, by sessions."""
+    who: str
+    kind: str
+    """Key of `kinds`."""
+    session: int
+    """In which it is told, from 1."""
+    on: date | None = None
+    """The day it happened; None for what has no date."""
+    roles: Mapping[str, str]
+    """Who, what, where ...: role -> value."""
+    causes: tuple[str, ...] = ()
+    """Ids of the events that it came of."""
+    plan: date | None = None
+    """First day of the month in which the person means to take the next step."""
+    beside: bool = False
+    """It is told in passing, and nobody asks about it there and then."""
+    after: str = ""
+    """Id of the event that this one brings up to date: what was true before is so no longer."""
+
+
+class World(Struct, frozen=True):
+    """Two people, the days they talk, and their events."""
+
+    speakers: tuple[str, str]
+    dates: tuple[datetime, ...]
+    """Of the sessions, in order, aware."""
+    events: tuple[Event, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the graph as JSON values."""
+        return {
+            "speakers": list(self.speakers),
+            "sessions": [at.isoformat() for at in self.dates],
+            "events": [
+                {
+                    name: value.isoformat() if isinstance(value, date) else value
+                    for name, value in fields
+                    if value
+                }
+                for fields in (structs.asdict(event).items() for event in self.events)
+            ],
+        }
+
+
+# --- How long each session is and where in it something is told, before anybody knows
+# what.
+
+# Turns of the shortest session: greetings, one thing told with one question about it,
+# goodbyes.
+SHORTEST = 7
+_AROUND = 4
+_FIRST_YEARS = (2021, 2025)
+
+
+class Outline(Struct, frozen=True):
+    """One session to be."""
+
+    number: int
+    at: datetime
+    first: int
+    """Which speaker (0 or 1) begins."""
+    blocks: tuple[int, ...]
+    """What stands between greetings and goodbyes: n > 0: something is told, with n questions about it; 0: one turn of
+    small talk. Speakers alternate through all of it."""
+
+
+def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outline]:
+    """Return sessions with as many turns in all."""
+    day = datetime(
+        rng.randint(*_FIRST_YEARS),
+        rng.randint(1, 12),
+        rng.randint(1, 28),
+        tzinfo=timezone.utc,
+    )
+    dates = []
+    for _ in range(sessions):
+        dates.append(day + timedelta(minutes=rng.randint(8 * 60, 22 * 60)))
+        day += timedelta(days=rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21)))
+    lengths = _session_lengths(sessions, turns, rng)
+    return [
+        Outline(number, at, rng.randrange(2), _turn_blocks(length - _AROUND, rng))
+        for number, (at, length) in enumerate(zip(dates, lengths, strict=True), start=1)
+    ]
+
+
+def _session_lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
+    """Return lengths that differ by up to a third, and never fall below SHORTEST."""
+    spare = turns - SHORTEST * sessions
+    weights = [rng.uniform(0.65, 1.35) for _ in range(sessions)]
+    shares = [int(spare * weight / sum(weights)) for weight in weights]
+    for place in range(spare - sum(shares)):
+        shares[place % sessions] += 1
+    return [SHORTEST + share for share in shares]
+
+
+def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
+    """Return blocks of together as many turns: 1 + 2n for something told, 1 for small talk."""
+    numbers: list[int] = []
+    while turns >= 3:
+        asked = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
+        numbers.append(asked)
+        turns -= 1 + 2 * asked
+        if turns and rng.random() < 0.3:
+            numbers.append(0)
+            turns -= 1
+    numbers += [0] * turns
+    return tuple(numbers)
+
+
+# --- The texts that template-made conversations consist of, read from the YAML files
+# beside this module.
+
+# In the place of a detail's question: the detail is a number of years, and the kind's
+# question asks for the year.
+SINCE = "since"
+_FOLDER = Path(__file__).parent / "texts"
+
+
+class Detail(Struct, frozen=True):
+    """One thing more about what somebody tells: the other asks, the teller answers."""
+
+    role: str
+    ask: str
+    tell: str
+    question: str
+    """About the teller in the third person; SINCE: see there; "": nothing can be asked about it."""
+    caption: str = ""
+    """Of the photo that comes with the answer."""
+
+
+class Tellable(Struct, frozen=True, kw_only=True):
+    """Something that a speaker may tell: a step of a storyline, a topic of the persona, a trait, a habit."""
+
+    key: str
+    details: tuple[Detail, ...]
+    did: str = ""
+    """A step: what happened, after "I"."""
+    do: str = ""
+    """A step: the same, after "did somebody"."""
+    tell: str = ""
+    """Of all but steps: the sentence it is told with."""
+    gist: str = ""
+    """Of all but steps: the same after a name."""
+    role: str = ""
+    """What that sentence tells."""
+    question: str = ""
+    since: str = ""
+    chance: bool = False
+    """A step that nobody plans."""
+    conclusions: tuple[tuple[str, str], ...] = ()
+    """Traits: questions that nobody answers in the conversation, and what one concludes."""
+
+
+class Storyline(Struct, frozen=True, kw_only=True):
+    """A storyline: steps of which each is a cause of the next, about one theme."""
+
+    name: str
+    theme: str
+    """The pool of its themes."""
+    listing: str
+    """The question for all themes that one speaker had."""
+    steps: tuple[Tellable, ...]
+    endless: bool = False
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """All roles that its texts name, without the theme."""
+        details = [one for step in self.steps for one in step.details]
+        named = {
+            name
+            for one in details
+            for name in (one.role, *brace_names(one.tell), *brace_names(one.caption))
+        }
+        return frozenset(named) - {"theme", "who"}
+
+
+class Habit(Struct, frozen=True, kw_only=True):
+    """Something that a speaker does in one way, later in another."""
+
+    key: str
+    pool: tuple[str, ...]
+    first: Tellable
+    change: Tellable
+    now: str
+    all: str
+
+
+def brace_names(text: str) -> set[str]:
+    """Return the names in braces."""
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@cache
+def load_texts(name: str) -> Any:
+    """Return what a file holds: `pools`, `personas` (names, cities ...), `talk` (sentences by purpose), `prompts`."""
+    return load_yaml(_FOLDER / f"{name}.yml").value
+
+
+@cache
+def load_storylines() -> dict[str, Storyline]:
+    """Return the storylines by name, in the order of the file."""
+    storylines = {}
+    for row in load_texts("storylines"):
+        steps = (
+            _parse_tellable(f"{row['name']}/{number}", step)
+            for number, step in enumerate(row["steps"])
+        )
+        storylines[row["name"]] = Storyline(**{**row, "steps": tuple(steps)})
+    return storylines
+
+
+@cache
+def personal_topics() -> tuple[Tellable, ...]:
+    """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
+    known = load_texts("personas")
+    return tuple(
+        _parse_tellable(f"{sort}/{row['key']}", row)
+        for sort in ("topic", "trait")
+        for row in known[f"{sort}s"]
+    )
+
+
+@cache
+def load_habits() -> tuple[Habit, ...]:
+    """Return what may change."""
+    habits = []
+    for row in load_texts("personas")["habits"]:
+        key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
+        first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
+        change = structs.replace(
+            first,
+            key=f"{key}/change",
+            tell=row["change"],
+            details=(why,),
+            question=row["before"],
+        )
+        texts = {"now": row["now"], "all": row["all"]}
+        habits.append(
+            Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, **texts)
+        )
+    return tuple(habits)
+
+
+@cache
+def tellable_kinds() -> dict[str, Tellable]:
+    """Return everything that can be told, by key."""
+    steps = [step for line in load_storylines().values() for step in line.steps]
+    changing = [kind for habit in load_habits() for kind in (habit.first, habit.change)]
+    return {kind.key: kind for kind in (*steps, *personal_topics(), *changing)}
+
+
+def draw_value(role: str, rng: random.Random) -> str:
+    """Return a value of the role's pool."""
+    pool = {**load_texts("pools"), **load_texts("personas")["values"]}[role]
+    if isinstance(pool, list):
+        return str(rng.choice(pool))
+    if not brace_names(pool):
+        low, _, high = pool.partition("-")
+        return str(rng.randint(int(low), int(high)))
+    return str(pool).format(
+        **{name: draw_value(name, rng) for name in sorted(brace_names(pool))}
+    )
+
+
+def _parse_tellable(key: str, row: Mapping[str, Any]) -> Tellable:
+    parted = {
+        name: [tuple(text.split(" | ")) for text in row.get(name, ())]
+        for name in ("details", "conclusions")
+    }
+    details = tuple(Detail(*parts) for parts in parted["details"])
+    return Tellable(
+        **{
+            **row,
+            "key": key,
+            "details": details,
+            "conclusions": tuple(parted["conclusions"]),
+        }
+    )
+
+
+# --- Weaving the event graph: which storylines two people live through, and what of it
+# they tell in which session.
+
+# So many events are told in passing, for each turn between greetings and farewells.
+_BESIDE = 0.27
+_ABOUT_ONESELF = 0.22
+_HABIT = 0.1
+_GO_ON = 0.6
+_MOST_OPEN = 6
+_PLAN = 0.25
+# How long ago something was when it is told: most often in the last two weeks.
+DAYS_AGO = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40)
+_TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
+
+
+class _Open(Struct, frozen=True):
+    """A storyline that goes on."""
+
+    line: Storyline
+    roles: dict[str, str]
+    last: Event
+    step: int
+    """Of the next event."""
+
+    def may_be_told(self, session: int, today: date) -> bool:
+        """Whether the next step may be told: not on the same day, and not before it was planned."""
+        earliest = self.last.plan or (self.last.on or today) + timedelta(1)
+        return self.last.session < session and earliest < today
+
+
+def weave_world(
+    speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random
+) -> World:
+    """Return the world in which each block of the outlines tells one event, of the speaker whose turn it is."""
+    weaver = _Weaver(speakers, rng)
+    events = []
+    for outline in outlines:
+        turn = outline.first  # greetings take two turns, so the first speaker is next
+        for asked in outline.blocks:
+            if asked:
+                events.append(weaver.event(speakers[turn], outline))
+            turn = 1 - turn  # a block has an odd number of turns
+        turns = sum(1 + 2 * asked for asked in outline.blocks)
+        events += [
+            weaver.event(speakers[n % 2], outline, beside=True)
+            for n in range(round(turns * _BESIDE))
+        ]
+    return World(speakers, tuple(outline.at for outline in outlines), tuple(events))
+
+
+class _Weaver:
+    """What has been used up and what goes on, while the sessions go by."""
+
+    def __init__(self, speakers: tuple[str, str], rng: random.Random) -> None:
+        self._rng = rng
+        self._themes: set[str] = set()
+        self._count = 0
+        self._open: dict[str, list[_Open]] = {who: [] for who in speakers}
+        self._personal = _deal_out(personal_topics(), speakers, rng)
+        self._habits = _deal_out(load_habits(), speakers, rng)
+        self._said: dict[str, Event] = {}
+        self._values: dict[str, list[str]] = {}
+
+    def event(self, who: str, outline: Outline, *, beside: bool = False) -> Event:
+        """Return what the speaker tells next; `beside`: in passing, so that no plans are told."""
+        if beside:
+            return structs.replace(self._lived(who, outline, plans=False), beside=True)
+        draw = self._rng.random()
+        if draw < _ABOUT_ONESELF and self._personal[who]:
+            kind: Tellable = self._personal[who].pop()
+            named = {
+                name
+                for text in (kind.tell, *(one.tell for one in kind.details))
+                for name in brace_names(text)
+            }
+            return self._event(
+                who,
+                kind,
+                outline,
+                {role: draw_value(role, self._rng) for role in sorted(named)},
+            )
+        if draw > 1 - _HABIT:
+            # one that the speaker has not yet been through all values of; of those told
+            # before not each is taken up
+            left = [
+                one
+                for one in self._habits[who]
+                if len(self._values.get(one.key, ())) < len(one.pool)
+            ]
+            told = [
+                one
+                for one in left
+                if one.key not in self._said or self._rng.random() < 0.5
+            ]
+            if told:
+                return self._changed(who, self._rng.choice(told), outline)
+        return self._lived(who, outline)
+
+    def _event(
+        self,
+        who: str,
+        kind: Tellable,
+        outline: Outline,
+        roles: Mapping[str, str],
+        **rest: Any,
+    ) -> Event:
+        self._count += 1
+        return Event(
+            id=f"E{self._count}",
+            who=who,
+            kind=kind.key,
+            session=outline.number,
+            roles=roles,
+            **rest,
+        )
+
+    def _changed(self, who: str, habit: Habit, outline: Outline) -> Event:
+        values = self._values.setdefault(habit.key, [])
+        before = self._said.get(habit.key)
+        roles = {
+            "new": self._rng.choice([one for one in habit.pool if one not in values])
+        }
+        kind = habit.first
+        if before:
+            roles |= {
+                "old": values[-1],
+                "reasonforchange": draw_value("reasonforchange", self._rng),
+            }
+            kind = habit.change
+        values.append(roles["new"])
+        self._said[habit.key] = self._event(
+            who, kind, outline, roles, after=before.id if before else ""
+        )
+        return self._said[habit.key]
+
+    def _lived(self, who: str, outline: Outline, *, plans: bool = True) -> Event:
+        ready = [
+            one
+            for one in self._open[who]
+            if one.may_be_told(outline.number, outline.at.date())
+        ]
+        if ready and (
+            len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON
+        ):
+            chosen = self._rng.choice(ready)
+            self._open[who].remove(chosen)
+            return self._step(
+                who,
+                chosen.line,
+                chosen.roles,
+                chosen.step,
+                chosen.last,
+                outline,
+                plans=plans,
+            )
+        line, theme = self._new_theme()
+        roles = {
+            "theme": theme,
+            **{role: draw_value(role, self._rng) for role in sorted(line.roles)},
+        }
+        return self._step(who, line, roles, 0, None, outline, plans=plans)
+
+    def _new_theme(self) -> tuple[Storyline, str]:
+        known = list(load_storylines().values())
+        endless = [line for line in known if line.endless]
+        for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
+            # once the themes of most storylines are used up, only endless ones have new
+            # ones
+            line = self._rng.choice(known if tried < _TRIES else endless)
+            theme = draw_value(line.theme, self._rng)
+            if theme.casefold() not in self._themes:
+                self._themes.add(theme.casefold())
+                return line, theme
+        raise DatasetError(
+            f"the templates have no more to tell after {self._count} events. Ask for fewer turns, or use a model"
+        )
+
+    def _step(
+        self,
+        who: str,
+        line: Storyline,
+        roles: dict[str, str],
+        step: int,
+        last: Event | None,
+        outline: Outline,
+        *,
+        plans: bool,
+    ) -> Event:
+        today = outline.at.date()
+        earliest = (
+            max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1))
+            if last
+            else None
+        )
+        ago = self._rng.choice(DAYS_AGO)
+        on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
+        event = self._event(
+            who,
+            line.steps[step],
+            outline,
+            roles,
+            on=on,
+            causes=(last.id,) if last else (),
+        )
+        if step + 1 < len(line.steps):
+            planned = (
+                plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
+            )
+            event = (
+                structs.replace(
+                    event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)
+                )
+                if planned
+                else event
+            )
+            self._open[who].append(_Open(line, roles, event, step + 1))
+        return event
+
+
+def _deal_out(
+    things: Sequence[object], speakers: tuple[str, str], rng: random.Random
+) -> dict[str, list]:  # type: ignore[type-arg]
+    """Return the things dealt out to the two, in random order."""
+    mixed = rng.sample(things, len(things))
+    return {who: mixed[number::2] for number, who in enumerate(speakers)}
+
+
+# --- Dates as people tell them, and what they mean on the day they are told.
+
+_WEEK = 7
+_SATURDAY = 5
+_FEW_DAYS = 10
+
+
+def date_phrase(on: date, told: date, rng: random.Random) -> str:
+    """Return a way to say on the day `told` when something was that happened `on` an earlier day."""
+    ago = (told - on).days
+    lines = [f"on {on.day} {MONTHS[on.month - 1]}"]
+    if ago == 1:
+        lines += ["yesterday"] * 2
+    elif ago <= _FEW_DAYS:
+        lines.append(f"{ONES[ago]} days ago")
+    if 1 < ago <= _WEEK:
+        lines += [f"last {DAYS[on.weekday()]}"] * 2
+    monday = told - timedelta(told.weekday())
+    if monday - timedelta(_WEEK) <= on < monday:
+        lines += [
+            "last week",
+            *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else []),
+        ]
+    last_month = told.replace(day=1) - timedelta(1)
+    if (on.year, on.month) == (last_month.year, last_month.month):
+        lines.append("last month")
+    return rng.choice(lines)
+
+
+def phrase_meaning(words: str, told: date) -> str:
+    """Return the date that the words mean when they are said on the day `told`, as a gold answer has it."""
+    known = {
+        "yesterday": gold_day(told - timedelta(1)),
+        "last week": f"The week before {gold_day(told)}",
+        "last weekend": f"The weekend before {gold_day(told)}",
+        "last month": gold_month(told.replace(day=1) - timedelta(1)),
+        "next month": gold_month(told.replace(day=28) + timedelta(4)),
+    }
+    if words in known:
+        return known[words]
+    if match := re.fullmatch(r"last (\w+)", words):
+        return gold_day(
+            told - timedelta((told.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK)
+        )
+    if match := re.fullmatch(r"(\w+) days ago", words):
+        return gold_day(told - timedelta(ONES.index(match[1])))
+    match = re.fullmatch(r"on (\d+) (\w+)", words)
+    if match is None:
+        raise ValueError(f"no date: {words!r}")
+    at = date(told.year, MONTHS.index(match[2]) + 1, int(match[1]))
+    return gold_day(
+        at if at <= told else at.replace(year=told.year - 1)
+    )  # the latest day of that name
+
+
+def gold_day(on: date) -> str:
+    """Return the day as gold answers have it: `7 May 2023`."""
+    return f"{on.day} {gold_month(on)}"
+
+
+def gold_month(on: date) -> str:
+    """Return the month of the day: `May 2023`."""
+    return f"{MONTHS[on.month - 1]} {on.year}"

@@ -1,0 +1,513 @@
+"""One compiled history: evidence and fillers in their places, with dates, within the length that was asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import DatasetError, DefinitionError
+from pytest_ltm._core.storage.rows import faults_of_data
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.datasets.longmemeval.record import (
+    LongMemEvalFile,
+    format_longmemeval_date,
+    iter_record_slices,
+    part_of,
+    read_date,
+    read_record,
+    read_turn,
+)
+from pytest_ltm.lab.longmemeval.needles import Mentions
+from pytest_ltm.lab.longmemeval.session_text import (
+    LEAST,
+    SESSION_TOKENS,
+    load_themes,
+    theme_of,
+    write_session,
+)
+from pytest_ltm.language.words import content_stems
+
+# The fields that a compiled record takes over as they are.
+ASKED = ("question_id", "question_type", "question", "answer", "question_date")
+
+
+class Evidence(Struct, frozen=True):
+    """One session that a question depends on."""
+
+    id: str
+    when: str
+    """As the file writes it."""
+    at: datetime
+    turns: list[dict[str, Any]]
+    """As the file has them."""
+
+
+class NeedleRecord(Struct, frozen=True):
+    """A question and its evidence."""
+
+    asked: Mapping[str, Any]
+    """The fields of ASKED."""
+    at: datetime
+    evidence: tuple[Evidence, ...]
+    """In the order of their dates."""
+    where: str
+    """File and question, for errors."""
+
+    @property
+    def id(self) -> str:
+        """The question's id."""
+        return str(self.asked["question_id"])
+
+    def user_text(self) -> str:
+        """Return all that the user says in the evidence."""
+        return "\n".join(
+            turn["content"]
+            for one in self.evidence
+            for turn in one.turns
+            if turn["role"] == "user"
+        )
+
+    def stems_of_needle(self) -> frozenset[str]:
+        """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
+        turns = [turn for one in self.evidence for turn in one.turns]
+        marked = [turn for turn in turns if turn.get("has_answer") is True]
+        chosen = marked or [turn for turn in turns if turn["role"] == "user"]
+        return content_stems(
+            "\n".join(
+                [str(self.asked["question"]), *(turn["content"] for turn in chosen)]
+            )
+        )
+
+
+def read_needles(path: Path) -> Iterator[NeedleRecord]:
+    """Yield every question of a file; DatasetError for a file without records or with one that cannot be used."""
+    for entry in LongMemEvalFile(path).entries:
+        yield parse_needle(
+            json.loads(part_of(path, entry.start, entry.end)), f"{path}: {entry.id}"
+        )
+
+
+def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
+    """Return a record's question with the sessions that it cites, or all of them where it cites none."""
+    with faults_of_data():
+        record = read_record(Field(raw, where))
+    talk, sessions = raw["haystack_sessions"], []
+    names = raw.get("haystack_session_ids") or [
+        f"session_{number}" for number in range(len(talk))
+    ]
+    for name, when, turns in zip(names, raw["haystack_dates"], talk, strict=True):
+        at = read_date(when)
+        assert at is not None, "read_record has read it"
+        sessions.append(Evidence(str(name), when, at, turns))
+    cited = set(record.answer_sessions)
+    absent = cited - {one.id for one in sessions}
+    if absent:
+        raise DatasetError(
+            f"{where}: its evidence is absent: no session {', '.join(sorted(absent))}"
+        )
+    evidence = {one.id: one for one in sessions if not cited or one.id in cited}
+    ordered = sorted(evidence.values(), key=lambda one: one.at)
+    return NeedleRecord(
+        {name: raw[name] for name in ASKED}, record.at, tuple(ordered), where
+    )
+
+
+# --- Sessions from files: JSON lists of records, or of sessions; only one of them in
+# memory at a time.
+
+_TURNS = ("turns", "messages")
+_IN_MEMORY = 4
+
+
+class Corpus:
+    """A file of sessions; `evidence_only`: of records, only the sessions that they cite.
+
+    Raises DatasetError for a file that holds neither records nor sessions.
+    """
+
+    def __init__(self, path: Path, *, evidence_only: bool = False) -> None:
+        self.path, self._evidence_only = path, evidence_only
+        self._slices = tuple(iter_record_slices(path))
+        if not self._slices:
+            raise DatasetError(f"{path}: holds no sessions to fill with")
+        # records are large: few of them are in memory at a time
+        self._item = lru_cache(maxsize=_IN_MEMORY)(self._read_sessions)
+        self._item(0)  # a wrong file is told of at once
+
+    def draw_sessions(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """Yield every session once, with its id, in a random order that takes one of each record in turn."""
+        order = rng.sample(range(len(self._slices)), len(self._slices))
+        turn = 0
+        while order:
+            for place in list(order):
+                sessions = self._item(place)
+                if turn >= len(sessions):
+                    order.remove(place)
+                    continue
+                yield sessions[(turn + place) % len(sessions)]
+            turn += 1
+
+    def _read_sessions(self, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Return the sessions of an entry with their ids: a record, a list of turns, or an object that has one."""
+        raw = part_of(self.path, *self._slices[place])
+        try:
+            item, name = (
+                Field(json.loads(raw), f"{self.path}: entry {place + 1}"),
+                f"{self.path.stem}_{place}",
+            )
+            if isinstance(item.value, list):
+                return [(name, _unmarked_turns(item))]
+            fields = item.mapping()
+            if "haystack_sessions" not in fields:
+                key = next((key for key in _TURNS if key in fields), None)
+                if key is None:
+                    raise item.error(
+                        "a record with haystack_sessions, a list of turns, or an object with `turns`"
+                    )
+                given = fields.get("session_id") or fields.get("id")
+                return [
+                    (str(given.value) if given else name, _unmarked_turns(fields[key]))
+                ]
+            sessions, ids = (
+                fields["haystack_sessions"].items("sessions"),
+                fields.get("haystack_session_ids"),
+            )
+            own = [str(one.value) for one in ids.items()] if ids else []
+            names = (
+                own
+                if len(own) == len(sessions)
+                else [f"{name}_{number}" for number in range(len(sessions))]
+            )
+            cited = (
+                set(fields["answer_session_ids"].texts())
+                if "answer_session_ids" in fields
+                else set()
+            )
+            wanted = cited if self._evidence_only and cited else set(names)
+            return [
+                (one, _unmarked_turns(turns))
+                for one, turns in zip(names, sessions, strict=True)
+                if one in wanted
+            ]
+        except DefinitionError as error:
+            raise DatasetError(
+                f"{error} A file of fillers is a JSON list of records or of sessions"
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise DatasetError(
+                f"{self.path}: entry {place + 1}: not JSON: {error}"
+            ) from error
+
+
+def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
+    """Return a session's turns without marks: they are not evidence for another question."""
+    turns = map(read_turn, session.items("turns"))
+    return [{"role": turn.role, "content": turn.content} for turn in turns]
+
+
+# --- Where evidence stands in a history, and when every session was.
+
+MAY = datetime(2023, 5, 1, tzinfo=timezone.utc)
+# So long before the first evidence a history begins, if that was not in May 2023.
+LEAD = timedelta(days=30)
+_MINUTE = timedelta(minutes=1)
+
+
+def evidence_places(rng: Random, evidence: int, total: int) -> list[int]:
+    """Return where the evidence stands among all sessions, from 0 and in order; every choice is equally likely."""
+    return sorted(rng.sample(range(total), evidence))
+
+
+def session_dates(
+    rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked: datetime
+) -> list[datetime]:
+    """Return the dates of all sessions, none before the one in front of it.
+
+    `anchors`: the places and dates of the evidence, in order. A session that stands
+    behind the last of them is dated before the question, or with the last evidence
+    where that is later than the question.
+    """
+    first, last = anchors[0][1], anchors[-1][1]
+    # published histories begin on 1 May
+    in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
+    fixed = [(-1, MAY if in_may else first - LEAD), *anchors, (total, max(asked, last))]
+    moments: list[datetime] = []
+    for (place, start), (following, end) in pairwise(fixed):
+        # to the minute, from `start` up to `end`, not at it if there is a minute in
+        # between
+        minutes = max(0, (end - start) // _MINUTE - 1)
+        drawn = sorted(rng.randint(0, minutes) for _ in range(following - place - 1))
+        moments += [*(start + _MINUTE * minute for minute in drawn), end]
+    return moments[:-1]
+
+
+# A history is long enough when it lacks less than this share of its tokens.
+CLOSE = 0.005
+# A history that lacks more than this share is refused.
+LACKING = 0.1
+_IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
+
+
+def compile_history(
+    record: NeedleRecord,
+    fillers: Fillers,
+    *,
+    seed: int,
+    count: Callable[[str], int],
+    sessions: int | None = None,
+    tokens: int | None = None,
+) -> dict[str, Any]:
+    """Return the record with its history, in the published schema, its sessions in the order of their dates.
+
+    Its length is given in `sessions`, or at most in `tokens`; without either it is the
+    evidence alone. Raises DatasetError where the evidence alone is longer than asked
+    for, and where the fillers run out.
+    """
+    # by question: a history does not depend on how many are made
+    rng = Random(f"longmemeval history {seed} {record.id}")
+    supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
+    chosen: list[FillerSession] = []
+    if sessions is not None:
+        wanted = sessions - len(record.evidence)
+        _require_room(
+            record, wanted, f"{sessions} sessions", f"is {len(record.evidence)}"
+        )
+        chosen = [filler for filler in (supply(None) for _ in range(wanted)) if filler]
+        if len(chosen) < wanted:
+            raise DatasetError(
+                f"{record.where}: only {len(chosen)} of {wanted} fillers can be had that do not touch its evidence. "
+                "Give more --fillers, or ask for fewer sessions"
+            )
+    elif tokens is not None:
+        chosen = _fill_tokens(record, supply, tokens, count)
+    # the last ones had to fit into what was left, so they are short
+    rng.shuffle(chosen)
+    total, left = len(record.evidence) + len(chosen), iter(chosen)
+    evidence = dict(
+        zip(
+            evidence_places(rng, len(record.evidence), total),
+            record.evidence,
+            strict=True,
+        )
+    )
+    history = [
+        evidence[place] if place in evidence else next(left) for place in range(total)
+    ]
+    at = session_dates(
+        rng, [(place, one.at) for place, one in evidence.items()], total, record.at
+    )
+    dates = [
+        evidence[place].when
+        if place in evidence
+        else format_longmemeval_date(at[place])
+        for place in range(total)
+    ]
+    return {
+        **record.asked,
+        "haystack_dates": dates,
+        "haystack_session_ids": [one.id for one in history],
+        "haystack_sessions": [one.turns for one in history],
+        "answer_session_ids": [one.id for one in record.evidence],
+    }
+
+
+def _require_room(record: NeedleRecord, room: int, asked: str, alone: str) -> None:
+    if room < 0:
+        raise DatasetError(
+            f"{record.where}: {asked} are asked for, and its evidence alone {alone}. "
+            "Evidence is never dropped: ask for more"
+        )
+
+
+def _fill_tokens(
+    record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]
+) -> list[FillerSession]:
+    evidence = sum(
+        count(turn["content"]) for one in record.evidence for turn in one.turns
+    )
+    room = tokens - evidence
+    _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
+    filler_sessions: list[FillerSession] = []
+    vain = 0
+    while room > tokens * CLOSE and vain < _IN_VAIN:
+        vain += 1
+        if filler := supply(room):
+            filler_sessions.append(filler)
+            room -= filler.tokens
+            vain = 0
+    if room > tokens * LACKING:
+        raise DatasetError(
+            f"{record.where}: the fillers that do not touch its evidence fill only {tokens - room:,} of {tokens:,} "
+            "tokens. Give more --fillers, or ask for fewer tokens"
+        )
+    return filler_sessions
+
+
+# --- Which fillers may not stand beside a question: they might contradict its evidence,
+# or be more of it.
+
+_SHARED = 0.75  # A session in which the user says this share of the question's words is about the same thing
+
+
+class Clash:
+    """Tells what would clash with one question and its evidence."""
+
+    def __init__(self, record: NeedleRecord) -> None:
+        self._ids = {one.id for one in record.evidence}
+        self._question = content_stems(str(record.asked["question"]))
+        self._heard = record.stems_of_needle()
+        self._themes = themes_in(record.user_text())
+
+    def with_session(self, name: str, user_text: str) -> bool:
+        """Return whether a session of a file would clash: the evidence itself, of its theme, or near the question."""
+        if name in self._ids or self._themes & themes_in(user_text):
+            return True
+        return len(self._question & content_stems(user_text)) >= _SHARED * len(
+            self._question
+        )
+
+    def allowed_mentions(self, person: str) -> Mentions:
+        """Return what fillers may tell of the user: nothing of the same theme, or in the same words."""
+        return Mentions(person, self._themes, self._heard, backwards=True)
+
+
+def themes_in(user_text: str) -> frozenset[str]:
+    """Return the themes of which a generated request stands in the text."""
+    return frozenset(
+        theme.name
+        for theme in load_themes().values()
+        if any(one.text in user_text for one in theme.requests)
+    )
+
+
+# --- What stands around the evidence: sources of filler sessions, and the one that
+# needs no corpus.
+
+
+class FillerSession(Struct, frozen=True):
+    """One filler session."""
+
+    id: str
+    turns: list[dict[str, Any]]
+    tokens: int
+
+
+# A source of fillers, which draws those of one question's history: the same ones for a
+# seed.
+Fillers: TypeAlias = "GeneratedFillers | MixedFillers"
+# Fillers for one history: returns another one of at most so many tokens, None where
+# there is none that fits.
+Supply: TypeAlias = "Callable[[int | None], FillerSession | None]"
+
+
+class GeneratedFillers(Struct, frozen=True):
+    """Endless task-oriented sessions, in which the user mentions other things, as in the published mixture."""
+
+    count: Callable[[str], int]
+
+    def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
+        """Return fillers of which none is about anything that the question or its evidence speaks of."""
+        rng, mentions = Random(seed), Clash(record).allowed_mentions(record.id)
+
+        def supply(room: int | None) -> FillerSession | None:
+            size = rng.randint(*SESSION_TOKENS)
+            if room is not None:
+                if room < LEAST:
+                    return None
+                size = room if room < SESSION_TOKENS[0] else min(size, room)
+            turns = write_session(
+                rng, theme_of(rng), self.count, tokens=size, mentions=mentions.next
+            )
+            tokens = sum(self.count(turn["content"]) for turn in turns)
+            # a session may come out longer than asked for, because sentences are never
+            # cut
+            if room is not None and tokens > room:
+                return None
+            return FillerSession(f"task_{rng.getrandbits(32):08x}", turns, tokens)
+
+        return supply
+
+
+# --- The published mixture of fillers: half of them evidence of other questions, the
+# rest in equal parts from files.
+
+_TRIES = 40  # sessions to try for one that fits into what is left
+
+
+class MixedFillers(Struct, frozen=True):
+    """Fillers from files (Wu et al., ICLR 2025: 50 % sessions of other attributes, 25 % and 25 % public chats)."""
+
+    others: Corpus
+    """The needles' own file: the evidence of its other questions."""
+    chats: Sequence[Corpus]
+    count: Callable[[str], int]
+
+    def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
+        """Return the fillers of one question: none twice, none that clashes with it, the same ones for a seed."""
+        rng, clash, used = Random(seed), Clash(record), set[str]()
+        weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
+        corpora = enumerate((self.others, *self.chats))
+        streams = [
+            one.draw_sessions(Random(f"{number} {seed}")) for number, one in corpora
+        ]
+
+        def supply(room: int | None) -> FillerSession | None:
+            tries = 0
+            while streams and (room is None or tries < _TRIES):
+                place = rng.choices(range(len(streams)), weights)[0]
+                drawn = next(streams[place], None)
+                if drawn is None:
+                    del streams[place], weights[place]
+                    continue
+                tries += 1
+                name, turns = drawn
+                user = "\n".join(
+                    turn["content"] for turn in turns if turn["role"] == "user"
+                )
+                if not turns or name in used or clash.with_session(name, user):
+                    continue
+                filler = FillerSession(
+                    name, turns, sum(self.count(turn["content"]) for turn in turns)
+                )
+                if room is None or filler.tokens <= room:
+                    used.add(name)
+                    return filler
+            return None
+
+        return supply
+
+
+# --- Writing records as one JSON list, each as soon as it is made.
+
+
+def write_histories(path: Path, records: Iterable[dict[str, Any]]) -> tuple[int, int]:
+    """Write the records to a file, which appears when all are in it; return how many, and how many bytes.
+
+    Raises DatasetError for what cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            number = 0
+            for number, record in enumerate(records, start=1):
+                file.write("[\n" if number == 1 else ",\n")
+                file.write(json.dumps(record, ensure_ascii=False))
+            file.write("\n]\n" if number else "[]\n")
+        size = part.stat().st_size
+        os.replace(part, path)  # noqa: PTH105 - Path.replace is the same call
+    except OSError as error:
+        raise DatasetError(
+            f"{path}: cannot be written: {error.strerror or error}"
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return number, size

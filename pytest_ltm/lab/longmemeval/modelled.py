@@ -1,0 +1,477 @@
+"""Evidence sessions written by a model, and questions curated by one.
+
+Of a session the question, its gold and what must be said are ours, the words are not.
+
+What the model wrote is checked: everything that the question needs stands in the marked
+turn, and in no other of the user's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written_by
+from pytest_ltm.lab.longmemeval.needles import (
+    EvidenceSession,
+    Needle,
+    QuestionKind,
+    WorldFact,
+    WorldQuery,
+    as_record,
+    record_identity,
+    side_mentions,
+)
+from pytest_ltm.lab.longmemeval.session_text import (
+    FIELDS,
+    WORDS,
+    Aside,
+    early_round,
+    late_in_year,
+    load_frames,
+    load_themes,
+    some_time,
+)
+from pytest_ltm.language.words import content_stems
+
+ROUNDS = (2, 4)
+_REPLY_WORDS = 150
+# This share of the words that say what is told must be in the message; names, numbers
+# and days must be in any case.
+_ENOUGH = 0.5
+_NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
+
+
+class RoundOutline(Struct, frozen=True):
+    """What a message is about, and what comes out in it and in its answer."""
+
+    wants: str
+    aside: Aside
+    evidence: bool
+
+
+class SessionOutline(Struct, frozen=True):
+    """A session to be written."""
+
+    rounds: tuple[RoundOutline, ...]
+    kept: tuple[str, ...]
+    """What must stand in the message that is evidence, as it is."""
+    what: str
+    """Its name in errors."""
+
+
+_Turn: TypeAlias = dict[str, Any]
+# From a session to be written to its turns; DatasetError if the model cannot do it.
+Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
+
+
+def write_record(
+    needle: Needle, seed: str, model: Model, writes: Writes
+) -> dict[str, Any]:
+    """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
+    name, rng = record_identity(seed, abstains=needle.abstains)
+    mentions, values = (
+        side_mentions(needle, name),
+        [fact.value for fact in needle.world],
+    )
+    sessions = []
+    for number, message in enumerate(needle.told, start=1):
+        rounds = rng.randint(*ROUNDS)
+        place = early_round(rng, rounds)
+        kept = words_to_keep(message, values)
+        plan = []
+        for at, asked in enumerate(
+            rng.sample(load_themes()[message.theme].requests, rounds)
+        ):
+            aside = (
+                message.aside
+                if at == place
+                else mentions.next(message.theme) or Aside()
+            )
+            # by chance a mention may have the very words that only the evidence may
+            # have
+            if at != place and kept and not _lacking_words(aside.said, kept):
+                aside = Aside()
+            plan.append(
+                RoundOutline(
+                    f"{asked.text} {aside.request}".strip(), aside, at == place
+                )
+            )
+        sessions.append(
+            writes(
+                SessionOutline(tuple(plan), kept, f"question {name}, session {number}"),
+                model,
+            )
+        )
+    return as_record(needle, name, sessions)
+
+
+@cache
+def session_prompts() -> dict[str, str]:
+    """Return what a model is asked, by step, and the words that are filled in."""
+    texts: dict[str, str] = load_yaml(
+        Path(__file__).parent / "texts" / "prompts.yml"
+    ).value
+    return texts
+
+
+def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
+    """Return the turns of a session that the model wrote in one answer."""
+    named = (
+        {"wants": one.wants, "lets_slip": one.aside.said, "made": one.aside.made}
+        for one in talk.rounds
+    )
+    plan = [
+        {name: text for name, text in wanted.items() if text or name == "wants"}
+        for wanted in named
+    ]
+    asked = prompt_of(
+        session_prompts(),
+        "session",
+        rounds=str(len(plan)),
+        words=str(_REPLY_WORDS),
+        plan=plan,
+    )
+    return written_by(model, asked, lambda value: read_chat(value, talk), talk.what)
+
+
+def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
+    """Return the turns of a session for which the model was asked one by one.
+
+    As the person it knows what the person wants and lets slip, as the assistant only
+    what has been said (and the list that it makes up): the self-chat of LongMemEval (Wu
+    et al., 2025).
+    """
+    turns: list[_Turn] = []
+    for number, one in enumerate(talk.rounds, start=1):
+        slip = (
+            session_prompts()["slips"].replace("$said", one.aside.said)
+            if one.aside.said
+            else ""
+        )
+        listed = (
+            session_prompts()["lists"].replace("$made", one.aside.made)
+            if one.aside.made
+            else ""
+        )
+        for role, more in (
+            ("user", {"wants": one.wants, "slips": slip}),
+            ("assistant", {"lists": listed}),
+        ):
+            none = (
+                "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
+                or "(nothing yet)"
+            )
+            asked = prompt_of(
+                session_prompts(), role, chat=none, words=str(_REPLY_WORDS), **more
+            )
+            read = partial(_read_chat_turn, role=role, number=number, talk=talk)
+            turns.append(
+                written_by(model, asked, read, f"{talk.what}, round {number}, {role}")
+            )
+    return turns
+
+
+def words_to_keep(
+    evidence_session: EvidenceSession, values: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what must stand in the message as it is: numbers and days, and of names and gold values their words."""
+    aside = evidence_session.aside.said
+    exact = {
+        *_NUMBER.findall(aside),
+        *(day for day in WORDS if day in aside.casefold()),
+    }
+    spoken = aside.split()
+    names = [word for word in spoken[1:] if word[0].isupper()]
+    names += [
+        word
+        for word in spoken[:1]
+        if word.rstrip(",") not in load_frames()["small_words"]
+    ]
+    stems = content_stems(aside) if aside else frozenset()
+    needed = {
+        stem
+        for value in (*values, *names)
+        for stem in content_stems(value) & stems
+        if not stem.isdigit()
+    }
+    return (*sorted(exact), *sorted(needed - {"i"}))
+
+
+def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
+    """Return the turns of a session, the evidence marked; ValueError with what is wrong."""
+    rounds = len(talk.rounds)
+    require(
+        isinstance(value, list) and len(value) == rounds,
+        f"it must be a list of {rounds} rounds.",
+    )
+    return [
+        _read_chat_turn(
+            {"text": one.get(role) if isinstance(one, dict) else None},
+            role,
+            number,
+            talk,
+        )
+        for number, one in enumerate(value, start=1)
+        for role in ("user", "assistant")
+    ]
+
+
+def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
+    """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
+    text = text_field(
+        value, "text", f"round {number} must have a text of the {role}."
+    ).strip()
+    here = talk.rounds[number - 1]
+    listed = (
+        [line for line in here.aside.made.splitlines() if line.strip()]
+        if role == "assistant"
+        else []
+    )
+    gone = [line for line in listed if line not in text]
+    require(
+        not gone,
+        f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.",
+    )
+    if role == "user" and here.evidence and here.aside.said:
+        reply, stems, lacking = (
+            here.aside.said,
+            content_stems(here.aside.said),
+            _lacking_words(text, talk.kept),
+        )
+        require(
+            not lacking,
+            f"round {number}: the message must keep {lacking} of {reply!r}.",
+        )
+        holds = len(stems & content_stems(text)) >= _ENOUGH * len(stems)
+        require(holds, f"round {number}: the message does not tell {reply!r}.")
+    elif role == "user" and talk.kept:
+        differs = bool(_lacking_words(text, talk.kept))
+        require(
+            differs,
+            f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.",
+        )
+    has_answer = here.evidence and bool(here.aside.made) is (role == "assistant")
+    return {"role": role, "content": text, "has_answer": has_answer}
+
+
+def _lacking_words(text: str, kept: Sequence[str]) -> list[str]:
+    stems, plain = content_stems(text), text.casefold()
+    return [part for part in kept if part not in stems and part.casefold() not in plain]
+
+
+# --- Questions curated by a model: attribute, background, question and answer,
+# statements (Wu et al., 2025, 3.2). Kinds, dates and ids are ours. What does not hold,
+# as far as rules can tell, is asked for again, a few times.
+
+# How many evidence statements a question of each type has, at least and at most.
+STATEMENTS = {
+    "single-session-user": (1, 1),
+    "single-session-assistant": (1, 1),
+    "single-session-preference": (1, 1),
+    "multi-session": (2, 6),
+    "temporal-reasoning": (1, 3),
+    "knowledge-update": (2, 2),
+}
+# A statement is made at most so many days before the question.
+MOST_DAYS = 300
+# This share of an answer's words must stand in the statement that tells it.
+_HELD = 0.6
+# Types whose answers stand in a statement as they are, and do not have to be worked
+# out.
+_TOLD = ("single-session-user", "knowledge-update")
+
+
+class Statement(Struct, frozen=True):
+    """What a person says in one session, or has an assistant make up."""
+
+    days: int
+    """Before the question."""
+    theme: str
+    aside: Aside
+
+
+def curated_record(
+    kind: QuestionKind,
+    number: int,
+    seed: int,
+    model: Model,
+    writes: Writes,
+    asked: Collection[str],
+) -> dict[str, Any]:
+    """Return a record whose every part the model wrote, with the steps under `curation`; DatasetError if it cannot.
+
+    `asked`: the questions that there are.
+    """
+    rng, what = Random(f"longmemeval curated {seed} {number}"), f"question {number + 1}"
+
+    def write(step: str, read: Any, **parts: object) -> Any:
+        return written_by(
+            model, prompt_of(session_prompts(), step, **parts), read, f"{what}, {step}"
+        )
+
+    field, described = (
+        FIELDS[number % len(FIELDS)],
+        session_prompts()[kind.type.replace("-", "_")],
+    )
+    attribute = write(
+        "attribute",
+        partial(_read_text, name="attribute"),
+        field=session_prompts()[field],
+    )
+    background = write(
+        "background", partial(_read_text, name="background"), attribute=attribute
+    )
+    never = session_prompts()["never"] if kind.abstains else ""
+    question = write(
+        "question",
+        partial(check_question, kind=kind, asked=asked),
+        background=background,
+        attribute=attribute,
+        type=described,
+        never=never,
+    )
+    least, most = STATEMENTS[kind.type]
+    statements = write(
+        "evidence",
+        partial(check_statements, kind=kind, answer=question["answer"]),
+        background=background,
+        question=question["question"],
+        answer=question["answer"],
+        type=described,
+        least=str(least),
+        most=str(most),
+        themes=sorted(load_themes()),
+        form=session_prompts()["makes" if _is_made(kind) else "says"],
+    )
+    asked_at = late_in_year(rng)
+    told = tuple(
+        EvidenceSession(
+            some_time(rng, asked_at - timedelta(days=one.days)), one.theme, one.aside
+        )
+        for one in statements
+    )
+    # the gold of a question that nobody can answer is in no statement, and that of a
+    # rubric in no words of its own
+    is_told = kind.type in _TOLD and not kind.abstains
+    needle = Needle(
+        kind.type,
+        question["question"],
+        question["answer"],
+        asked_at,
+        told,
+        (WorldFact(told[-1].at, attribute, question["answer"]),) if is_told else (),
+        WorldQuery("value", (attribute,)),
+        abstains=kind.abstains,
+    )
+    steps = {
+        "attribute": attribute,
+        "background": background,
+        "statements": [one.aside.said for one in statements],
+    }
+    return {
+        **write_record(needle, f"{seed} {number}", model, writes),
+        "curation": steps,
+    }
+
+
+def _is_made(kind: QuestionKind) -> bool:
+    return kind.type == "single-session-assistant"
+
+
+# --- Reading what a model wrote: ValueError with a sentence that it can act on.
+
+
+def _read_text(value: Any, name: str) -> str:
+    return text_field(
+        value, name, f"it must be an object with a text `{name}`."
+    ).strip()
+
+
+def check_question(
+    value: Any, kind: QuestionKind, asked: Collection[str]
+) -> dict[str, str]:
+    """Return question and answer; the question is the person's own, new, and does not give the answer away."""
+    question, answer = _read_text(value, "question"), _read_text(value, "answer")
+    first_person = {"i", "my", "me", "mine", "we", "our", "us"} & set(
+        question.casefold().replace("'", " ").split()
+    )
+    require(
+        bool(first_person), "`question` must be asked by the person: with I, my or our."
+    )
+    require(question not in asked, "this question has been asked before; ask another.")
+    given = content_stems(answer) <= content_stems(question) and bool(
+        content_stems(answer)
+    )
+    require(kind.abstains or not given, "`question` gives its answer away.")
+    return {"question": question, "answer": answer}
+
+
+def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statement]:
+    """Return the evidence statements, the earliest first."""
+    least, most = STATEMENTS[kind.type]
+    require(
+        isinstance(value, list) and least <= len(value) <= most,
+        f"it must be a list of {least} statement{'s' * (least != 1)}."
+        if least == most
+        else f"it must be a list of {least} to {most} statements.",
+    )
+    statements = sorted(
+        (
+            _read_statement(one, number, made=_is_made(kind))
+            for number, one in enumerate(value, start=1)
+        ),
+        key=lambda one: -one.days,
+    )
+    texts = [one.aside.said or one.aside.made for one in statements]
+    require(len(set(texts)) == len(texts), "two statements are the same.")
+    days = [one.days for one in statements]
+    require(
+        len(set(days)) == len(days),
+        "two statements are of the same day: `days` must differ.",
+    )
+    if kind.abstains:
+        return statements
+    if kind.type in _TOLD or _is_made(kind):
+        stems, here = content_stems(answer), content_stems(texts[-1])
+        require(
+            len(stems & here) >= _HELD * len(stems),
+            f"the last statement does not hold the answer {answer!r}.",
+        )
+    return statements
+
+
+def _read_statement(value: Any, number: int, *, made: bool) -> Statement:
+    fields = value if isinstance(value, dict) else {}
+    days, theme = fields.get("days"), fields.get("theme")
+    whole = (
+        isinstance(days, int) and not isinstance(days, bool) and 1 <= days <= MOST_DAYS
+    )
+    require(
+        whole,
+        f"statement {number}: `days` before the question must be a whole number from 1 to {MOST_DAYS}.",
+    )
+    require(
+        theme in load_themes(),
+        f"statement {number}: `theme` must be one of {', '.join(sorted(load_themes()))}.",
+    )
+    names = ("request", "made") if made else ("said",)
+    texts = {name: fields.get(name) for name in names}
+    for name, text in texts.items():
+        require(
+            isinstance(text, str) and bool(text.strip()),
+            f"statement {number} must have a text `{name}`.",
+        )
+    return Statement(
+        int(str(days)),
+        str(theme),
+        Aside(**{name: str(text).strip() for name, text in texts.items()}),
+    )

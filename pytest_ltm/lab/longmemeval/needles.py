@@ -1,0 +1,706 @@
+"""Which questions are generated, in the shares of the published file, and what users mention beside the evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from random import Random
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct, structs
+
+from pytest_ltm.datasets.longmemeval.record import ABSTENTION, format_longmemeval_date
+from pytest_ltm.lab.longmemeval.session_text import (
+    SESSION_TOKENS,
+    WORDS,
+    Aside,
+    Attribute,
+    Happening,
+    ItemSeries,
+    Made,
+    Never,
+    Taste,
+    Update,
+    all_of,
+    days_of_may,
+    end_of_may,
+    late_in_year,
+    load_themes,
+    months_before,
+    some_time,
+    write_session,
+)
+from pytest_ltm.language.words import content_stems, upper_first
+
+How = Literal[
+    "value",
+    "latest",
+    "before",
+    "count",
+    "sum",
+    "days",
+    "weeks",
+    "months",
+    "first",
+    "order",
+    "entry",
+    "taste",
+]
+
+
+class WorldFact(Struct, frozen=True):
+    """Something that is true in the world from a moment on."""
+
+    at: datetime
+    about: str
+    value: str
+
+
+class WorldQuery(Struct, frozen=True):
+    """What a question asks of the world."""
+
+    how: How
+    about: tuple[str, ...]
+    """Names of facts; all of them are needed."""
+    unit: str = ""
+
+
+class EvidenceSession(Struct, frozen=True):
+    """One session of evidence."""
+
+    at: datetime
+    theme: str
+    aside: Aside
+
+
+class Needle(Struct, frozen=True):
+    """One question with its evidence."""
+
+    type: str
+    """Of the data set's question types."""
+    question: str
+    answer: str | int
+    asked: datetime
+    told: tuple[EvidenceSession, ...]
+    """In the order of their dates."""
+    world: tuple[WorldFact, ...]
+    query: WorldQuery
+    field: str = ""
+    """What the attribute is about, one of FIELDS; "" where that makes no difference."""
+    abstains: bool = False
+
+
+# --- What users mention of themselves beside the evidence: other rows of the same
+# texts, told in the same ways.
+
+_IN_THEME = 0.5  # how often a user mentions something of the theme that is talked about, if there is something left
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_Tellable: TypeAlias = "Attribute | Update | ItemSeries | Happening | Taste | Made"
+
+
+class Mentions:
+    """All that one person may mention, in a random order, and again in other words once all has been told.
+
+    What is true of a person is so wherever the person speaks; `backwards` begins at the
+    other end, so that two sources for one person seldom tell the same. Nothing is told
+    of `themes`, or in the words of `heard`.
+    """
+
+    def __init__(
+        self,
+        person: str,
+        themes: Collection[str],
+        heard: frozenset[str],
+        *,
+        backwards: bool = False,
+    ) -> None:
+        rng = Random(f"longmemeval person {person}")
+        self._values = {
+            row.key: rng.choice(row.values)
+            for row in (*all_of(Attribute), *all_of(Update))
+        }
+        priced = ((row, item) for row in all_of(ItemSeries) for item in row.items)
+        self._prices = {
+            (row.key, item): rng.choice(row.values or (0,)) for row, item in priced
+        }
+        kinds = (Attribute, Update, ItemSeries, Happening, Taste, Made)
+        rows: list[_Tellable] = [row for kind in kinds for row in all_of(kind)]
+        known = [
+            (row, item)
+            for row in rows
+            for item in (row.items if isinstance(row, ItemSeries) else ("",))
+        ]
+        rng.shuffle(known)
+        untold = (one for one in known if one[0].theme not in themes)
+        self.known = [
+            one for one in untold if not content_stems(_row_topic(one[0])) & heard
+        ]
+        """Rows that may be told, of a series each with an item; the last one comes first."""
+        if backwards:
+            self.known.reverse()
+        self._left: list[tuple[_Tellable, str]] = []
+        self._rng = Random(f"longmemeval mentions {person} {backwards}")
+
+    def next(self, theme: str) -> Aside | None:
+        """Return what is mentioned next while a theme is talked about; None if there is nothing to tell."""
+        if not self._left:
+            self._left = self.known[:]
+        near = [
+            place for place, (row, _) in enumerate(self._left) if row.theme == theme
+        ]
+        if not self._left:
+            return None
+        return self._told(
+            *self._left.pop(near[-1] if near and self._rng.random() < _IN_THEME else -1)
+        )
+
+    def _told(self, row: _Tellable, item: str) -> Aside:
+        rng = self._rng
+        match row:
+            case Attribute():
+                number = fill_values(rng.choice(row.say), v=self._values[row.key])
+            case Update():
+                number = fill_values(rng.choice(row.old), v=self._values[row.key])
+            case ItemSeries():
+                number = fill_values(
+                    rng.choice(row.say), item=item, v=self._prices[row.key, item]
+                )
+            case Happening():
+                number = fill_values(rng.choice(row.say), when=rng.choice(WORDS))
+            case Taste():
+                number = rng.choice(row.say)
+            case Made():
+                return Aside(
+                    request=row.request,
+                    made=written_list(row, draw_assistant_values(rng, row)),
+                )
+        return Aside(number, row.nod)
+
+
+def _row_topic(row: _Tellable) -> str:
+    """Return the words that say what a row is about."""
+    match row:
+        case Taste():
+            return " ".join(row.say)
+        case Happening():
+            return f"{row.thing} {row.past}"
+        case _:
+            return " ".join(
+                (*row.words, *([row.ask] if isinstance(row.ask, str) else row.ask))
+            )
+
+
+_ARTICLE = re.compile(r"\b[Aa](?= \{(\w+)\})")
+_VOWEL = re.compile(r"(?!one|uni|use|usu|eu|ukulele)[aeiou]", re.IGNORECASE)
+
+
+def fill_values(text: str, **values: object) -> str:
+    """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
+    text = _ARTICLE.sub(
+        lambda result: (
+            result[0] + "n" * bool(_VOWEL.match(str(values.get(result[1], ""))))
+        ),
+        text,
+    )
+    return text.format(
+        **values,
+        **{
+            upper_first(name): upper_first(str(value)) for name, value in values.items()
+        },
+    )
+
+
+def draw_assistant_values(rng: Random, row: Made) -> dict[str, str]:
+    """Return what an assistant makes up: slot -> entry, in the order in which they are listed."""
+    if row.how == "amount":
+        names = rng.sample(row.entries, min(6, len(row.entries)))
+        return dict(
+            zip(
+                names,
+                (f"${value}" for value in rng.sample(row.values, len(names))),
+                strict=True,
+            )
+        )
+    slots = row.slots or _ORDINALS
+    return dict(zip(slots, rng.sample(row.entries, len(slots)), strict=True))
+
+
+def written_list(row: Made, entries: dict[str, str]) -> str:
+    """Return the list or table as the assistant writes it."""
+    named = (f"{upper_first(slot)}: {entry}" for slot, entry in entries.items())
+    lines = entries.values() if row.how == "nth" else named
+    return "\n".join(
+        [
+            f"**{row.title}**",
+            *(f"{number}. {line}" for number, line in enumerate(lines, start=1)),
+        ]
+    )
+
+
+# --- Questions whose evidence stands in one session: what the user said, what the
+# assistant said, what the user likes.
+
+
+def _never_told(
+    needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")
+) -> Needle:
+    """Return the question about what was never said, with the same evidence."""
+    now, then = verb
+    answer = f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
+    query = structs.replace(needle.query, about=(never.ask,))
+    return structs.replace(
+        needle, question=never.ask, answer=answer, query=query, abstains=True
+    )
+
+
+def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
+    """Return a question about something that the user mentioned once."""
+    (at,) = days_of_may(rng, 1)
+    value = rng.choice(row.values)
+    shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
+    asked = end_of_may(rng)
+    evidence_session = EvidenceSession(
+        at, row.theme, Aside(fill_values(rng.choice(row.say), v=value), row.nod)
+    )
+    world, query = (WorldFact(at, row.key, shown),), WorldQuery("value", (row.key,))
+    needle = Needle(
+        "single-session-user",
+        question,
+        shown,
+        asked,
+        (evidence_session,),
+        world,
+        query,
+        row.field,
+    )
+    return _never_told(needle, row.never) if abstains else needle
+
+
+def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
+    """Return a question about an entry of a list or table that the assistant made up."""
+    (at,) = days_of_may(rng, 1)
+    entries = draw_assistant_values(rng, row)
+    slot = rng.choice(sorted(entries))
+    aside = Aside(request=row.request, made=written_list(row, entries))
+    question, told = (
+        row.ask.format(nth=slot, slot=slot),
+        EvidenceSession(at, row.theme, aside),
+    )
+    world = tuple(
+        WorldFact(at, f"{row.key}: {name}", entry) for name, entry in entries.items()
+    )
+    query = WorldQuery("entry", (f"{row.key}: {slot}",))
+    needle = Needle(
+        "single-session-assistant",
+        question,
+        entries[slot],
+        end_of_may(rng),
+        (told,),
+        world,
+        query,
+    )
+    return (
+        _never_told(needle, row.never, verb=("ask for", "asked for"))
+        if abstains
+        else needle
+    )
+
+
+def from_taste(rng: Random, row: Taste) -> Needle:
+    """Return a request for advice that what the user once said should shape; its gold is a rubric."""
+    (at,) = days_of_may(rng, 1)
+    answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
+    world = (
+        WorldFact(at, f"likes: {row.ask}", row.likes),
+        WorldFact(at, f"dislikes: {row.ask}", row.dislikes),
+    )
+    query = WorldQuery("taste", tuple(fact.about for fact in world))
+    told = EvidenceSession(at, row.theme, Aside(rng.choice(row.say), row.nod))
+    return Needle(
+        "single-session-preference",
+        row.ask,
+        answer,
+        end_of_may(rng),
+        (told,),
+        world,
+        query,
+    )
+
+
+# --- Questions whose evidence stands in several sessions: counts, sums, and what has
+# changed.
+
+_BEFORE = 0.25  # the share of questions about a change that ask for the old value
+
+
+def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
+    """Return a question for the number or the sum of items that sessions mention one by one."""
+    items = rng.sample(row.items, rng.randint(2, min(6, len(row.items))))
+    values = [rng.choice(row.values) if row.values else 1 for _ in items]
+    dates = days_of_may(rng, len(items))
+    evidence_sessions = tuple(
+        EvidenceSession(
+            at,
+            row.theme,
+            Aside(fill_values(rng.choice(row.say), item=item, v=value), row.nod),
+        )
+        for at, item, value in zip(dates, items, values, strict=True)
+    )
+    world = tuple(
+        WorldFact(at, row.key, str(value))
+        for at, value in zip(dates, values, strict=True)
+    )
+    query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
+    total: str | int = (
+        f"${sum(values):,}"
+        if row.unit == "$"
+        else f"{sum(values)} {row.unit}"
+        if row.unit
+        else sum(values)
+    )
+    asked = end_of_may(rng)
+    needle = Needle(
+        "multi-session",
+        row.ask,
+        total,
+        asked,
+        evidence_sessions,
+        world,
+        query,
+        row.field,
+    )
+    return _never_told(needle, row.never) if abstains else needle
+
+
+def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
+    """Return a question for something that has changed: its value now, or the one before."""
+    first, second = sorted(rng.sample(range(len(row.values)), 2))
+    values = [row.shown.format(v=row.values[place]) for place in (first, second)]
+    asked = late_in_year(rng)
+    old_at = some_time(rng, asked - timedelta(days=rng.randint(40, 150)))
+    new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
+    wants_old = bool(row.before) and rng.random() < _BEFORE
+    told = (
+        EvidenceSession(
+            old_at,
+            row.theme,
+            Aside(fill_values(rng.choice(row.old), v=row.values[first]), row.nod),
+        ),
+        EvidenceSession(
+            new_at,
+            row.theme,
+            Aside(fill_values(rng.choice(row.new), v=row.values[second]), row.nod),
+        ),
+    )
+    world = (
+        WorldFact(old_at, row.key, values[0]),
+        WorldFact(new_at, row.key, values[1]),
+    )
+    question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
+    query = WorldQuery("before" if wants_old else "latest", (row.key,))
+    needle = Needle(
+        "knowledge-update", question, answer, asked, told, world, query, row.field
+    )
+    return _never_told(needle, row.never) if abstains else needle
+
+
+# --- Questions about dates: how long between, how long ago, which first, in which
+# order.
+
+
+# A kind of question: from chance, when is asked and the events to its text, answer,
+# unit, and the events' dates.
+_DatedKind: TypeAlias = "Callable[[Random, datetime, Sequence[Happening]], tuple[str, str, How, list[datetime]]]"
+
+
+def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
+    """Return a question about the dates of the first of some events; three of different themes are enough."""
+    make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
+    asked = late_in_year(rng)
+    question, answer, how, dates = make(rng, asked, rows)
+    told, world = [], []
+    for row, date in zip(rows, dates, strict=False):
+        late = rng.randrange(
+            len(WORDS)
+        )  # some days after the event at most, and the user says how many
+        aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
+        told.append(
+            EvidenceSession(
+                some_time(rng, date + timedelta(days=late)), row.theme, aside
+            )
+        )
+        world.append(WorldFact(date, row.thing, row.past))
+    # of what nobody has mentioned only the name is asked for
+    query = WorldQuery(how, tuple(row.thing for row in rows[: len(dates) + abstains]))
+    kind = "temporal-reasoning"
+    return Needle(
+        kind,
+        question,
+        answer,
+        asked,
+        tuple(told),
+        tuple(world),
+        query,
+        "events",
+        abstains,
+    )
+
+
+def _time_between(
+    rng: Random,
+    asked: datetime,
+    rows: Sequence[Happening],
+    unit: Literal["days", "months"],
+) -> tuple[str, str, How, list[datetime]]:
+    if unit == "days":
+        count = rng.randint(5, 60)
+        second = asked - timedelta(days=rng.randint(4, 60))
+        first, answer = second - timedelta(days=count), _days_answer(count)
+    else:
+        count = rng.randint(2, 5)
+        second = months_before(asked.replace(day=1), 1).replace(day=rng.randint(5, 25))
+        first, answer = months_before(second, count), f"{count} months"
+    question = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
+    return question, answer, unit, [first, second]
+
+
+def _how_long_ago(
+    rng: Random,
+    asked: datetime,
+    rows: Sequence[Happening],
+    unit: Literal["days", "weeks"],
+    least: int,
+    most: int,
+) -> tuple[str, str, How, list[datetime]]:
+    count = rng.randint(least, most)
+    answer = _days_answer(count) if unit == "days" else f"{count} weeks"
+    return (
+        f"How many {unit} ago did I {rows[0].did}?",
+        answer,
+        unit,
+        [asked - timedelta(**{unit: count})],
+    )
+
+
+def _order_of(
+    rng: Random, asked: datetime, rows: Sequence[Happening], count: int
+) -> tuple[str, str, How, list[datetime]]:
+    # at least four days apart, so that no user's "three days ago" turns them round
+    weeks = rng.sample(range(1, 12), count)
+    dates = sorted(
+        asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks
+    )
+    named = [row.thing for row in rows[:count]]
+    if count == 2:
+        shuffled = named[:]
+        rng.shuffle(shuffled)
+        return (
+            f"Which of the two came first, {shuffled[0]} or {shuffled[1]}?",
+            named[0],
+            "first",
+            dates,
+        )
+    shuffled = rng.sample(named, 3)
+    question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
+    return (
+        question,
+        f"First {named[0]}, then {named[1]}, and last {named[2]}",
+        "order",
+        dates,
+    )
+
+
+_KINDS: tuple[_DatedKind, ...] = (
+    partial(_time_between, unit="days"),
+    partial(_how_long_ago, unit="days", least=5, most=40),
+    partial(_how_long_ago, unit="weeks", least=2, most=12),
+    partial(_time_between, unit="months"),
+    partial(_order_of, count=2),
+    partial(_order_of, count=3),
+)
+_UNKNOWN: tuple[tuple[str, How], ...] = (
+    ("How many days passed between the day {known} and the day {unknown}?", "days"),
+    ("Which of the two came first, {first} or {second}?", "first"),
+    ("How many weeks ago did I {did}?", "weeks"),
+)
+
+
+def _unknown_event(
+    rng: Random, asked: datetime, rows: Sequence[Happening]
+) -> tuple[str, str, How, list[datetime]]:
+    known, unknown = rows[:2]
+    date = asked - timedelta(days=rng.randint(10, 60))
+    named = rng.sample([known.thing, unknown.thing], 2)
+    question, how = rng.choice(_UNKNOWN)
+    question = question.format(
+        known=known.past,
+        unknown=unknown.past,
+        did=unknown.did,
+        first=named[0],
+        second=named[1],
+    )
+    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
+    return question, f"The information provided is not enough. {text}.", how, [date]
+
+
+def _days_answer(days: int) -> str:
+    return f"{days} days. {days + 1} days (including the last day) is also acceptable."
+
+
+_Row = TypeVar("_Row")
+
+
+class QuestionKind(NamedTuple):
+    """One kind of question."""
+
+    type: str
+    abstains: bool = False
+
+
+# Of 500 questions, nearly as published: the published file has no abstention about what
+# an assistant said.
+SHARES = {
+    QuestionKind("single-session-user"): 64,
+    QuestionKind("single-session-assistant"): 54,
+    QuestionKind("single-session-preference"): 30,
+    QuestionKind("multi-session"): 121,
+    QuestionKind("temporal-reasoning"): 127,
+    QuestionKind("knowledge-update"): 72,
+    QuestionKind("multi-session", abstains=True): 12,
+    QuestionKind("single-session-user", abstains=True): 6,
+    QuestionKind("temporal-reasoning", abstains=True): 6,
+    QuestionKind("knowledge-update", abstains=True): 6,
+    QuestionKind("single-session-assistant", abstains=True): 2,
+}
+
+
+def question_kinds(count: int) -> list[QuestionKind]:
+    """Return the kinds of `count` questions, in the shares of SHARES as nearly as whole numbers allow.
+
+    The kinds take turns, so that the first eleven are all of them.
+    """
+    whole = sum(SHARES.values())
+    given: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
+    chosen: list[QuestionKind] = []
+    for done in range(count):
+        behind = max(
+            SHARES,
+            key=lambda kind: (
+                given[kind] == 0,
+                SHARES[kind] * (done + 1) / whole - given[kind],
+            ),
+        )
+        given[behind] += 1
+        chosen.append(behind)
+    return chosen
+
+
+def generate_needles(count: int, seed: int) -> Iterator[Needle]:
+    """Yield `count` questions; the same ones for a seed, and the first of them for a smaller count."""
+    decks = _Decks(Random(f"longmemeval rows {seed}"))
+    for number, kind in enumerate(question_kinds(count)):
+        rng = Random(f"longmemeval question {seed} {number}")
+        if kind.type == "temporal-reasoning":
+            yield from_dates(
+                rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains
+            )
+        elif kind.type == "single-session-preference":
+            yield from_taste(rng, *decks.draw(kind, all_of(Taste)))
+        else:
+            row_type, make = _MAKERS[kind.type]
+            yield make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
+
+
+class _Decks:
+    """Rows in a random order, each kind's in an order of its own, from the beginning again when all have been used."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._left: dict[tuple[str, bool], list[int]] = {}
+
+    def draw(
+        self, kind: QuestionKind, rows: Sequence[_Row], count: int = 1
+    ) -> list[_Row]:
+        left = self._left.setdefault(kind, [])
+        if len(left) < count:
+            left[:] = self._rng.sample(range(len(rows)), len(rows))
+        return [rows[left.pop()] for _ in range(count)]
+
+
+_MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
+    "single-session-user": (Attribute, from_user),
+    "single-session-assistant": (Made, from_assistant),
+    "multi-session": (ItemSeries, from_series),
+    "knowledge-update": (Update, from_update),
+}
+
+
+# --- Questions as records of the published schema, with their evidence as the only
+# sessions.
+
+
+def generate_records(
+    count: int, seed: int, counts: Callable[[str], int]
+) -> Iterator[dict[str, Any]]:
+    """Yield so many records, with nothing but their evidence; the first of them for a smaller count."""
+    for number, needle in enumerate(generate_needles(count, seed)):
+        yield needle_record(needle, f"{seed} {number}", counts)
+
+
+def needle_record(
+    needle: Needle, seed: str, counts: Callable[[str], int]
+) -> dict[str, Any]:
+    """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
+    name, rng = record_identity(seed, abstains=needle.abstains)
+    mentions = side_mentions(needle, name)
+    sessions = []
+    for one in needle.told:
+        theme, tokens = load_themes()[one.theme], rng.randint(*SESSION_TOKENS)
+        sessions.append(
+            write_session(
+                rng,
+                theme,
+                counts,
+                tokens=tokens,
+                aside=one.aside,
+                mentions=mentions.next,
+            )
+        )
+    return as_record(needle, name, sessions)
+
+
+def record_identity(seed: str, *, abstains: bool) -> tuple[str, Random]:
+    """Return the id of a question, and the source of chance for its record."""
+    rng = Random(f"longmemeval record {seed}")
+    return f"{rng.getrandbits(32):08x}{ABSTENTION if abstains else ''}", rng
+
+
+def side_mentions(needle: Needle, name: str) -> Mentions:
+    """Return what the user may mention beside the evidence."""
+    heard = " ".join(
+        [
+            needle.question,
+            *(f"{one.aside.said} {one.aside.request}" for one in needle.told),
+        ]
+    )
+    return Mentions(name, {one.theme for one in needle.told}, content_stems(heard))
+
+
+def as_record(
+    needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """Return the question with its sessions of evidence as the file has it."""
+    names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
+    return {
+        "question_id": name,
+        "question_type": needle.type,
+        "question": needle.question,
+        "answer": needle.answer,
+        "question_date": format_longmemeval_date(needle.asked),
+        "haystack_dates": [format_longmemeval_date(one.at) for one in needle.told],
+        "haystack_session_ids": names,
+        "haystack_sessions": list(sessions),
+        "answer_session_ids": names,
+    }

@@ -1,0 +1,768 @@
+"""Published results of the LTM Benchmark as conversations: rows of files and folders -> results, plans and talk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from math import inf
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.journal.result import (
+    ISOLATED,
+    Automatic,
+    ConversationName,
+    ConversationResult,
+    Outcome,
+    QuestionResult,
+    ScenarioResult,
+)
+from pytest_ltm._core.model.plan import (
+    Plan,
+    PlannedExample,
+    agent_fingerprint,
+    natural_sort_key,
+)
+from pytest_ltm._core.model.transcript import Exchange, Kind
+from pytest_ltm._core.storage.errors import DatasetError, describe_error
+from pytest_ltm._core.storage.rows import json_of, read_json_rows
+from pytest_ltm.datasets._published import scenario_of
+from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
+from pytest_ltm.language.patterns import lazy_pattern
+
+# The branch that others correct.
+MAIN = "main"
+
+
+class PublishedResult(Struct, frozen=True, kw_only=True):
+    """One published result."""
+
+    ref: str
+    """The branch or version that it was published in."""
+    benchmark: str
+    agent: str
+    dataset: str
+    example: str
+    """With the repetition behind it, where it is not the first."""
+    score: float
+    """The share of full marks, 0 to 1."""
+    span: int | None
+    """Tokens from its start to its end, as measured."""
+    manual: bool = False
+    """Corrected by hand."""
+    before: Automatic | None = None
+    """The verdict of the rules, where it was published beside the corrected one."""
+    reason: str = ""
+    code: str = ""
+    """The version of the code that scored it, where known."""
+    log: tuple[str, ...] = ()
+    """Its transcript, `Test (time): …` and `Agent (time): …`; empty where none is published."""
+    questions: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
+    script: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names the result, whatever the branch."""
+        return self.benchmark, self.agent, self.dataset, self.example
+
+
+def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
+    """Return one row for each result: scores of other branches replace those of `main`, transcripts are kept.
+
+    The order is that of the keys, so that the order of the files changes nothing.
+    """
+    entries: dict[tuple[str, str, str, str], PublishedResult] = {}
+    for row in sorted(
+        rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))
+    ):
+        below, above = entries.get(row.key), row
+        if (
+            below
+            and row.manual
+            and row.before is None
+            and below.score != row.score
+            and not below.manual
+        ):
+            above = structs.replace(
+                row, before=_automatic_verdict(below.score, below.reason)
+            )
+        if below and below.log and not row.log:
+            talk = {
+                name: getattr(below, name)
+                for name in ("log", "questions", "responses", "script")
+            }
+            # the reason of another score would explain nothing
+            same = {
+                name: getattr(row, name) or getattr(below, name)
+                for name in ("reason", "code")
+            }
+            above = structs.replace(
+                above, **talk, **(same if below.score == row.score else {})
+            )
+        entries[row.key] = above
+    return list(entries.values())
+
+
+def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
+    """Return the result that a record is; DatasetError names `where` and the field."""
+    if wrong := [
+        name for name in _NAMES if not isinstance(record[name], str) or not record[name]
+    ]:
+        raise DatasetError(f"{where}: {wrong[0]} is {record[wrong[0]]!r}, not a name")
+    repetition = record.get("repetition") or 0
+    if not isinstance(repetition, int):
+        raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
+    full, before = _number_field(record, "max_score", where), None
+    auto = record.get("auto") or record
+    if auto.get("auto_score") is not None:
+        score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
+        before = _automatic_verdict(
+            score, "; ".join(_text_tuple(auto.get("auto_reasoning")))
+        )
+    span = record.get("tokens")
+    return PublishedResult(
+        ref=str(record.get("ref") or MAIN),
+        benchmark=record["benchmark"],
+        agent=record["agent"],
+        dataset=record["dataset"],
+        example=record["example_id"] + (f".{repetition}" if repetition else ""),
+        score=_share_of_full(_number_field(record, "score", where), full, where),
+        span=span if isinstance(span, int) else None,
+        manual=bool(record.get("manual")) or before is not None,
+        before=before,
+        reason="; ".join(_text_tuple(record.get("reasoning"))),
+        code=str((record.get("orig_eval") or {}).get("code") or ""),
+        log=_text_tuple(record.get("task_log")),
+        questions=_text_tuple(record.get("questions")),
+        script=_text_tuple(record.get("script")),
+        responses=_text_tuple(record.get("responses", record.get("actual_responses"))),
+    )
+
+
+def _automatic_verdict(score: float, reason: str) -> Automatic:
+    return Automatic(score=score, reason=reason, outcome=_score_outcome(score))
+
+
+def _number_field(record: Mapping[str, Any], name: str, where: str) -> float:
+    value = record.get(name)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise DatasetError(
+            f"{where}: no number {name!r} (fields: {', '.join(sorted(record))})"
+        )
+    return float(value)
+
+
+def _share_of_full(score: float, full: float, where: str) -> float:
+    if not (full > 0 and 0 <= score <= full):
+        raise DatasetError(f"{where}: a score of {score!r} out of {full!r}")
+    return score / full
+
+
+def _text_tuple(value: object) -> tuple[str, ...]:
+    parts: Sequence[object] = (
+        value if isinstance(value, list) else [] if value is None else [value]
+    )
+    return tuple("" if part is None else str(part) for part in parts)
+
+
+_NAMES = ("benchmark", "agent", "dataset", "example_id")
+_RESULT = (*_NAMES, "score", "max_score")  # the fields of a line that is a result
+_DEFINITION = ("path", "script")  # the fields of a line that is a definition
+_FOLDERS = 4  # `results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder
+# Stands in a collected transcript for a message that the definition holds.
+_LEFT_OUT = lazy_pattern(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
+
+
+_Record: TypeAlias = tuple[str, dict[str, Any]]  # where a result stands, and its fields
+
+
+def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
+    """Return the results in files and folders; DatasetError names file, line and what is wrong.
+
+    Messages that a collection left out are taken from definitions, if those are among
+    the files.
+    """
+    records: list[_Record] = []
+    scripts: dict[str, list[str]] = {}
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            is_collection = (
+                file.name.endswith((".jsonl", ".jsonl.gz"))
+                and _RESULTS not in file.parts
+            )
+            # a folder may hold anything else; what is named must be what it is named
+            # for
+            if file.name == _STATS or (
+                file != path and not is_collection and not _is_result(file)
+            ):
+                continue
+            if file.suffix == ".json":
+                records.append(_result_file(file))
+            else:
+                _read_collection(file, records, scripts, named=file == path)
+    if not records:
+        raise DatasetError(
+            "no published results were found. Name .jsonl or .jsonl.gz files, or a folder of results"
+        )
+    rows = []
+    for where, fields in records:
+        try:
+            rows.append(_parse_row(_complete_record(fields, scripts), where))
+        except (
+            AttributeError,
+            OverflowError,
+            TypeError,
+            ValueError,
+        ) as error:  # whatever a field holds
+            raise DatasetError(
+                f"{where}: a field is not of its kind ({describe_error(error)})"
+            ) from error
+    return rows
+
+
+# --- collections: one JSON object a line
+
+
+def _read_collection(
+    file: Path, records: list[_Record], scripts: dict[str, list[str]], *, named: bool
+) -> None:
+    """Add the results and definitions of a file; one that holds neither is an error only if it was `named`."""
+    for where, record in read_json_rows(file, ()):
+        if all(name in record for name in _RESULT):
+            records.append((where, record))
+        elif all(name in record for name in _DEFINITION) and isinstance(
+            record["script"], list
+        ):
+            scripts[str(record["path"])] = [
+                str(message) for message in record["script"]
+            ]
+        elif named:
+            fields = ", ".join(name for name in _RESULT if name not in record)
+            raise DatasetError(
+                f"{where}: not a published result: no {fields} (fields: {', '.join(sorted(record))})"
+            )
+        else:
+            return
+
+
+def _complete_record(
+    record: Mapping[str, Any], scripts: Mapping[str, Sequence[str]]
+) -> Mapping[str, Any]:
+    """Return a record with the messages that its transcript left out, and with what is missing named so."""
+    script = record.get("script") or scripts.get(str(record.get("definition"))) or []
+
+    def message(match: re.Match[str]) -> str:
+        place = int(match[2])
+        return match[1] + (
+            script[place]
+            if place < len(script)
+            else f"(message {place + 1} of its script is missing)"
+        )
+
+    log = [
+        _LEFT_OUT.sub(message, line) if isinstance(line, str) else line
+        for line in record.get("task_log") or []
+    ]
+    return {**record, "task_log": log, "script": script}
+
+
+# --- folders: one file an example
+
+_RESULTS = "results"
+
+
+def _is_result(file: Path) -> bool:
+    parts = file.resolve().parts
+    return (
+        file.suffix == ".json"
+        and len(parts) > _FOLDERS
+        and parts[-_FOLDERS] == _RESULTS
+    )
+
+
+def _result_file(file: Path) -> _Record:
+    if not _is_result(file):
+        raise DatasetError(
+            f"{file}: a result is named by its path, <benchmark>/results/<agent>/<data set>/<example>_<repetition>.json"
+        )
+    benchmark, _, agent, dataset = file.resolve().parts[-_FOLDERS - 1 : -1]
+    example, _, repetition = file.stem.rpartition("_")
+    fields = _object_of(file)
+    if not (example and repetition.isdecimal()):
+        example, repetition = file.stem, "0"
+    named = {
+        "benchmark": benchmark,
+        "agent": agent,
+        "dataset": dataset,
+        "example_id": example,
+        "ref": MAIN,
+    }
+    return str(file), {**fields, **named, "repetition": int(repetition)}
+
+
+def _object_of(file: Path) -> dict[str, Any]:
+    fields = json_of(file)
+    if not isinstance(fields, dict):
+        raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
+    return fields
+
+
+# --- what a run cost and took: `results/<agent>/runstats.json`
+
+_STATS = "runstats.json"
+
+
+class RunStats(Struct, frozen=True):
+    """What a published run cost and took."""
+
+    cost_usd: float
+    """Of the agent; what the benchmark's own models cost is not in it."""
+    seconds: float
+    """From its first message to its last reply."""
+
+
+def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
+    """Return cost and time by benchmark and agent, as far as they are published; DatasetError for a wrong file."""
+    stats = {}
+    for path in paths:
+        for file in (
+            sorted(path.rglob(_STATS))
+            if path.is_dir()
+            else [path] * (path.name == _STATS)
+        ):
+            parts = file.resolve().parts
+            if len(parts) < _FOLDERS or parts[-3] != _RESULTS:
+                raise DatasetError(
+                    f"{file}: cost and time of a run stand in <benchmark>/results/<agent>/{_STATS}"
+                )
+            fields = _object_of(file)
+            cost, seconds = (
+                _number_field(fields, name, str(file))
+                for name in ("agent_costs_usd", "duration")
+            )
+            if not (0 <= cost < inf and 0 <= seconds < inf):
+                raise DatasetError(
+                    f"{file}: agent_costs_usd is {cost!r} and duration {seconds!r}; neither is negative"
+                )
+            stats[parts[-4], parts[-2]] = RunStats(cost, seconds)
+    return stats
+
+
+# --- labels: of `Benchmark 3 - 32k #2 (isolated)`, of `LTMAgentWrapper - gpt-4o-mini -
+# 16384 - …`
+
+# Earlier versions of the benchmark name the filler between two messages, not a memory
+# span.
+MEMORY_SPANS_SINCE = 3
+# What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the
+# published folder.
+PAPERS_NAMES = {"1k": "2k"}
+
+_BENCHMARK = lazy_pattern(
+    r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
+)
+# The published LTM agents, by the numbers that the benchmark's own tables give them.
+_VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
+_INTERFACE = lazy_pattern(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
+_PLAIN = {
+    "LLM",
+    "GPT",
+    "Claude",
+    "HF",
+}  # interfaces that add nothing to the model whose name follows
+_PROVIDER = lazy_pattern(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
+_DATE = lazy_pattern(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
+
+
+class Benchmark(Struct, frozen=True, kw_only=True):
+    """What the name of a published benchmark says."""
+
+    version: int
+    span_label: str
+    """As in a node id: `32k`, `isolated`, `v1.10k`."""
+    span: int | None
+    """Tokens; None where examples are isolated, and where the name tells something else than a memory span."""
+    trial: str
+    """`0` for the first run, `1` for `#2`."""
+
+
+def parse_benchmark(name: str) -> Benchmark | None:
+    """Return what a benchmark's name says, None if it says nothing that we know."""
+    match = _BENCHMARK.fullmatch(name)
+    if not match:
+        return None
+    version, folder = int(match["version"]), f"{match['thousands']}k"
+    label, span = (
+        PAPERS_NAMES.get(folder, folder),
+        None if match["isolated"] else 1_000 * int(match["thousands"]),
+    )
+    if span is None:
+        label = ISOLATED
+    elif version < MEMORY_SPANS_SINCE:
+        label = f"v{version}.{folder}"
+    return Benchmark(
+        version=version,
+        span_label=label,
+        span=span,
+        trial=str(int(match["run"] or 1) - 1),
+    )
+
+
+def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return a label for each agent's published name, from pairs of benchmark and agent.
+
+    Interface, provider and date are left out; names that would meet within one
+    benchmark keep all of it.
+    """
+    pairs = set(names)
+    within = group_by(
+        pairs, lambda pair: (pair[0], _short_agent_name(pair[1]))
+    ).values()
+    clashing = {name for group in within if len(group) > 1 for _, name in group}
+    return {
+        name: safe_label(name) if name in clashing else _short_agent_name(name)
+        for _, name in sorted(pairs)
+    }
+
+
+def safe_label(text: str) -> str:
+    """Return a text with the characters only that a label in a node id may have."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", text).strip("_") or "_"
+
+
+def _short_agent_name(name: str) -> str:
+    interface, *rest = name.split(" - ")
+    variant = next((_VARIANTS[part] for part in rest if part in _VARIANTS), "")
+    kind = variant or _INTERFACE.sub("", interface)
+    parts = []
+    for part in rest:
+        tokens = int(part) if part.isdecimal() else 0
+        # the length of a context reads 32k, be it 32,768 or 32,000
+        thousand = 1_000 if tokens % 1_000 == 0 else 1_024
+        short = f"{tokens // thousand}k" if tokens % thousand == 0 else part
+        if part not in _VARIANTS:
+            parts.append(
+                short if part.isdecimal() else _DATE.sub("", _PROVIDER.sub("", part))
+            )
+    return ".".join(
+        safe_label(part)
+        for part in ([] if parts and kind in _PLAIN else [kind]) + parts
+    )
+
+
+# --- the transcripts of one conversation put together: exchanges in the order of their
+# times, each once
+
+_ENTRY = lazy_pattern(
+    r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL
+)
+
+
+class _LoggedExchange(Struct, frozen=True):
+    """One message and its reply as a log tells them."""
+
+    at: datetime
+    filler: bool
+    message: str
+    reply: str
+
+
+class PublishedTranscript(Struct, frozen=True, kw_only=True):
+    """What was said in one conversation, as far as it is published."""
+
+    exchanges: tuple[Exchange, ...]
+    """Their places count only the exchanges that are there."""
+    questions: Mapping[str, tuple[int, ...]]
+    """By example (`colours/0`): the numbers of its questions."""
+
+    def tokens_of(self, keep: Callable[[Exchange], bool]) -> int:
+        """Return the tokens of some of the exchanges."""
+        return sum(
+            each.message_tokens + each.reply_tokens
+            for each in self.exchanges
+            if keep(each)
+        )
+
+
+def number_exchanges(
+    said: Iterable[tuple[str, Kind, str, str, datetime]], count: Callable[[str], int]
+) -> tuple[Exchange, ...]:
+    """Return exchanges one after the other, of whom, kind, message, reply and time; `count`: the tokens of a text."""
+    exchanges: list[Exchange] = []
+    for number, (by, kind, message, reply, now) in enumerate(said):
+        exchanges.append(
+            Exchange(
+                number=number,
+                by=by,
+                kind=kind,
+                message=message,
+                reply=reply,
+                now=now,
+                start=exchanges[-1].end if exchanges else 0,
+                message_tokens=count(message),
+                reply_tokens=count(reply),
+            )
+        )
+    return tuple(exchanges)
+
+
+def build_transcript(
+    rows: Mapping[str, PublishedResult], count: Callable[[str], int]
+) -> PublishedTranscript:
+    """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
+    logs = {name: _logged_exchanges(row.log) for name, row in rows.items() if row.log}
+
+    def holds_others(name: str) -> bool:
+        script = rows[name].script
+        return any(
+            logged.message not in script if script else logged.filler
+            for logged in logs[name]
+        )
+
+    owners: dict[_LoggedExchange, str] = {}
+    # a log that listens to others comes last: an exchange belongs to the log that is
+    # its own
+    for name in sorted(logs, key=lambda name: (holds_others(name), name)):
+        for said in logs[name]:
+            owners.setdefault(said, "" if said.filler else name)
+    ordered = sorted(owners, key=lambda said: said.at)
+    numbers = {said: number for number, said in enumerate(ordered)}
+    questions = {}
+    for name, log in logs.items():
+        scored: list[int] = []
+        # from the end of the log backwards: what was scored was asked last
+        for reply in reversed(rows[name].responses):
+            before = range(scored[-1] if scored else len(log))
+            scored += [at for at in reversed(before) if log[at].reply == reply][:1]
+        questions[name] = tuple(numbers[log[at]] for at in reversed(scored))
+    told = (
+        (owners[one], "filler" if one.filler else "say", one.message, one.reply, one.at)
+        for one in ordered
+    )
+    return PublishedTranscript(
+        exchanges=number_exchanges(told, count),  # type: ignore[arg-type]
+        questions=questions,
+    )
+
+
+def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
+    logged: list[_LoggedExchange] = []
+    for line in log:
+        entry = _ENTRY.match(line)
+        if entry and entry["by"] != "Agent":
+            try:
+                at = datetime.fromisoformat(entry["at"])
+            except ValueError:
+                # some logs have no times; sorting keeps their order
+                at = datetime.fromtimestamp(0, timezone.utc)
+            at = (
+                at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+            )  # no zone is ever named
+            logged.append(_LoggedExchange(at, entry["by"] != "Test", entry["text"], ""))
+        elif entry and logged:
+            logged[-1] = structs.replace(logged[-1], reply=entry["text"])
+    return logged
+
+
+# --- rows of one benchmark and agent as result, plan and talk
+
+TOKENIZER = "cl100k_base"
+# Stands for what a published run does not tell in our terms: who judged, by which
+# rules.
+PUBLISHED = "published"
+# The memory skills that the paper's scenarios need, as those of the same names here say
+# it.
+SKILLS = {
+    "chapter_break": ("R", "I"),
+    "colours": ("R",),
+    "jokes": ("E",),
+    "locations_directions": ("S", "I"),
+    "name_list": ("R", "C"),
+    "prospective_memory": ("P",),
+    "restaurant": ("C", "I"),
+    "sally_anne": ("T",),
+    "shopping_list": ("R", "C", "I"),
+    "spy_meeting": ("R", "I"),
+    "trigger_response": ("C", "P"),
+}
+NO_TRANSCRIPT = "its transcript is missing"
+_SKIPPED = "the verdict of the rules is not published"
+
+
+class PublishedConversation(Struct, frozen=True, kw_only=True):
+    """One published conversation."""
+
+    result: ConversationResult
+    plan: Plan
+    talk: PublishedTranscript
+    seconds: float | None = None
+    """What the run took; None where it is not published."""
+
+
+def by_conversation(
+    rows: Iterable[PublishedResult],
+) -> dict[tuple[str, str], list[PublishedResult]]:
+    """Return the rows by benchmark and agent, both as published, in the order of their names."""
+    return dict(sorted(group_by(rows, lambda row: (row.benchmark, row.agent)).items()))
+
+
+def published_conversation(
+    rows: Sequence[PublishedResult],
+    agent: str,
+    count: Callable[[str], int],
+    stats: RunStats | None = None,
+) -> PublishedConversation:
+    """Return one conversation; `agent`: its label, `count`: the tokens of a text, `stats`: what it cost and took.
+
+    DatasetError if its benchmark's name says neither span nor isolated.
+    """
+    first = rows[0]
+    bench = parse_benchmark(first.benchmark)
+    if bench is None:
+        expected = "Expected a name such as 'Benchmark 3 - 32k'"
+        raise DatasetError(
+            f"benchmark {first.benchmark!r} names no memory span. {expected}"
+        )
+    ordered = sorted(
+        rows, key=lambda row: (scenario_name(row), natural_sort_key(row.example))
+    )
+    examples = {
+        f"{scenario_name(row)}/{safe_label(row.example)}": row for row in ordered
+    }
+    talk = build_transcript(examples, count)
+    return conversation_of(
+        ConversationName(agent, bench.span_label, bench.trial),
+        first.agent,
+        talk,
+        span=bench.span,
+        stats=stats,
+        # equal for all agents of one benchmark, so that they may be compared
+        plan={
+            "filler": {PUBLISHED: first.benchmark},
+            "judge": PUBLISHED,
+            "examples": tuple(
+                PlannedExample(
+                    scenario=scenario_name(row),
+                    example=safe_label(row.example),
+                    version=PUBLISHED,
+                )
+                for row in examples.values()
+            ),
+        },
+        rows=[
+            _example_result(agent, bench, name, row, talk)
+            for name, row in examples.items()
+        ],
+    )
+
+
+def conversation_of(
+    name: ConversationName,
+    system: str,
+    talk: PublishedTranscript,
+    *,
+    plan: Mapping[str, Any],
+    rows: Iterable[ScenarioResult],
+    span: int | None = None,
+    stats: RunStats | None = None,
+) -> PublishedConversation:
+    """Return a conversation with what was said in it; `plan`: the fields that are known, `system`: whom it tested."""
+    spec, exchanges, trial = (
+        f"{PUBLISHED}: {system}",
+        talk.exchanges,
+        int(name.planned_name.trial),
+    )
+    whole = Plan(
+        seed=0,
+        trial=trial,
+        span=span,
+        tokenizer=TOKENIZER,
+        scoring=PUBLISHED,
+        judge_votes=0,
+        time=PUBLISHED,
+        opening="",
+        count="all",
+        **plan,
+    )
+    result = ConversationResult(
+        agent=name.agent,
+        agent_spec=spec,
+        span_label=name.span,
+        count="all",
+        span=span,
+        trial=name.trial,
+        plan_fingerprint=whole.fingerprint,
+        agent_fingerprint=agent_fingerprint(spec, None),
+        scenarios=tuple(rows),
+        tokens=exchanges[-1].end if exchanges else 0,
+        filler_tokens=talk.tokens_of(lambda each: each.kind == "filler"),
+        reply_tokens=sum(each.reply_tokens for each in exchanges),
+        exchanges=len(exchanges),
+        simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds()
+        if exchanges
+        else 0.0,
+        cost_usd=stats.cost_usd if stats else None,
+    )
+    return PublishedConversation(
+        result=result, plan=whole, talk=talk, seconds=stats.seconds if stats else None
+    )
+
+
+def scenario_name(row: PublishedResult) -> str:
+    """Return our name of a row's data set."""
+    return safe_label(scenario_of(row.dataset)).lower()
+
+
+def _example_result(
+    agent: str,
+    bench: Benchmark,
+    name: str,
+    row: PublishedResult,
+    talk: PublishedTranscript,
+) -> ScenarioResult:
+    place = ConversationName(agent, bench.span_label, bench.trial)
+    ours, example = scenario_name(row), safe_label(row.example)
+    exchanges = talk.exchanges
+    spanned = (
+        bench.version >= MEMORY_SPANS_SINCE
+        and bench.span is not None
+        and row.span is not None
+    )
+    # thirds do not add up to 1 exactly
+    score = 1.0 if row.score >= FULL_MARKS else row.score
+    why = [row.reason or "the published score has no reason"] + [NO_TRANSCRIPT] * (
+        not row.log
+    )
+    ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
+    return ScenarioResult(
+        scenario=ours,
+        example=example,
+        agent=agent,
+        span_label=bench.span_label,
+        span=bench.span,
+        trial=bench.trial,
+        nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]",
+        outcome=_score_outcome(score),
+        score=score,
+        reason=("amended by hand: " if row.manual else "") + "; ".join(why),
+        rule=f"{PUBLISHED} {row.code or row.ref}".rstrip(),
+        measured_span=row.span,
+        overrun=spanned and (row.span or 0) > (bench.span or 0),
+        tokens=talk.tokens_of(lambda each: each.by == name),
+        skills=SKILLS.get(ours, ()),
+        questions=tuple(
+            QuestionResult(
+                number=at, text=exchanges[at].message, answer=exchanges[at].reply
+            )
+            for at in talk.questions.get(name, ())
+        ),
+        automatic=ruled if row.manual else None,
+    )
+
+
+def _score_outcome(score: float) -> Outcome:
+    return "passed" if score >= 1 else "failed"

@@ -1,0 +1,91 @@
+"""Studies: control agents play suites or definitions, what they earn is counted, and tables show it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.commands.pytest_runs import play_run
+from pytest_ltm.figures.statistics.totals import group_by
+
+# An example, and the spec of the agent that played it: labels may be shortened, specs
+# never are.
+PlayedRow: TypeAlias = "tuple[str, ScenarioResult]"
+# Scores by agent and scenario; 0 where an example has none.
+Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
+Table: TypeAlias = list[list[str]]
+"""Rows of texts, the first one the head."""
+
+
+def listed_specs(options: Sequence[str]) -> list[str]:
+    """Return the specs of a repeatable option, whose values may also be separated by commas; each once."""
+    return list(dict.fromkeys(spec for text in options for spec in text.split(",")))
+
+
+@contextmanager
+def study_folder(name: str) -> Iterator[Path]:
+    """Yield a folder for the runs of a study, which is removed with them."""
+    with tempfile.TemporaryDirectory(prefix=f"ltm-{name}-") as folder:
+        # resolved, because pytest may be started elsewhere, and macOS has its temporary
+        # folders behind a link
+        yield Path(folder).resolve()
+
+
+def play_rows(
+    specs: Sequence[str],
+    words: Sequence[str],
+    folder: Path,
+    cwd: Path | None = None,
+    *,
+    skipped: bool = False,
+) -> list[PlayedRow]:
+    """Return the examples of a run: those that count, if need be as 0, or also what was `skipped`."""
+    run = play_run(specs, words, folder, cwd=cwd)
+    rows = [
+        (held.agent_spec, row)
+        for held in run.result.conversations
+        for row in held.scenarios
+    ]
+    return rows if skipped else counting_rows(rows)
+
+
+def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
+    """Return the examples that count, if need be as 0: all but those that were skipped."""
+    return [
+        (spec, row)
+        for spec, row in rows
+        if row.cause not in {"", "requires"} or row.scored
+    ]
+
+
+def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
+    """Return what was earned, by agent and scenario."""
+    groups = group_by(rows, lambda each: (each[0], each[1].scenario))
+    return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
+
+
+def tell_progress(text: str) -> None:
+    """Say on stderr what is played next: a study takes minutes, and stdout is for its tables."""
+    sys.stderr.write(f"{text} ...\n")
+
+
+def aligned_lines(table: Table) -> Iterator[str]:
+    """Yield the lines of a table with columns of equal width, for a terminal."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        yield "  ".join(
+            text.ljust(width) for text, width in zip(row, widths, strict=True)
+        ).rstrip()
+
+
+def markdown_lines(table: Table) -> Iterator[str]:
+    """Yield the lines of a table as Markdown."""
+    for number, row in enumerate(table):
+        yield f"| {' | '.join(row)} |"
+        if not number:
+            yield "|---" * len(row) + "|"

@@ -1,0 +1,654 @@
+"""Wrong answers made from right ones: denied, one of two, swapped, changed, quoted inside a refusal, or of others.
+
+A mutant that passes is a defect of the rules, whatever a labelled reply says of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
+
+from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.language.dates import DAYS, MONTHS
+from pytest_ltm.language.rulings.gold import read_gold
+from pytest_ltm.language.words import content_stems, plain_words
+
+# How it was made, and the reply or the replies.
+Replies: TypeAlias = "tuple[str, str | list[str]]"
+_Maker = TypeVar("_Maker", bound="Callable[[Mapping[str, Any]], Iterable[Replies]]")
+_MAKERS: dict[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {}
+_OF_SEVERAL: set[str] = set()
+
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_PEOPLE = ("neighbour", "sister", "colleague", "uncle")
+# By so much an amount is changed: further than any rule forgives.
+_PAST = 7
+
+
+@cache
+def _templates() -> Mapping[str, list[Any]]:
+    return cast(
+        "Mapping[str, list[Any]]", load_yaml(Path(__file__).with_suffix(".yml")).value
+    )
+
+
+def _fill_templates(name: str, **values: Any) -> Iterator[Replies]:
+    """Yield the templates of that name, filled in."""
+    for entry in _templates()[name]:
+        if isinstance(entry, str):
+            yield from _fill_templates(entry, **values)
+            continue
+        ((way, text),) = entry.items()
+        yield (
+            way,
+            text.format(**values)
+            if isinstance(text, str)
+            else [part.format(**values) for part in text],
+        )
+
+
+def _fill_each(
+    name: str, questions: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield each template filled in for every question: all are answered in the same way."""
+    for filled in zip(
+        *(list(_fill_templates(name, **values)) for values in questions), strict=True
+    ):
+        yield filled[0][0], [str(text) for _, text in filled]
+
+
+def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
+    return ((way, text) for way, (text,) in _fill_each(name, [values]))
+
+
+def answer_mutants(
+    question: str, gold: str, other: str = "something else"
+) -> Iterator[tuple[str, str]]:
+    """Yield wrong answers, each with the way in which it was made.
+
+    Args:
+        question: The question of the data set.
+        gold: The answer that is expected, as the file has it.
+        other: The answer to another question, to which this one's may be confused.
+
+    Example:
+        >>> dict(mutants("Where did I go?", "Turku", "Ghent"))["swapped"]
+        'Ghent'
+    """
+    read = read_gold(gold, question)
+    right = read.texts[0].strip().rstrip(".")
+    if read.kind == "yes or no":
+        yield "swapped", "No." if plain_words(right)[0] == "yes" else "Yes."
+        yield "either-or", "Either yes or no."
+        return
+    if content_stems(other) & content_stems(right):  # both might be right
+        other = "a green kettle"
+    who = next(
+        person for person in _PEOPLE if person not in f"{question} {right}".lower()
+    )
+    yield from _fill_texts("data set", gold=right, other=other, who=who)
+    numbers = _NUMBER.findall(right)
+    for number in numbers:
+        value = float(number.replace(",", "")) + _PAST
+        yield (
+            "changed amount",
+            right.replace(number, f"{value:,g}" if "," in number else f"{value:g}", 1),
+        )
+    for unit, another in _templates()["units"] if numbers else ():
+        if re.search(rf"(?<![a-z]){re.escape(unit)}(?![a-z])", right.lower()):
+            yield (
+                "changed unit",
+                re.sub(
+                    rf"(?i)(?<![a-z]){re.escape(unit)}(?![a-z])",
+                    another,
+                    right,
+                    count=1,
+                ),
+            )
+    for way, names in (("changed month", MONTHS), ("changed day", DAYS)):
+        for place, name in enumerate(names):
+            if re.search(rf"\b{name}\b", right):
+                yield (
+                    way,
+                    re.sub(rf"\b{name}\b", names[(place + 2) % len(names)], right),
+                )
+
+
+def invented_answers(other: str) -> Iterator[tuple[str, str]]:
+    """Yield answers to a question that cannot be answered; `other`: the answer to another question."""
+    return _fill_texts("invented", other=other)
+
+
+_FULL, _ANYTHING = 1.0, 0.02
+_EARNS_NOTHING = frozenset(("denied", "quoted in a refusal"))
+_STAGES = 5
+
+
+def of_scenario(
+    evaluator: str, args: Mapping[str, Any]
+) -> Iterator[tuple[str, list[str], float]]:
+    """Yield mutants of the right answers to what an evaluator of that name and those arguments expects.
+
+    Each is how it was made, the answers, and the share of full marks at which it
+    passes.
+    """
+    for way, reply in _MAKERS[evaluator](args) if evaluator in _MAKERS else ():
+        answers = [reply] if isinstance(reply, str) else reply
+        if evaluator == "PlaysGuest":
+            yield way, answers, len(answers) / _STAGES
+        else:
+            yield (
+                way,
+                answers,
+                _ANYTHING
+                if evaluator in _OF_SEVERAL or way in _EARNS_NOTHING
+                else _FULL,
+            )
+
+
+def of_answer(
+    row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield mutants of the right answer to a question of a data set; `others`: other rows, for their answers."""
+    if row["type"] == "single-session-preference":
+        return
+    if row["type"] == "5" or row["type"].startswith("abstention"):
+        yield from invented_answers(row.get("trap", "Turku"))
+        return
+    golds = (
+        str(other["answer"]).strip().rstrip(".")
+        for other in others
+        if other["type"] == row["type"]
+        and other["set"] == row["set"]
+        and other["question"] != row["question"]
+    )
+    another = next(
+        (gold for gold in golds if gold.lower() != str(row["answer"]).lower()),
+        "a green kettle",
+    )
+    yield from answer_mutants(row["question"], str(row["answer"]), another)
+
+
+# --- What each evaluator expects.
+
+_COLOURS = ("red", "blue", "green", "ochre", "violet", "white")
+_NAMES = ("Ottoline", "Barnaby", "Persis", "Caspian")
+_ITEMS = (("trombone", 4), ("saddle", 2), ("telescope", 6))
+_WAYS = {"north": "south", "south": "north", "east": "west", "west": "east"}
+
+
+def _makes(*evaluators: str, of_several: bool = False) -> Callable[[_Maker], _Maker]:
+    """Register the function that follows as the maker of the mutants for these evaluators.
+
+    `of_several`: each answer is mutated, of which a mutant must earn nothing.
+    """
+
+    def register(maker: _Maker) -> _Maker:
+        _MAKERS.update(dict.fromkeys(evaluators, maker))
+        _OF_SEVERAL.update(evaluators if of_several else ())
+        return maker
+
+    return register
+
+
+def _wrong_candidates(expected: str, others: Sequence[str]) -> list[str]:
+    return [other for other in others if other.lower() != expected.lower()]
+
+
+@_makes("PicksOption")
+def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    gold = args["expected"]
+    other = gold % 6 + 1
+    yield from _fill_templates("phrase", gold=f"option {gold}", other=f"option {other}")
+    yield from _fill_templates("phrase", gold=gold, other=other)
+    yield from _fill_templates("PicksOption", gold=gold, other=other)
+
+
+@_makes("NamesColour")
+def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    gold = args["expected"]
+    others = _wrong_candidates(gold, _COLOURS)
+    listed = ", ".join([*others, gold])
+    return _fill_templates(
+        "NamesColour", gold=gold, other=others[0], another=others[1], listed=listed
+    )
+
+
+@_makes("NamesUser")
+def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
+    gold = args["expected"]
+    others = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
+    return _fill_templates(
+        "NamesUser", gold=gold, other=others[0], listed=", ".join([*others, gold])
+    )
+
+
+@_makes("RecallsJoke")
+def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    gold, others = args["joke"], args["others"]
+    other = (
+        others[0]
+        if others
+        else "A horse walks into a bar. The barman asks why the long face."
+    )
+    return _fill_templates(
+        "RecallsJoke", gold=gold, other=other, listed="\n".join([*others, gold])
+    )
+
+
+def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
+    return (
+        f"From the {start}, "
+        + ", then ".join(f"go {km:g} km {way} to the {to}" for km, way, to in route)
+        + "."
+    )
+
+
+@_makes("LeadsTo")
+def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    start, route = args["start"], [list(leg) for leg in args["route"]]
+    for n, (km, way, place) in enumerate(route):
+        yield (
+            "changed amount",
+            _way_text(start, [*route[:n], [km + 1, way, place], *route[n + 1 :]]),
+        )
+        yield (
+            "swapped",
+            _way_text(start, [*route[:n], [km, _WAYS[way], place], *route[n + 1 :]]),
+        )
+        yield "left out", _way_text(start, [*route[:n], *route[n + 1 :]])
+    yield "an extra leg", _way_text(start, [*route, [2, "west", "tannery"]])
+    yield "swapped order", _way_text(start, route[::-1])
+    longer = _way_text(start, [[km + 1, way, place] for km, way, place in route])
+    yield from _fill_templates("LeadsTo", way=_way_text(start, route), longer=longer)
+
+
+@_makes("LiesAt")
+def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    km, way, opposite = args["km"], args["direction"], _WAYS[args["direction"]]
+    return _fill_templates(
+        "LiesAt",
+        gold=f"{km:g} km {way}",
+        other=f"{km + 1:g} km {opposite}",
+        km=km,
+        longer=km + 1,
+        way=way,
+        opposite=opposite,
+    )
+
+
+@_makes("ListsNames")
+def _name_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    *first, last = names = list(args["expected"])
+    strange = _wrong_candidates(names[0], _NAMES)
+    return _fill_templates(
+        "ListsNames",
+        listed=", ".join(names),
+        listed_strange=", ".join(strange),
+        strange=strange[0],
+        bullets="\n".join(f"- {name}" for name in [*names, strange[0]]),
+        first=", ".join(first),
+        last=last,
+        swapped=", ".join([*first, strange[0]]),
+    )
+
+
+@_makes("QuoteAtReply")
+def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    quote, nth = args["quote"], args["nth"]
+    plain = [f"Reply {n}." for n in range(1, nth + 3)]
+
+    def with_quote(*places: int) -> list[str]:
+        return [
+            f'{text} "{quote}"' if n in places else text
+            for n, text in enumerate(plain, start=1)
+        ]
+
+    yield "too early", with_quote(nth - 1 or nth + 1)
+    yield "too late", with_quote(nth + 1)
+    yield "dump", with_quote(*range(1, nth + 3))
+    yield "twice", with_quote(nth, nth + 1) if nth < 2 else with_quote(nth - 1, nth)
+    half = " ".join(quote.split()[: len(quote.split()) // 2])
+    yield "left out", [*plain[: nth - 1], f"Reply {nth}. {half}", *plain[nth:]]
+
+
+@_makes("ListsItems")
+def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    items = [tuple(item) for item in args["expected"]]
+    none = ", ".join(f"{n} {item}" for item, n in items)
+    yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
+    yield "an extra item", f"{none}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
+    yield (
+        "an extra item",
+        "\n".join(f"- {item}: {n}" for item, n in (*items, _ITEMS[1])),
+    )
+    yield "dump", ", ".join([none, *(f"{n} {item}s" for item, n in _ITEMS)])
+    yield "left out", ", ".join(f"{n} {item}" for item, n in items[1:])
+    yield "denied", f"Your list does not hold {none}."
+    yield (
+        "quoted in a refusal",
+        f"I don't know your list. You never told me whether it holds {none}.",
+    )
+    yield "either-or", ", ".join(f"{n} or {n + 1} {item}" for item, n in items)
+
+
+@_makes("DecodesMessages")
+def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    groups = [group[0] for group in args["expected"]]
+    others = [group[0] for group in args.get("others", ())] or ["trumpet"]
+    return _fill_templates(
+        "DecodesMessages",
+        listed=", ".join([*groups, *others]),
+        either="; ".join(
+            f"{one} or {other}" for one, other in zip(groups, others * 3, strict=False)
+        ),
+        swapped=", ".join([*groups[:-1], others[0]]),
+        left=", ".join(groups[:-1]),
+        denied=". ".join(f"It is not {one}" for one in groups),
+        alternatives=" or ".join(groups),
+    )
+
+
+@_makes("AnswersWord")
+def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    gold, others = args["expected"], [*args.get("others", ()), "wardrobe"]
+    yield from _fill_templates("phrase", gold=f"the {gold}", other=f"the {others[0]}")
+    yield from _fill_templates(
+        "AnswersWord", gold=gold, other=others[0], listed=", ".join(others)
+    )
+
+
+@_makes("SaysAtEachTrigger")
+def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    sentence, times = args["sentence"], args.get("activations", 3)
+    words = sentence.split()
+    yield "left out", [sentence] * (times - 1) + ["All right."]
+    yield "left out", [" ".join(words[: len(words) // 2])] * times
+    yield "swapped", [sentence.replace(words[-1], "elephant")] * times
+    yield "denied", [f"I will not say it: {sentence[:10]}"] * times
+    if args.get("controls"):
+        yield "dump", [sentence] * (times + args["controls"])
+
+
+@_makes("ObeysOrders", of_several=True)
+def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield texts that name words without obeying, or obey everything that was ever ordered."""
+    holding = args["holding"]
+    about = args.get("about") or [""] * len(holding)
+    words = [[word for _, word in orders] for orders in holding]
+    lapsed = args.get("lapsed") or [[]] * len(holding)
+    yield from _fill_each(
+        "ObeysOrders",
+        (
+            {
+                "thing": thing,
+                "tags": " or the tag ".join(named),
+                "words": " or the word ".join(named),
+            }
+            for thing, named in zip(about, words, strict=True)
+        ),
+    )
+    if all(lapsed):
+        orders = zip(words, about, lapsed, strict=True)
+        yield (
+            "dump",
+            [
+                f"{' '.join(named)} {thing} {' '.join([*old, *named])}"
+                for named, thing, old in orders
+            ],
+        )
+
+
+@_makes("WorksOut", of_several=True)
+def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield answers that name everything, deny it, leave it open, or turn it round."""
+    return _fill_each(
+        "WorksOut",
+        (
+            {
+                "gold": (right := " and ".join(gold)),
+                "neither": right.replace(" and ", ", nor "),
+                "listed": ", ".join([*others, *reversed(gold), "1", "2", "3"]),
+                "changed": _turn_round(kind, gold, others),
+            }
+            for kind, gold, others in zip(
+                args["asked"], args["expected"], args["others"], strict=True
+            )
+        ),
+    )
+
+
+@_makes("AnswersWithSources", of_several=True)
+def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the mutants of `_wholes` with sources that are denied, all that there are, or all but the right ones."""
+    everything = ", ".join(args["titles"])
+    others = [
+        ", ".join(title for title in args["titles"] if title not in right)
+        for right in args["sources"]
+    ]
+    ends = {
+        "denied": [
+            f"I used neither {' nor '.join(right)}." for right in args["sources"]
+        ],
+        "changed": others,
+    }
+    for way, reply in _aggregate_mutants(args):
+        yield (
+            way,
+            [
+                f"{text} {end}"
+                for text, end in zip(
+                    reply, ends.get(way, [everything] * len(reply)), strict=True
+                )
+            ],
+        )
+
+
+@_makes("KeepsWorldsApart", of_several=True)
+def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield answers that deny it, leave it open, name everything, or say it of another world."""
+    golds, frame = (
+        [gold.split("|")[0] for gold in args["expected"]],
+        args["frames"][0].split("|")[0],
+    )
+    worlds = [
+        "the real world" if realm.split("|")[0] else frame for realm in args["realms"]
+    ]
+    yield from _withheld_mutants({"expected": golds, "others": args["others"]})
+    yield (
+        "swapped",
+        [f"In {world}: {gold}." for gold, world in zip(golds, worlds, strict=True)],
+    )
+    yield (
+        "dump",
+        [
+            ", ".join([gold, *others, "3", "4"])
+            for gold, others in zip(golds, args["others"], strict=True)
+        ],
+    )
+
+
+def _turn_round(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
+    """Return another number, the order turned round, or all other names."""
+    if kind == "number":
+        return str(2 * int(gold[0]))
+    return ", ".join(reversed(gold)) if kind == "order" else ", ".join(others)
+
+
+@_makes("RemindsInTime")
+def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
+    tasks, moments = args["tasks"], args["at"]
+    everything = " ".join(f"It is time to {task}." for task in tasks)
+    values = {"everything": everything, "any": " or to ".join(tasks), "first": tasks[0]}
+    yield from _fill_each("RemindsInTime", [values] * len(moments))
+    late: list[list[str]] = [[] for _ in [*moments, 0, 0]]
+    for task, due in zip(tasks, args["due"], strict=True):
+        for moment in due:
+            late[sum(at < moment + 1 for at in moments) + 1].append(
+                f"It is time to {task}."
+            )
+    yield (
+        "swapped",
+        [" ".join(reminders) or "Fine." for reminders in late[: len(moments)]],
+    )
+
+
+@_makes("PlaysGuest")
+def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
+    return _fill_templates(
+        "PlaysGuest",
+        dishes=dishes,
+        drinks=drinks,
+        drink=f"The {drinks[0]}, please.",
+        dish=f"I would like the {dishes[0]}, please.",
+        last=f"Then the {dishes[-1]}, please.",
+        noticed="Excuse me, this is not what I ordered.",
+        listed=", ".join(drinks),
+    )
+
+
+def _answer_all(
+    golds: Sequence[str], rivals: Iterable[Sequence[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers to several questions: each is the way in which all are answered."""
+    others = [
+        next(
+            (rival for rival in several if rival != gold),
+            golds[n - 1] if len(golds) > 1 else "an elephant",
+        )
+        for n, (gold, several) in enumerate(zip(golds, rivals, strict=False))
+    ]
+    return _fill_each(
+        "phrase",
+        [
+            {"gold": gold, "other": other}
+            for gold, other in zip(golds, others, strict=True)
+        ],
+    )
+
+
+@_makes(
+    "AppliesRule",
+    "KnowsHistory",
+    "KnowsCurrentFacts",
+    "RecallsFacts",
+    "RecallsSteps",
+    of_several=True,
+)
+def _one_by_one(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    golds = [str(gold).rstrip(".") for gold in args["expected"]]
+    return _answer_all(
+        golds,
+        args.get("mentioned")
+        or args.get("offered")
+        or args.get("others")
+        or [[]] * len(golds),
+    )
+
+
+_SPOKEN = {"user": "you", "agent": "me", "guess": "a guess", "taken back": "taken back"}
+_INSTEAD = {
+    "user": "me",
+    "agent": "you",
+    "certain": "a guess",
+    "guess": "certain",
+    "taken back": "certain",
+}
+
+
+@_makes("KnowsSources", of_several=True)
+def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers, beside what the agent picked when it was asked to."""
+    picked = [
+        others[0] if asked == "pick" else ""
+        for asked, others in zip(args["asked"], args["others"], strict=True)
+    ]
+    rights, rivals = [], []
+    for gold, others, pick in zip(
+        args["expected"], args["others"], args["picks"], strict=True
+    ):
+        options = args["others"][pick] if pick >= 0 else others
+        rights.append(_SPOKEN.get(gold, gold) or picked[pick])
+        rivals.append([_INSTEAD.get(gold, options[-1] if options else "9 May")])
+    for way, said in _answer_all(rights, rivals):
+        yield (
+            way,
+            [
+                f"{pick}." if pick else mutant
+                for pick, mutant in zip(picked, said, strict=True)
+            ],
+        )
+
+
+_SILENCE = "You have not told me that."
+
+
+@_makes("ForgetsOnRequest", "KnowsAndWithholds", of_several=True)
+def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
+    golds = [gold for gold in args["expected"] if gold]
+    rivals = [
+        others
+        for gold, others in zip(args["expected"], args.get("others", ()), strict=False)
+        if gold
+    ]
+    for way, said in _answer_all(golds, rivals or [[]] * len(golds)) if golds else ():
+        mutated = iter(said)
+        answers = [next(mutated) if gold else _SILENCE for gold in args["expected"]]
+        yield (
+            way,
+            [*answers, _SILENCE],
+        )  # an open question may come last: a list of all is no phrase to be changed
+
+
+@_makes("KeepsSecrets", of_several=True)
+def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers that tell something, and of those that keep a secret."""
+    # Whose it is stands in the question alone: "for your neighbour it is ..." may well
+    # be right.
+    yield from (
+        made for made in _withheld_mutants(args) if made[0] != "another subject"
+    )
+    if all(args["expected"]):
+        return  # nothing leaks where all may be told
+    hidden = [names[0] if names else "-" for names in args["secrets"]]
+    for way, leaks in _fill_each(
+        "KeepsSecrets", ({"secret": name, "spelled": "-".join(name)} for name in hidden)
+    ):
+        yield (
+            way,
+            [gold or leak for gold, leak in zip(args["expected"], leaks, strict=True)],
+        )
+
+
+@_makes("SpeaksLanguage")
+def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants in which another order of the parts stands for the right one."""
+    golds, told = args["expected"], args["told"]
+    turned = [form[-2:] + form[:-2] for form in golds]
+    yield from _withheld_mutants(
+        {"expected": golds, "others": [[form] for form in turned]}
+    )
+    if not any(golds):
+        return  # silence is right
+    yield "left out", [form[:-2] or _SILENCE for form in golds]
+    listed = [
+        ", ".join([form, other, *told])
+        for form, other in zip(golds, turned, strict=True)
+    ]
+    yield (
+        "dump",
+        [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)],
+    )
+
+
+@_makes("RecallsValue")
+def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    others = [*args.get("others", ()), "zebra"]
+    yield from _fill_templates("phrase", gold=args["expected"], other=others[0])
+    yield "dump", ", ".join([args["expected"], *others])

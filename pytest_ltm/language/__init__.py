@@ -1,0 +1,10 @@
+"""One reading of a reply for everybody: what of it is speech, and its normal form.
+
+`speech` removes what a format marks as something else, `normalize` what models wrap
+around an answer. This room knows neither scenarios nor data sets.
+"""
+
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.speech import READING, speech
+
+__all__ = ["READING", "normalize", "speech"]

@@ -1,0 +1,238 @@
+"""The normal form of speech: without typography, frames, citation marks, and the courtesies around an answer."""
+
+from __future__ import annotations
+
+import html
+import json
+import unicodedata
+from collections.abc import Callable
+
+from pytest_ltm.language.lexicon import LEXICON
+
+
+def normalize(speech: str) -> str:
+    """Return the normal form of what an agent said; "" only for what is blank. Idempotent, in linear time.
+
+    A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if
+    they are courtesies, at the beginning or the end, and something else remains.
+    """
+
+    def simplify(text: str) -> str:
+        # typography first: the others look for plain quotes and dashes
+        frames = (_without_tags, _strip_quotes, _without_math, _strip_wrapping)
+        for part in (_plain_type, *frames, _without_citations, _without_courtesies):
+            # what would leave nothing is no layer around an answer, it is the answer
+            text = part(text.strip()).strip() or text
+        return text.strip()
+
+    return settle_text(speech, simplify)
+
+
+# --- Typography.
+
+RE = LEXICON.expressions("normal form")
+_TYPES = str.maketrans(
+    dict.fromkeys(
+        "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+        " ",
+    )
+    | dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-")
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2028\u2029\u0085", "\n")
+    | {chr(0xFF01 + n): chr(0x21 + n) for n in range(94) if chr(0x21 + n).isalnum()}
+)
+
+
+def _plain_type(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii():
+        text = unicodedata.normalize(
+            "NFC", RE.invisible.sub("", text).translate(_TYPES)
+        )
+        text = RE.pictures.sub("", text.strip()) or text
+    return (
+        RE.entity.sub(lambda match: html.unescape(match[0]), text)
+        if "&" in text
+        else text
+    )
+
+
+# --- Frames.
+
+_MARKS = ("**", "__", "`", '"', "*", "_", "==", "'", "$")
+_PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"))
+_KEYS = (
+    "answer",
+    "response",
+    "reply",
+    "final_answer",
+    "output",
+    "result",
+    "text",
+    "message",
+    "content",
+    "value",
+)
+
+
+def _without_tags(text: str) -> str:
+    text = strip_struck(text)
+    if "<" not in text:
+        return text
+    framed = [match[2].strip() for match in RE.frame.finditer(text) if match[2].strip()]
+    text = framed[-1] if framed else text
+    whole = RE.whole_tag.match(text)
+    if whole and f"<{whole[1]}" not in whole[2]:
+        text = whole[2].strip()
+    return RE.inline.sub("", RE.block.sub("\n", RE.note.sub("", text)))
+
+
+def strip_struck(text: str) -> str:
+    """Return a text without what it strikes out."""
+    return RE.struck.sub(" ", text) if "~~" in text or "<" in text else text
+
+
+def _strip_quotes(text: str) -> str:
+    if match := RE.fence.match(text):
+        text = match[2] if "\n" + match[1] not in match[2] else text
+    if text.startswith(">") and (
+        RE.unquoted_line.search(text) is None
+        or ("\n\n" not in text and text[1:2] == " ")
+    ):
+        text = RE.quote_mark.sub("", text)
+    text = RE.pointer.sub("", RE.before_items.sub("", RE.rules.sub("", text)))
+    if not (text.startswith("{") and text.endswith("}")):
+        return text
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return text
+    # a JSON object is a frame only where it holds nothing but an answer
+    if (
+        len(value) == 1
+        and (only := next(iter(value))).lower() in _KEYS
+        and isinstance(value[only], str)
+    ):
+        return str(value[only])
+    return text
+
+
+def _without_math(text: str) -> str:
+    if "\\" in text:
+        if text.startswith("\\boxed{") and text.endswith("}"):
+            text = text[len("\\boxed{") : -1]
+        text = RE.math.sub(
+            lambda match: match[1] or match[2], RE.latex.sub(r"\1", text)
+        )
+        text = RE.escaped.sub(r"\1", text.replace("{,}", ","))
+    return RE.link.sub(r"\1", text) if "](" in text else text
+
+
+def _strip_wrapping(text: str) -> str:
+    """Return what one pair of marks encloses, if it encloses all and stands nowhere else, without its label."""
+    for opening, closing in _PAIRS:
+        inner = text[len(opening) : -len(closing)]
+        if not (text.startswith(opening) and text.endswith(closing) and inner.strip()):
+            continue
+        if (
+            opening not in inner
+            and closing not in inner
+            and not (opening in "([" and RE.lists.search(inner))
+        ):
+            text = inner.strip()
+            break
+    for pattern in (RE.heading, RE.prefix):
+        match = pattern.match(text)
+        label = next(filter(None, match.groups())) if match else ""
+        # other words before a colon belong to the answer: "Bus: line 4"
+        if (
+            match
+            and text[match.end() :].strip()
+            and _consists_of(label, LEXICON.words("roles"))
+        ):
+            text = text[match.end() :]
+    return text
+
+
+# --- Citation marks.
+
+
+def _without_citations(text: str) -> str:
+    if not RE.citing.search(text):
+        return text
+    text = RE.footnote.sub("", text)
+    # a list of sources is short, and at the end; one further up is part of the answer
+    for header in list(RE.sources.finditer(text, max(0, len(text) - 800))):
+        listed = text[header.end() :]
+        if any(map(str.isalnum, listed)) and set(
+            RE.letters.findall(listed.lower())
+        ) <= LEXICON.words("source words"):
+            text = text[: header.start()]
+            break
+    return RE.told_at_end.sub("", RE.cites.sub("", text))
+
+
+# --- Courtesies.
+
+
+def _without_courtesies(text: str) -> str:
+    """Return a text without the courtesies that end it, then without those that begin it."""
+    # only the end is looked at: a long reply takes no longer
+    base = max(0, len(text) - 500)
+    starts = [base + match.end() for match in RE.sentence_start.finditer(text[base:])]
+    for start in starts[::-1]:
+        ending, rest = text[start:], text[:start].rstrip(" \t\n*_>-")
+        if not RE.word.search(ending):
+            continue
+        if not RE.word.search(rest) or not _consists_of(
+            ending, LEXICON.words("closing words")
+        ):
+            break
+        if RE.closes.search(_simple_words(ending)):
+            text = rest
+    text = text.strip()
+    # nobody begins with more than that
+    for _ in range(4):
+        match = RE.first.match(text)
+        rest = text[match.end() :] if match else ""
+        if (
+            not match
+            or not RE.word.search(rest)
+            or not _consists_of(match[1], LEXICON.words("opening words"))
+        ):
+            break
+        spoken = _simple_words(match[1]).split()
+        if LEXICON.words("opening cues").isdisjoint(spoken) or (
+            match[1].endswith(",") and len(spoken) > 1
+        ):
+            break
+        text = rest
+    return text
+
+
+def _simple_words(part: str) -> str:
+    return " ".join(word.replace("'", "") for word in RE.word.findall(part.lower()))
+
+
+def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
+    spoken = _simple_words(part).split()
+    return bool(spoken) and all(word in vocabulary for word in spoken)
+
+
+# --- Repeating a pass over a text until it changes nothing.
+
+
+def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
+    """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
+
+    Idempotent for any pass, and as linear as the pass.
+    """
+    before = text
+    # what has more layers than any model puts around an answer is noise
+    for _ in range(8):
+        after = one_pass(before)
+        if after == before:
+            return after
+        before = after
+    return text

@@ -1,0 +1,237 @@
+"""Numbers in words, also in times and rates, as digits: one reading serves all ways of writing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pytest_ltm.language.lexicon import LEXICON
+
+# --- The words.
+
+ONES = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+# Numbers written as one word.
+NUMBERS = (
+    {word: n for n, word in enumerate(ONES)}
+    | {word: n * 10 for n, word in enumerate(TENS, start=2)}
+    | {"a": 1, "an": 1, "single": 1, "couple": 2, "pair": 2, "dozen": 12}
+)
+# Those words that hardly mean anything but their number.
+COUNTS = {
+    word: n
+    for word, n in NUMBERS.items()
+    if word not in ("a", "an", "one", "single", "couple", "pair", "dozen")
+}
+ORDINALS = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "eleventh": 11,
+    "twelfth": 12,
+    "thirteenth": 13,
+    "fourteenth": 14,
+    "fifteenth": 15,
+}
+
+# Days of a month, as dates have them in words.
+DAYS = ORDINALS | {
+    "sixteenth": 16,
+    "seventeenth": 17,
+    "eighteenth": 18,
+    "nineteenth": 19,
+    "twentieth": 20,
+    "thirtieth": 30,
+    **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]},
+    "thirty-first": 31,
+}
+
+_SINGLE = ORDINALS | COUNTS
+
+
+def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
+    """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
+    at = 0
+    while at < len(some_words):
+        if (
+            some_words[at] not in _SINGLE and not some_words[at][:1].isdecimal()
+        ):  # as most do not
+            yield some_words[at]
+            at += 1
+            continue
+        value, used = _below_hundred(some_words, at)
+        if used and some_words[at + used : at + used + 1] == ["hundred"]:
+            link = used + 1 + (some_words[at + used + 1 : at + used + 2] == ["and"])
+            rest, more = _below_hundred(some_words, at + link)
+            # "and" behind a bare "two hundred" belongs to what follows, not to the
+            # number
+            value, used = (
+                (value * 100 + rest, link + more) if more else (value * 100, used + 1)
+            )
+        yield str(value) if used else some_words[at]
+        at += used or 1
+
+
+def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
+    value = _single_number(some_words[at]) if at < len(some_words) else None
+    if value is None:
+        return 0, 0
+    unit = (
+        _single_number(some_words[at + 1])
+        if some_words[at] in TENS and at + 1 < len(some_words)
+        else None
+    )
+    return (
+        (value + unit, 2) if unit is not None and unit in range(1, 10) else (value, 1)
+    )
+
+
+def _single_number(word: str) -> int | None:
+    digits = RE.digits.fullmatch(word)
+    return int(digits[1]) if digits else _SINGLE.get(word)
+
+
+# --- Numbers of several words in a text, as digits.
+
+# A regular expression for a number in words.
+BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
+_MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
+_LY = {
+    "daily": "every day",
+    "nightly": "every night",
+    "weekly": "every week",
+    "monthly": "every month",
+    "yearly": "every year",
+    "annually": "every year",
+    "hourly": "every hour",
+}
+_NAMED = {
+    "a fortnight": "2 weeks",
+    "fortnight": "2 weeks",
+    "half a dozen": "6",
+    "noon": "12 pm",
+    "midnight": "12 am",
+    "three quarters of an hour": "45 minutes",
+    "a quarter of an hour": "15 minutes",
+    "a decade": "10 years",
+    "a couple of": "2",
+    "a couple": "2",
+    "a dozen": "12",
+}
+RE = LEXICON.expressions(
+    "numbers",
+    below_hundred=BELOW_HUNDRED,
+    hours="|".join(ONES[1:13]),
+    often="|".join(_LY),
+    named="|".join(_NAMED),
+)
+
+
+def write_digits(text: str) -> str:
+    """Return the text in lower case, with digits where its numbers are of several words; no bold, no apostrophes.
+
+    Halves are decimals ("four and a half hours", "half an hour"), times of day clock
+    times ("half past six"), large numbers whole ("twelve hundred"), rates of one form
+    ("per week", "weekly" and "every week" are "1 time a week"). Single words ("seven")
+    stay. Doing it twice changes nothing more.
+    """
+
+    def large_number(match: re.Match[str]) -> str:
+        if match["hundreds"]:
+            return str(_small_number(match["hundreds"]))
+        return str(
+            _small_number(match["thousands"]) * 1_000
+            + _small_number(match["rest"] or "0")
+        )
+
+    def clock_time(match: re.Match[str]) -> str:
+        hour, minutes = (
+            _small_number(match[5]),
+            _MINUTES[(match[1] or match[3]).removeprefix("a ")],
+        )
+        return (
+            f"{(hour - 2) % 12 + 1}:{60 - minutes}"
+            if match[4]
+            else f"{hour}:{minutes:02}"
+        )
+
+    plain = text.lower().replace("**", "").replace("\u2019", "'")
+    plain = RE.degrees.sub(
+        lambda result: " celsius" if "c" in result[1] else " fahrenheit", plain
+    )
+    plain = RE.minutes_seconds.sub(
+        r"\1 minutes \2 seconds", RE.hours_minutes.sub(r"\1 hours \2 minutes", plain)
+    )
+    plain = RE.name.sub(lambda result: _NAMED[result[0]], RE.grouped.sub("", plain))
+    # large numbers before small ones, which are their parts
+    plain = RE.large.sub(large_number, plain)
+    plain = RE.units_and_a_half.sub(
+        lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain
+    )
+    plain = RE.and_a_half.sub(
+        lambda result: f"{_small_number(result[1]) + 0.5:g}", plain
+    )
+    plain = RE.half.sub(r"0.5 \1s", plain)
+    plain = RE.oclock.sub(
+        lambda result: f"{_small_number(result[1])}:00", RE.past.sub(clock_time, plain)
+    )
+    plain = RE.daytime.sub(
+        lambda result: f"{result[1]} {'am' if result[2] == 'morning' else 'pm'}", plain
+    )
+    return _uniform_rates(RE.often.sub(lambda result: _LY[result[0]], plain)).replace(
+        "'", ""
+    )
+
+
+def _small_number(word: str) -> int:
+    if word.isdigit():
+        return int(word)
+    total = 0
+    for part in re.split(r"[- ]+(?:and )?", word):
+        total = total * 100 if part == "hundred" else total + NUMBERS[part]
+    return total
+
+
+def _uniform_rates(plain: str) -> str:
+    """Return the text with rates in one form: `3 times a week`, and `1 time a week` where no count stands before it."""
+    parts, end = [], 0
+    for match in RE.per.finditer(plain):
+        parts.append(plain[end : match.start()])
+        end = match.end()
+        if RE.counted.search(parts[-1][-60:]):
+            parts.append(
+                f" a {match[1]}" if match[0].startswith("/") else f"a {match[1]}"
+            )
+        elif match[0].startswith("every"):
+            parts.append(f"1 time a {match[1]}")
+        else:
+            parts.append(match[0])
+    return "".join([*parts, plain[end:]])

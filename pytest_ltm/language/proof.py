@@ -1,0 +1,446 @@
+"""What an answer proves: that it asserts one of several values, refuses, hedges or recites; or that this is unclear.
+
+A proof never knows which value is expected. What it cannot prove it leaves unclear,
+with the values that may be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from pytest_ltm.language.clauses import normalize_text, sentence_start
+from pytest_ltm.language.commitment import (
+    DENIES,
+    OTHERS,
+    UNKNOWN,
+    Mention,
+    committed_values,
+    doubt_about,
+    find_mentions,
+    is_alternative,
+    is_misspelt,
+    last_word,
+    trim_flood,
+)
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.numbers import words_with_digits
+from pytest_ltm.language.recital import (
+    ends_in_a_list,
+    enumerates_everything,
+    is_told,
+    only_offers_example,
+    recites_messages,
+    repeats_told,
+    short_items,
+    tells_nothing,
+)
+from pytest_ltm.language.words import (
+    STOP_WORDS,
+    is_english,
+    plain_words,
+    word_stem,
+)
+
+if TYPE_CHECKING:
+    Finder = Callable[[str], Sequence[Mention]]
+
+# So many places, the last ones, are looked at.
+_MOST = 60
+State = Literal["asserts", "refuses", "hedges", "recites", "unclear"]
+
+
+class Proof(Struct, frozen=True):
+    """What an answer proves of some values."""
+
+    state: State
+    reason: str
+    value: str = ""
+    """What it asserts; "": something that is none of the values."""
+    possible: frozenset[str] = frozenset()
+    """The values that an unclear answer may mean; empty: any of them."""
+
+    def answers(self, expected: Collection[str] | str) -> bool | None:
+        """Return whether the answer asserts an expected value; None: neither is proven."""
+        wanted = {expected} if isinstance(expected, str) else set(expected)
+        if self.state == "unclear":
+            return None if not self.possible or self.possible & wanted else False
+        return self.state == "asserts" and self.value in wanted
+
+
+def prove(  # noqa: PLR0911 - one kind of answer, one line
+    answer: str, values: Sequence[str] | Finder, *, question: str = ""
+) -> Proof:
+    """Return what an answer, in normal form, proves.
+
+    Args:
+        answer: The answer.
+        values: The values that it may assert, or what finds them in a levelled text.
+        question: Its words neither make a doubt nor an answer.
+    """
+    if not plain_words(answer):
+        return Proof("refuses", "says nothing")
+    find = values if callable(values) else _value_finder(answer, values)
+    said = last_word(answer, lambda part: bool(find(normalize_text(part))))
+    text = trim_flood(normalize_text(said), find)
+    named = list(find(text))[-_MOST:]
+    # before anything else: a recital names the right value, too
+    if idle := _prove_idle(answer, find):
+        return idle
+    if not named:
+        return _without_mention(answer, text, values)
+    settled = committed_values(answer, find)
+    if recites_messages(answer):
+        return Proof("unclear", "repeats messages", possible=frozenset(settled))
+    if all(
+        RE.offers.search(text[sentence_start(text, one.start) : one.start])
+        for one in named
+    ):
+        return Proof("refuses", "only offers an example")
+    if usual := _usual_value(text, named):
+        sure = settled in ({usual}, set())
+        return Proof(
+            "asserts" if sure else "unclear",
+            "says what is usual",
+            usual,
+            frozenset((usual, *settled)),
+        )
+    shape = _by_shape(text, named, question)
+    if len(settled) != 1:
+        return shape
+    (value,) = settled
+    if _is_choice(text, named, value):
+        return Proof("hedges", "leaves a choice")
+    if shape.state == "asserts" and shape.value != value:
+        return Proof(
+            "unclear", "says two things", possible=frozenset((value, shape.value))
+        )
+    return Proof("asserts", f"settles on {value!r}", value)
+
+
+def _prove_idle(answer: str, find: Finder) -> Proof | None:
+    """Return the proof of what looks like an answer, and is none; a conclusion in words of its own is one."""
+    text = normalize_text(answer)
+    named = find(text)
+    several = len({one.value for one in named}) > 1
+    told_again = (
+        several
+        and repeats_told(answer)
+        and not _prove_conclusion(text, named[-_MOST:], answer)
+    )
+    if told_again or (several and recites_messages(answer)):
+        return Proof("recites", "repeats messages instead of answering")
+    if enumerates_everything(answer) or ends_in_a_list(answer):
+        return Proof("recites", "lists everything instead of answering")
+    return (
+        Proof("refuses", "only offers an example")
+        if only_offers_example(answer)
+        else None
+    )
+
+
+# --- Nothing named.
+
+RE = LEXICON.expressions("proof")
+
+
+def is_readable(text: str) -> bool:
+    """Return whether a text is in a script that the rules read."""
+    return text.isascii() or RE.unread.search(text) is None
+
+
+def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
+    if tells_nothing(text):
+        return Proof("refuses", "tells nothing")
+    if not is_readable(answer) or not is_english(answer):
+        return Proof("unclear", "is in a script or language that rules do not read")
+    # what has more than two telling words may be said in others
+    long = (
+        []
+        if callable(values)
+        else [value for value in values if len(telling_words(value)) > 2]
+    )
+    if long:
+        return Proof("unclear", "may say it in other words", possible=frozenset(long))
+    return Proof("asserts", "names none of what could be meant")
+
+
+# --- The shape of what is named.
+
+
+def _usual_value(text: str, named: Sequence[Mention]) -> str:
+    """Return which of several values a levelled text says to be usual, "" if none or several."""
+    if len({one.value for one in named}) == 1:
+        return ""
+    around = (
+        (
+            one.value,
+            text[max(0, one.start - 2 * _NEAR) : one.start],
+            text[one.end :][:_NEAR],
+        )
+        for one in named
+    )
+    usual = {
+        value
+        for value, before, after in around
+        if RE.usual_before.search(before) or RE.usual_after.match(after)
+    }
+    return usual.pop() if len(usual) == 1 else ""
+
+
+SEVERAL = "names several"
+_FEW_WORDS, _FEW_VALUES, _NEAR = 3, 4, 40
+_MOSTLY_IDLE = (
+    "town",
+    "called",
+    "named",
+    "step",
+    "name",
+    "sure",
+    "currently",
+    "present",
+)
+_PLAIN = frozenset(map(word_stem, (*STOP_WORDS, *_MOSTLY_IDLE)))
+
+
+def _by_shape(  # noqa: C901, PLR0911 - as above
+    text: str, named: Sequence[Mention], question: str
+) -> Proof:
+    """Return what the places of the values in a levelled text prove."""
+    values = dict.fromkeys(one.value for one in named)
+    doubts = [doubt_about(text, one, known=question) for one in named]
+    if all(reason in (DENIES, UNKNOWN) for reason in doubts):
+        return Proof("refuses", "denies it, or does not know")
+    if len(values) == 1:
+        return _prove_single(text, named, doubts, question)
+    if _is_choice(text, named):
+        return Proof("hedges", "leaves a choice")
+    if opening := _opening(text, named):
+        return Proof("asserts", "begins with it", opening)
+    spots = sorted((one.start, one.end) for one in named)
+    links = [text[first[1] : second[0]] for first, second in pairwise(spots)]
+    if not any(map(str.strip, links)):
+        return Proof("unclear", "names two in one", possible=frozenset(values))
+    if len(short_items(text)) > 3 or all(
+        len(link) < _NEAR and RE.row.fullmatch(link) for link in links
+    ):
+        return Proof("hedges", SEVERAL)
+    if RE.hedges.search(text):
+        return Proof("hedges", "hedges between several")
+    if concluded := _prove_conclusion(text, named):
+        return concluded
+    if len(values) <= _FEW_VALUES and (kept := _kept_value(text, named)):
+        return Proof("asserts", "sets the others aside", kept)
+    if len(values) > _FEW_VALUES or len(plain_words(text)) > 120:
+        return Proof("hedges", SEVERAL)
+    first, last = (
+        min(named, key=lambda one: one.start),
+        max(named, key=lambda one: one.end),
+    )
+    return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
+
+
+def _prove_single(
+    text: str, named: Sequence[Mention], doubts: Sequence[str], question: str
+) -> Proof:
+    value = named[0].value
+    if all(is_alternative(text, one) for one in named):
+        return Proof("hedges", "leaves a choice")
+    outside = text[: named[0].start] + " " + text[named[-1].end :]
+    asked = set(plain_words(question))
+    rest = [
+        word
+        for word in plain_words(outside)
+        if word_stem(word) not in _PLAIN and word not in asked
+    ]
+    sure = (
+        not any(doubts)
+        and not RE.negates.search(text)
+        and not RE.choice.search(text)
+        and not tells_nothing(text)
+    )
+    if len(rest) <= _FEW_WORDS and sure:
+        return Proof("asserts", "says it alone", value)
+    doubted = all(doubts) and OTHERS not in doubts
+    if doubted and doubts[0] == DENIES:
+        return Proof("refuses", DENIES)
+    return Proof(
+        "unclear", doubts[0] if doubted else "names it", possible=frozenset((value,))
+    )
+
+
+def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
+    """Return whether a levelled text leaves a choice of two values, one of which is `value` if that is not ""."""
+    ordered = sorted(named, key=lambda one: one.start)
+    return any(
+        second.start - first.end < _NEAR
+        and first.value != second.value
+        and value in ("", first.value, second.value)
+        and RE.choice.search(text[first.end : second.start])
+        for first, second in pairwise(ordered)
+    )
+
+
+_FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
+
+
+def _opening(text: str, named: Sequence[Mention]) -> str:
+    """Return the value that is all of the first sentence of a levelled text, if others say more; else "".
+
+    A name may have its kind behind it: "the Velmere foundry".
+    """
+    first = RE.stop.split(text, maxsplit=1)[0]
+    inside = {one.value for one in named if one.end <= len(first)}
+    rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
+    kind = (
+        {*plain_words(first)[-1:]} - set(STOP_WORDS)
+        if next(iter(inside), "")[:1].isupper()
+        else set()
+    )
+    if len(inside) != 1 or rest - kind:
+        return ""
+    later = [one for one in named if one.end > len(first)]
+    around = (
+        RE.stop.split(text[: one.start])[-1]
+        + RE.stop.split(text[one.start :], maxsplit=1)[0]
+        for one in later
+    )
+    return (
+        inside.pop()
+        if all(len(plain_words(part)) > _FEW_WORDS for part in around)
+        else ""
+    )
+
+
+def _prove_conclusion(
+    text: str, named: Sequence[Mention], answer: str = ""
+) -> Proof | None:
+    """Return what the last sentence of a levelled text that concludes something names alone.
+
+    `answer`: the text as it came in; a sentence that had been told before does not
+    conclude anything.
+    """
+    for match in (
+        *reversed(list(RE.concludes.finditer(text))),
+        *reversed(list(RE.takes.finditer(text))),
+    ):
+        inside = {
+            one.value
+            for one in named
+            if match.start() <= one.start and one.end <= match.end()
+        }
+        if (
+            len(inside) == 1
+            and not RE.negates.search(match[0])
+            and not is_told(answer, match[0])
+        ):
+            (value,) = inside
+            last = max(named, key=lambda one: one.end)
+            if match.end() >= last.end:
+                return Proof("asserts", "concludes with it", value)
+            return Proof("unclear", SEVERAL, possible=frozenset((value, last.value)))
+    return None
+
+
+def _kept_value(text: str, named: Sequence[Mention]) -> str:
+    """Return the only value that a levelled text does not set aside, "" if none, or several."""
+    spans = [match.span() for match in RE.aside.finditer(text)]
+    ordered = sorted(named, key=lambda one: one.start)
+    left = {
+        one.value
+        for one in ordered
+        if not any(start <= one.start and one.end <= end for start, end in spans)
+        and not (
+            RE.from_word.search(text[max(0, one.start - _NEAR) : one.start])
+            and one is not ordered[-1]
+        )
+    }
+    return left.pop() if len(left) == 1 else ""
+
+
+# --- Values in other forms: in one word or several, in another number, without
+# articles, with a slip.
+
+
+def telling_words(value: str) -> list[str]:
+    """Return the words of a value that carry it."""
+    every = plain_words(value)
+    return [word for word in every if word_stem(word) not in _PLAIN] or every
+
+
+def _value_finder(answer: str, values: Sequence[str]) -> Finder:
+    """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
+    # to look for other forms takes time with the answer's words and the values'
+    literal = len(answer) > 3_000 or bool(find_mentions(normalize_text(answer), values))
+
+    def find(text: str) -> list[Mention]:
+        kept = []
+        for one in (find_mentions if literal else loose_mentions)(text, values):
+            # the sign with which a value ends makes it another one: C++, A-
+            wanted = (RE.sign.findall(one.value[-2:]) or [""])[-1]
+            match = RE.sign.match(text, one.end)
+            sign = match[0] if match else ""
+            # behind what is longer than a grade, a minus is a dash
+            if sign == wanted or (not wanted and sign == "-" and len(one.value) > 2):
+                kept.append(one)
+        return kept
+
+    return find
+
+
+def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
+    """Return where a levelled text has values in other forms."""
+    tokens = list(RE.token.finditer(text))
+    known = {"".join(plain_words(value)) for value in values}
+    mentions: list[Mention] = []
+    for value in values:
+        every, bare = plain_words(value), telling_words(value)
+        glued = "".join(every)
+        # a code may be spelled in three parts as well: "B 12 c"
+        apart = {len(every), 1, 2} | (
+            {len(bare), 3} if any(map(str.isdigit, glued)) else set()
+        )
+        sizes = {len(bare), len(every), 1, 2, 3} if glued else ()
+        for part in (
+            tokens[place : place + size]
+            for size in sizes
+            for place in range(len(tokens) - size + 1)
+        ):
+            spelled = [token[0] for token in part]
+            joined, size = "".join(spelled), len(part)
+            alike = (
+                size == len(bare)
+                and joined not in known
+                and all(map(partial(_is_alike, value), spelled, bare))
+            )
+            number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
+            if (joined == glued and size in apart) or alike or number:
+                mentions.append(Mention(part[0].start(), part[-1].end(), value))
+    return sorted(mentions, key=lambda one: one.start)
+
+
+def _is_alike(value: str, word: str, meant: str) -> bool:
+    """Return whether a word may be meant as one of a value; a word with a digit is a code, and a name has no plural."""
+    if word == meant or any(map(str.isdigit, word + meant)):
+        return word == meant
+    if value[:1].isupper():
+        return word != meant + "s" and is_misspelt(word, meant)
+    return word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
+
+
+# --- Where nothing is to be told.
+
+
+def tells_nothing_new(answer: str) -> bool | None:
+    """Return whether an answer tells nothing; None where it may refuse in words that no rule knows."""
+    text = normalize_text(answer)
+    if tells_nothing(text):
+        return True
+    may_refuse = (
+        RE.limits.search(text) or not is_readable(answer) or not is_english(answer)
+    )
+    return None if plain_words(text) and may_refuse else False

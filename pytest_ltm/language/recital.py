@@ -1,0 +1,198 @@
+"""What only looks like an answer: a refusal, messages repeated word for word, or a list of everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_ltm.language.clauses import normalize_text
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.words import (
+    casefold_plain,
+    has_phrase,
+    plain_words,
+    space_delimited,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+RE = LEXICON.expressions("recital")
+
+
+def _spoken_words(text: str) -> str:
+    """Return the words of a text with one space between them, and a stop where a sentence ends."""
+    parts = RE.token.findall(casefold_plain(text).replace("'", ""))
+    return " ".join(
+        part if part[0].isalnum() or part == "," else "." for part in parts
+    ).strip(" .,")
+
+
+def find_refusal(text: str) -> re.Match[str] | None:
+    """Return where the words of a text first say that the answer is not known or was never told; None if nowhere."""
+    return RE.refuses.search(_spoken_words(text))
+
+
+def refuses_answer(text: str) -> bool:
+    """Return whether a text says that the answer is not known or was never told, whatever else it says."""
+    return find_refusal(text) is not None
+
+
+def knows_not(text: str) -> bool:
+    """Return whether the speaker says of itself that it does not know: "I can't recall", not "she can't know"."""
+    return RE.knows_not.search(_spoken_words(text)) is not None
+
+
+def tells_nothing(answer: str) -> bool:
+    """Return whether an answer says that it has nothing to tell, or will not tell it, and offers no guess."""
+    text = _spoken_words(answer)
+    return bool(
+        RE.refuses.search(text) or RE.withholds.search(text)
+    ) and not offers_guess(answer)
+
+
+def offers_guess(answer: str) -> bool:
+    """Return whether an answer offers a guess."""
+    return RE.guesses.search(_spoken_words(answer)) is not None
+
+
+def only_offers_example(answer: str) -> bool:
+    """Return whether an answer says that it does not know, and then shows an example or a suggestion."""
+    excuse = find_refusal(answer)
+    return (
+        excuse is not None
+        and RE.example.search(excuse.string, excuse.end()) is not None
+    )
+
+
+# --- Messages repeated, and lists of everything.
+
+REPEATS = "repeats messages instead of answering"
+_SEVERAL = 2
+
+
+def recites_messages(reply: str) -> bool:
+    """Tell whether a reply repeats messages: several of its sentences are a user's.
+
+    They tell of the speaker as only the user would ("I have changed my name to Ada"),
+    order something, or ask. What is quoted does not count.
+    """
+    parts = [
+        part
+        for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply)))
+        if plain_words(part)
+    ]
+    repeated = 0
+    for part in parts:
+        spoken = " ".join(plain_words(part))
+        if part.rstrip(' "').endswith("?"):
+            asked = " ".join(
+                plain_words(part.rpartition(":")[2])
+            )  # "Just checking: what is it?"
+            repeated += RE.asks.search(asked) is not None and not RE.offers.search(
+                asked
+            )
+        else:
+            of_itself = RE.of_itself.search(spoken) and not _of_an_assistant(spoken)
+            repeated += bool(of_itself or RE.orders.search(spoken))
+    # five are no chance, of a brief reply two are
+    return repeated >= 5 or (repeated >= _SEVERAL and repeated >= 0.25 * len(parts))
+
+
+class ToldReply(str):
+    """A reply with what the agent had been told before."""
+
+    __slots__ = ("told",)
+    told: tuple[str, ...]
+
+    def __new__(cls, reply: str, told: tuple[str, ...]) -> Self:
+        """Return the reply as a text that knows what was told."""
+        made = super().__new__(cls, reply)
+        made.told = told
+        return made
+
+
+# Words of a message that nobody says again by chance.
+_IN_A_ROW = 5
+
+
+def repeats_told(reply: str) -> bool:
+    """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
+    rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
+    repeated = (
+        {rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows}
+        if rows
+        else set()
+    )
+    return len(repeated) >= _SEVERAL
+
+
+def copies_message(reply: str, message: str) -> bool:
+    """Tell whether a whole message of five words or more stands in a reply outside quotation marks."""
+    words = plain_words(message)
+    return len(words) >= _IN_A_ROW and has_phrase(
+        space_delimited(RE.quoted.sub(" . ", reply)), message
+    )
+
+
+def is_told(reply: str, part: str) -> bool:
+    """Tell whether a message, told before the reply, has all words of a part of it in a row."""
+    return isinstance(reply, ToldReply) and any(
+        space_delimited(part) in space_delimited(text) for text in reply.told
+    )
+
+
+@lru_cache(maxsize=8)
+def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+    """Return all rows of five words of the messages, but those that several have, with the number of their message."""
+    rows: dict[tuple[str, ...], int] = {}
+    for number, text in enumerate(told):
+        for row in set(_rows_of(text)):
+            rows[row] = -1 if row in rows else number
+    return {row: number for row, number in rows.items() if number >= 0}
+
+
+def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
+    every = plain_words(text)
+    return zip(*(every[start:] for start in range(_IN_A_ROW)), strict=False)
+
+
+def copies_user(reply: str, values: Sequence[str]) -> bool:
+    """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
+    lines = map(
+        space_delimited, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply)))
+    )
+    named = list(map(space_delimited, values))
+    copied = (part for part in lines if any(value in part for value in named))
+    return any(
+        RE.first_person.search(part) and not _of_an_assistant(part) for part in copied
+    )
+
+
+def _of_an_assistant(part: str) -> bool:
+    return (
+        RE.of_the_user.search(part) is not None or RE.remembers.search(part) is not None
+    )
+
+
+def short_items(reply: str) -> list[str]:
+    """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
+    items = [
+        " ".join(item)
+        for part in RE.item_end.split(reply)
+        if (item := plain_words(part))
+    ]
+    short = [item for item in items if len(item.split()) <= 3]
+    return short if len(short) > 0.75 * len(items) else []
+
+
+def enumerates_everything(reply: str) -> bool:
+    """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
+    return len(short_items(reply)) > 40
+
+
+def ends_in_a_list(reply: str) -> bool:
+    """Tell whether the last line of a reply is a long list, whatever stands before it."""
+    return enumerates_everything(reply.rstrip().rpartition("\n")[2])

@@ -1,0 +1,691 @@
+"""A gold answer: what it asks of an answer, and what the rules say of one that should name an amount or a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from pytest_ltm.language.clauses import (
+    CHANGED,
+    normalize_text,
+    phrase_positions,
+    sentence_around,
+    sentence_start,
+    why_not_standing,
+)
+from pytest_ltm.language.dates import (
+    DAYS,
+    MONTHS,
+    DateRange,
+    dated_readings,
+    yearless_dates,
+)
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.meanings import meaning_keys, telling_keys
+from pytest_ltm.language.numbers import DAYS as DAY_ORDINALS
+from pytest_ltm.language.numbers import ONES, TENS, write_digits
+from pytest_ltm.language.proof import is_readable
+from pytest_ltm.language.quantities import (
+    CURRENCIES,
+    UNITS,
+    Quantity,
+    differs_in_sign,
+    distinct_amounts,
+    holds_amounts,
+    is_comparable,
+    is_equal_amount,
+    is_rough,
+    is_same_value,
+    is_sum,
+    read_quantities,
+    unit_of,
+)
+from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.rulings.stance import (
+    DENIED,
+    FINAL,
+    MAX_BRIEF_ANSWER,
+    OPEN,
+    SEVERAL,
+    SHORT,
+    stance_at,
+)
+from pytest_ltm.language.words import (
+    casefold_plain,
+    content_of,
+    content_stems,
+    plain_words,
+    word_stem,
+)
+
+if TYPE_CHECKING:
+    Readings = tuple[DateRange, ...]
+
+
+RE = LEXICON.expressions("gold")
+_NUMBERS = (*ONES, *TENS, *map(str.lower, MONTHS), *LEXICON.words("gold metrics"))
+_METRICS = frozenset(
+    map(word_stem, (*UNITS, *(f"{unit}s" for unit in UNITS), *_NUMBERS))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What is expected."""
+
+    whole: str
+    """The answer as the file has it."""
+    texts: tuple[str, ...]
+    """Accepted wordings, the main one first."""
+    kind: Literal["yes or no", "amount", "order", "phrase"]
+    amounts: tuple[tuple[Quantity, ...], ...] = ()
+    """Accepted amounts: each alternative is all of its quantities."""
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems of the main wording's words that carry meaning."""
+        return content_stems(self.texts[0])
+
+
+def read_gold(answer: str, question: str) -> Gold:
+    """Return what a gold answer asks of an answer to the question."""
+    main, also = answer.strip(), ""
+    if match := RE.also.search(main):
+        main, also = main[: match.start()], match[0]
+    texts: tuple[str, ...] = (main,)
+    if (match := RE.aside.search(main)) and "(" not in main[: match.start()]:
+        texts = (main[: match.start()], match[1])
+    texts = tuple(text for text in texts if text.strip()) or (answer,)
+    first = plain_words(texts[0])[:1]
+    if first in (["yes"], ["no"]):
+        return Gold(answer.strip(), texts, "yes or no")
+    counted = RE.counted.search(question.lower())
+    unit = next(filter(None, map(unit_of, counted[1].split())), "") if counted else ""
+    # a bare number alone has the unit that the question asks for: how many miles
+    amounts = tuple(
+        tuple(
+            replace(one, unit=unit) if len(some) == 1 and not one.unit else one
+            for one in some
+        )
+        for some in map(_plain_amounts, texts)
+        if some
+    )
+    named = [
+        word
+        for word in plain_words(write_digits(texts[0]))
+        if not RE.digits.fullmatch(word)
+    ]
+    others = (
+        frozenset(content_of(named) if named else ())
+        - content_stems(question)
+        - _METRICS
+    )
+    # with words of its own it is no bare amount: those have to be there, too
+    if amounts and not others:
+        extra = tuple((one,) for one in _plain_amounts(also))
+        return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
+    # an order is asked for, or only the expected answer has one
+    ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
+    return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
+
+
+def _plain_amounts(text: str) -> list[Quantity]:
+    quantities = read_quantities(text)
+    lengths = [one for one in quantities if one.unit == "minutes"]
+    prices = [
+        one
+        for one in quantities
+        if one.unit in CURRENCIES and RE.per.match(write_digits(text), one.end)
+    ]
+    return lengths or (prices if len(quantities) == 2 and prices else quantities)
+
+
+# --- What the rules say of one answer, and the words that make an answer doubtful.
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the rules say of one answer."""
+
+    verdict: Literal["yes", "no", "unscored"]
+    reason: str
+
+
+CANNOT_TELL = Ruling("no", "says that it cannot tell")
+UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
+
+
+def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
+    """Return a ruling, but unscored for a no that is not proven; `texts`: what it was read from."""
+    if ruling.verdict != "no":
+        return ruling
+    if not all(map(is_readable, texts)):
+        return UNREADABLE
+    # what is left out may stand there in other words
+    return (
+        Ruling("unscored", ruling.reason)
+        if ruling.reason == "names only a part of it"
+        else ruling
+    )
+
+
+def rule_by_value(gold: str, text: str) -> Ruling | None:
+    """Return the ruling on an answer that is the expected value in another form, or has another sign; else None."""
+    if is_same_value(text, gold):
+        return Ruling("yes", "is the expected value")
+    return Ruling("no", "has another sign") if differs_in_sign(text, gold) else None
+
+
+HEDGED = LEXICON.expression("gold hedged")
+
+# --- Which of the amounts in an answer are what it answers: of the kind that is asked
+# for, in bold, or the total.
+
+
+def answering_quantities(
+    gold: Gold, question: str, end: str, text: str
+) -> list[Quantity]:
+    """Return the amounts that may be the answer: of the right kind, in bold, of what is asked for, where there are any.
+
+    `text`: the answer's conclusion `end`, written with digits.
+    """
+    every = read_quantities(text)
+    units = {one.unit for parts in gold.amounts for one in parts}
+    lengths = [one for one in every if one.unit == "minutes"]
+    parts_of = [
+        one
+        for one in every
+        if any(
+            one.unit != "minutes" and of.start <= one.start < of.end for of in lengths
+        )
+    ]
+    labels = (
+        (one, RE.label.search(text[max(0, one.start - 12) : one.start]))
+        for one in every
+        if not one.unit
+    )
+    # a number that only names one of several things, session 4, counts where the
+    # question asks for such a name
+    named = [
+        one
+        for one, match in labels
+        if match and not (match[1] and match[1] in question.lower())
+    ]
+    whole = [one for one in every if one not in parts_of and one not in named]
+    same = [
+        one
+        for one in whole
+        if "" in units or any(is_comparable(one.unit, unit) for unit in units)
+    ]
+    bare = [one for one in whole if not one.unit]
+    pool = (
+        [*same, *(one for one in bare if RE.result.fullmatch(text, one.start - 2))]
+        if same
+        else bare
+    )
+    if not any(_is_year(one) for parts in gold.amounts for one in parts):
+        pool = [one for one in pool if not _is_year(one)] or pool
+    if len(gold.amounts[0]) == 1:
+        pool = _amounts_of_thing(question, text, pool, bare=units == {""})
+    bold = {
+        (one.value, one.unit)
+        for part in RE.bold.findall(end)
+        for one in read_quantities(part)
+    }
+    return [one for one in pool if (one.value, one.unit) in bold] or pool
+
+
+def settled_amounts(
+    text: str, held: Sequence[Quantity], *, known: str
+) -> Sequence[Quantity]:
+    """Return the amounts that an answer settles on: what it comes to, where it says so, else what is not said aside.
+
+    Aside is what stands in brackets, or is said of another time or an aim, if the
+    question (`known`) is not about that.
+    """
+    if len(distinct_amounts(held)) <= 1:
+        return held
+    held = _asked_line(text, held, known)
+    inside = [match.span() for match in RE.brackets.finditer(text)]
+    bare = [
+        one for one in held if not any(start < one.start < end for start, end in inside)
+    ] or held
+    plain: list[Quantity] = []
+    for one in bare:
+        before, after = (
+            text[max(0, one.start - 60) : one.start],
+            text[one.end : one.end + 50],
+        )
+        asides = filter(
+            None, (RE.aside_before.search(before), RE.aside_after.match(after))
+        )
+        beginnings = (plain_words(aside[0])[:1] for aside in asides)
+        # what is said of another time or an aim is no aside where the question has that
+        # word, too
+        asked = all(any(word in known for word in some) for some in beginnings)
+        if asked and not is_at_another_rate(text, one, known):
+            plain.append(one)
+    plain = plain or list(bare)
+    totals = [one for one in held if _is_final(text, one)]
+    marked = [one for one in plain if one in totals]
+    if len(distinct_amounts(marked)) == 1:
+        return marked
+    settles = len(distinct_amounts(plain)) == 1 or len(distinct_amounts(totals)) != 1
+    return plain if settles else totals
+
+
+def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
+    """Return the amounts of the one line that has most words of the question, where each has a line of its own."""
+    lines = [match.span() for match in re.finditer(r"[^\n]+", text)]
+    own = [[one for one in held if start <= one.start < end] for start, end in lines]
+    if max(map(len, own)) > 1:
+        return held
+    asked = frozenset(meaning_keys(known))
+    shares = [
+        len(asked.intersection(telling_keys(text[start:end]))) if one else -1
+        for (start, end), one in zip(lines, own, strict=True)
+    ]
+    return own[shares.index(max(shares))] if shares.count(max(shares)) == 1 else held
+
+
+def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
+    """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
+    asked, result = RE.per.findall(write_digits(known)), RE.per.match(text, one.end)
+    return bool(asked) and result is not None and result[1] not in asked
+
+
+def amount_ranges(
+    text: str, pool: Sequence[Quantity]
+) -> Iterator[tuple[Quantity, Quantity]]:
+    """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
+    ordered = sorted(read_quantities(text), key=lambda one: one.start)
+    for one, other in pairwise(ordered):
+        # "it went up from 9 to 12" is a change, not a range
+        if (one not in pool and other not in pool) or CHANGED.search(
+            text[max(0, one.start - 30) : one.start]
+        ):
+            continue
+        between = text[: one.start].endswith("between ")
+        if between or (
+            one.end <= other.start and RE.between.fullmatch(text[one.end : other.start])
+        ):
+            yield one, other
+
+
+def in_range(text: str, pool: Sequence[Quantity]) -> bool:
+    """Return whether one of the amounts is the end of a range, or one of a choice."""
+    return any(True for _ in amount_ranges(text, pool))
+
+
+def _amounts_of_thing(
+    question: str, text: str, pool: Sequence[Quantity], *, bare: bool
+) -> list[Quantity]:
+    """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all.
+
+    `bare`: a number is expected: one that counts the thing, or is the total; where the
+    question asks for a unit ("how many miles"), none with another unit.
+    """
+    counted = RE.counted.search(question.lower())
+    if counted is None:
+        return list(pool)
+    asked = counted[1].split()
+    thing = word_stem(asked[-1])
+    if not bare:
+        return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
+    if unit := next(filter(None, map(unit_of, asked)), ""):
+        return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
+    numbers = [one for one in pool if not one.unit]
+    things = [
+        one
+        for one in numbers
+        if thing in _next_stems(text, one) or _is_final(text, one)
+    ]
+    # where a text speaks of only one such thing: "one" alone counts nothing
+    matches = re.finditer(
+        rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text
+    )
+    return [
+        *things,
+        *[Quantity(1, "", one.start(), one.end()) for one in matches],
+    ] or numbers
+
+
+def _is_final(text: str, one: Quantity) -> bool:
+    before, after = (
+        text[max(0, one.start - 80) : one.start],
+        text[one.end : one.end + 40],
+    )
+    return (
+        RE.final_before.search(before) is not None
+        or RE.final_after.match(after) is not None
+    )
+
+
+def _is_year(one: Quantity) -> bool:
+    return not one.unit and one.value in range(1900, 2100)
+
+
+def _next_stems(text: str, one: Quantity) -> set[str]:
+    following = re.findall(r"[\w-]+|[^\w\s]", text[one.end : one.end + 40])[:3]
+    stop = next(
+        (place for place, word in enumerate(following) if not word[0].isalnum()),
+        len(following),
+    )
+    return {word_stem(word) for word in following[:stop]}
+
+
+# --- An answer that should name an amount.
+
+_NAMED = Ruling("yes", "names the amount")
+_AMONG = Ruling("unscored", "names the amount among others")
+_OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
+_OTHER_KIND = Ruling("unscored", "names no amount of this kind")
+_CONTRARIES = [
+    (frozenset(one.split(", ")), frozenset(others))
+    for one, others in LEXICON.table("contraries").items()
+]
+
+
+def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
+    """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
+    text = write_digits(end)
+    every, said = read_quantities(text), answering_quantities(gold, question, end, text)
+    hit = holds_amounts(gold.amounts, every)
+    if not said or refuses_answer(
+        text[sentence_start(text, max(one.start for one in said)) :]
+    ):
+        if len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(said)) > 1:
+            return Ruling("no", SEVERAL)
+        return (
+            Ruling("unscored", "names the amount and refuses")
+            if said and hit
+            else _no_amount(gold, end, every)
+        )
+    known = normalize_text(f"{question} {gold.whole}")
+    stances = {one: stance_at(text, one.start, one.end, known=known) for one in said}
+    held = [one for one in said if not stances[one]]
+    answer = (
+        settled_amounts(text, held, known=known) if len(gold.amounts[0]) == 1 else held
+    )
+    if holds_amounts(gold.amounts, answer):
+        doubts = len(end) <= MAX_BRIEF_ANSWER and refuses_answer(
+            text[: min(one.start for one in answer)]
+        )
+        named = _ruling_on_amount(gold, question, text, answer)
+        return (
+            Ruling("unscored", "says that it cannot tell, and names it")
+            if doubts
+            else named
+        )
+    if not held:
+        worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
+        return Ruling(
+            "no" if worst in FINAL else "unscored", f"names an amount, and {worst}"
+        )
+    unsaid = [one for one in every if one not in said]
+    aside = holds_amounts(gold.amounts, said) and not holds_amounts(
+        gold.amounts, unsaid
+    )
+    left_open = any(
+        why == OPEN and holds_amounts(gold.amounts, [one])
+        for one, why in stances.items()
+    )
+    settles = (
+        len(distinct_amounts(answer)) == 1
+        and aside
+        and len(end) <= SHORT
+        and not left_open
+    )
+    spans = any(
+        {first.unit, last.unit} <= {one.unit, ""}
+        and first.value <= one.value <= last.value
+        for first, last in amount_ranges(text, said)
+        for (one, *_) in gold.amounts
+    )
+    if spans and not hit:
+        return Ruling("no", "names a range")
+    return _near_miss(
+        gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving
+    )
+
+
+def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
+    """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
+    if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
+        return CANNOT_TELL
+    vague = (
+        not every
+        and len(end) <= MAX_BRIEF_ANSWER
+        and DAY_ORDINALS.keys().isdisjoint(plain_words(end))
+    )
+    vague = vague and all(one.value != 1 for parts in gold.amounts for one in parts)
+    return Ruling("no", "names no amount") if vague else _OTHER_KIND
+
+
+def _ruling_on_amount(
+    gold: Gold, question: str, text: str, answer: Sequence[Quantity]
+) -> Ruling:
+    """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
+    hits = [
+        one
+        for one in answer
+        if any(is_equal_amount(part, one) for parts in gold.amounts for part in parts)
+    ]
+    around = [sentence_around(text, one.start, one.end) for one in hits]
+    if all(is_at_another_rate(text, one, gold.whole) for one in hits):
+        return Ruling("no", "names the amount for another time")
+    sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
+    wanted = write_digits(gold.texts[0])
+    if in_range(wanted, read_quantities(wanted)):
+        repeated = phrase_positions(text, RE.after_numbers.sub("", wanted) or wanted)
+        return (
+            _NAMED
+            if sure and repeated
+            else Ruling("unscored", "names the two amounts, perhaps of another range")
+        )
+    pairs = [
+        pair
+        for pair in amount_ranges(text, hits)
+        if not all(holds_amounts(gold.amounts, [one]) for one in pair)
+    ]
+    pairs = [
+        pair
+        for pair in pairs
+        if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)
+    ]
+    if len(text) <= SHORT and any(
+        RE.or_word.search(text[one.end : other.start]) for one, other in pairs
+    ):
+        return Ruling("no", SEVERAL)
+    if not sure or in_range(text, hits):
+        return Ruling("unscored", "names the amount within a range, or hedged")
+    turned = any(is_turned(question, one) for one in around)
+    if turned != any(_is_exchanged(question, one) for one in around):
+        return Ruling(
+            "unscored" if turned else "no",
+            "names the amount, and compares the other way round",
+        )
+    others = [
+        one
+        for one in answer
+        if one not in hits and not any(is_rough(one, hit) for hit in hits)
+    ]
+    return _AMONG if others and not is_sum(gold.amounts, others) else _NAMED
+
+
+def is_turned(question: str, text: str) -> bool:
+    """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
+    asked, said = set(plain_words(question)), set(plain_words(text))
+    pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
+    return any(
+        asked & one and not asked & other and said & other and not said & one
+        for one, other in pairs
+    )
+
+
+def _is_exchanged(question: str, text: str) -> bool:
+    """Return whether a sentence has the two things that the question compares in each other's place."""
+    asked = RE.compares.search(normalize_text(question))
+    if asked is None:
+        return False
+    first, second = content_stems(asked[1]), content_stems(asked[2])
+    for than in re.finditer(r"\bthan\b", text):
+        before, after = (
+            content_stems(text[: than.start()]),
+            content_stems(text[than.end() :]),
+        )
+        if (
+            (second - first) & before
+            and (first - second) & after
+            and not (first - second) & before
+        ):
+            return True
+    return False
+
+
+def _near_miss(
+    gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool
+) -> Ruling:
+    off = [
+        any(
+            (one.unit == said.unit or not said.unit)
+            and abs(one.value - said.value) <= 1
+            for said in pool
+        )
+        for (one, *_) in gold.amounts
+    ]
+    if forgiving and any(off):
+        return (
+            Ruling("yes", "is one day off, which is forgiven")
+            if off[0]
+            else _OFF_THE_MOST
+        )
+    if ambiguous or is_sum(gold.amounts, pool):
+        return _AMONG
+    if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
+        return Ruling("unscored", "names about as much in another unit")
+    return Ruling("no", "names another amount")
+
+
+# --- Times with their year: all parts that are stated must agree.
+
+_PARTS = frozenset(
+    word[:3].lower() for word in (*MONTHS, *DAYS, *LEXICON.words("gold time parts"))
+)
+
+
+def time_of(gold: str) -> Readings:
+    """Return the readings of the time that an expected answer names, with its year and with nothing else; else none."""
+    result = list(dated_readings(gold))
+    only = all(word[:3] in _PARTS for word in re.findall("[a-z]+", gold.lower()))
+    return result[0][0] if len(result) == 1 and only else ()
+
+
+def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
+    """Return the ruling on an answer that should name a time; `expected`: its readings."""
+    text, every = casefold_plain(reply), list(dated_readings(reply))
+    if not every:
+        return _without_year(expected, gold, reply)
+    held = [
+        (one, at)
+        for one, at in every
+        if why_not_standing(text, at, at, known=gold) != DENIED
+    ]
+    if not held:
+        return Ruling("no", DENIED)
+    own = [
+        (one, at) for one, at in held if not RE.told.search(text[max(0, at - 60) : at])
+    ] or held
+    marks = [match.end() for match in RE.so.finditer(text)]
+    opening = RE.opening.match(text)
+    concluded = [one for one, at in own if marks and at >= marks[-1]]
+    if opening and len(first := [one for one, at in held if at < opening.end()]) == 1:
+        concluded = first
+    return _ruling_on_times(
+        expected, concluded or [one for one, _ in own], [one for one, _ in held], reply
+    )
+
+
+def _ruling_on_times(
+    expected: Readings, times: Sequence[Readings], every: Sequence[Readings], text: str
+) -> Ruling:
+    """Return the ruling on an answer that comes to some times, and names others on the way."""
+    right = [
+        one for one in times if all(_fits_within(reading, expected) for reading in one)
+    ]
+    others = [one for one in times if one not in right]
+    if right and all(
+        whole.lies_within(one)
+        for other in others
+        for one in other
+        for whole in expected[:1]
+    ):
+        doubt = RE.doubt.search(text)
+        return (
+            Ruling("unscored", "names the time, and doubts")
+            if doubt
+            else Ruling("yes", "names the time")
+        )
+    if right:
+        return (
+            Ruling("no", SEVERAL)
+            if RE.time_or.search(text)
+            else Ruling("unscored", "names the time among others")
+        )
+    if any(
+        _fits_within(reading, expected) for one in (*times, *every) for reading in one
+    ):
+        return Ruling(
+            "unscored",
+            "names the time on the way, or in figures that can be read in two ways",
+        )
+    met = [
+        one
+        for other in times
+        for one in other
+        if any(one.shared(whole) for whole in expected)
+    ]
+    if not met:
+        return Ruling("no", "names another time")
+    if all(
+        whole.lies_within(one) for one in met for whole in expected
+    ) and not RE.unread.search(casefold_plain(text)):
+        return Ruling("no", "names the time less exactly")
+    return Ruling("unscored", "names a time that is partly right")
+
+
+def _fits_within(one: DateRange, expected: Readings) -> bool:
+    """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
+    # some begin a week on a Sunday, others count it from the day: five shared days are
+    # the same week
+    return any(
+        one.lies_within(whole)
+        or (max(one.days, whole.days) <= 8 and one.shared(whole) >= 5)
+        for whole in expected
+    )
+
+
+def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
+    """Return the ruling on an answer that names no time with its year."""
+    times = (
+        yearless_dates(text, expected[0].first.year)
+        if not re.search(r"\b(?:19|20)\d\d\b", text)
+        else []
+    )
+    if times and not any(one.shared(whole) for one in times for whole in expected):
+        return Ruling("no", "names another time")
+    if (
+        times
+        and not any(_fits_within(one, expected) for one in times)
+        and not RE.unread.search(casefold_plain(text))
+    ):
+        return Ruling("no", "names the time less exactly")
+    figures = re.search(r"\d", text) or any(
+        one.unit != "time" for one in read_quantities(text)
+    )
+    if times or figures or content_stems(gold) & content_stems(text):
+        return Ruling("unscored", "names no time with its year")
+    return Ruling("no", "names no date")

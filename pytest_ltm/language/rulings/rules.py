@@ -1,0 +1,656 @@
+"""What the rules say of an answer, by what is expected: a thing, nothing, one of two, an order, yes or no."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from pytest_ltm.language.clauses import (
+    normalize_text,
+    phrase_positions,
+    sentence_around,
+    sentence_start,
+    split_sentences,
+)
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.meanings import (
+    FRAME,
+    LIGHT,
+    STOPS,
+    compound_keys,
+    found_in,
+    is_like,
+    meaning_key,
+    meaning_keys,
+    misspelled_in,
+    telling_keys,
+)
+from pytest_ltm.language.quantities import holds_amounts, read_quantities
+from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.rulings.gold import (
+    CANNOT_TELL,
+    HEDGED,
+    Gold,
+    Ruling,
+    is_turned,
+)
+from pytest_ltm.language.rulings.stance import (
+    FINAL,
+    LISTED,
+    MANY,
+    SEVERAL,
+    SHORT,
+    concluding_part,
+    denies_asked,
+    doubt_of,
+    goes_on_to_guess,
+    has_negation,
+    lists_more,
+    turns_to_other,
+)
+from pytest_ltm.language.words import (
+    STOP_WORDS,
+    casefold_plain,
+    content_stems,
+    is_english,
+    plain_words,
+    word_stem,
+)
+
+RE = LEXICON.expressions("rules")
+
+
+# --- The things that a gold answer names.
+
+TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
+_MARKS = " .,\"'*\u201c\u201d"
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """One thing that a gold answer names, or one of its names."""
+
+    text: str
+    wanted: tuple[str, ...]
+    """The words that an answer needs: their keys, of a name their stems."""
+    is_name: bool
+
+    def found(self, text: str) -> frozenset[str]:
+        """Return which of its words an answer has; those of a name must be spelled alike."""
+        if self.is_name:
+            return misspelled_in(self.wanted, list(map(word_stem, plain_words(text))))
+        return found_in(self.wanted, (*meaning_keys(text), *compound_keys(text)))
+
+    def as_said(self, text: str) -> str:
+        """Return its words as an answer has them."""
+        return " ".join(
+            word
+            for word in plain_words(text)
+            if found_in(self.wanted, (meaning_key(word),))
+        )
+
+    def missing_words(self, said: str) -> frozenset[str]:
+        """Return which of its words an answer has not."""
+        return frozenset(self.wanted) - self.found(said)
+
+
+def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
+    """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
+    main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
+    asked, bare = (
+        frozenset(meaning_keys(question)),
+        RE.remark.sub("", main).strip(_MARKS),
+    )
+    if both := RE.also.match(bare):
+        return [[_gold_thing(way, asked, named=True) for way in both.groups()]]
+    parts = [RE.or_word.split(part.strip(_MARKS)) for part in RE.between.split(bare)]
+    if len(parts) == 1:
+        parts[0] += [
+            remark
+            for remark in RE.remark.findall(main)
+            if len(telling_keys(remark)) <= _FEW
+        ]
+    named = _is_name(bare)
+    ways = ([way for way in part if telling_keys(way)] for part in parts)
+    return [
+        [_gold_thing(way, asked, named=named or n > 0) for way in several]
+        for n, several in enumerate(ways)
+        if several
+    ]
+
+
+def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
+    """Return one thing; `named`: whether a single word with a capital is a name, not only a beginning."""
+    match = RE.whose.match(part) or RE.title.match(part)
+    text = match["name"].strip(_MARKS) if match else part
+    is_name = _is_name(text) and (named or match is not None or " " in text)
+    stems = [
+        one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES
+    ]
+    every = stems if is_name else telling_keys(text)
+    heavy = [one for one in every if one not in LIGHT] or every
+    return _Thing(
+        text, tuple([one for one in heavy if one not in asked] or heavy), is_name
+    )
+
+
+def _is_name(text: str) -> bool:
+    """Return whether each word that carries meaning has a capital."""
+    named = [
+        word
+        for word in re.findall(r"[^\W\d_][\w'-]*", text)
+        if word.lower() not in STOP_WORDS and len(word) > 2
+    ]
+    return bool(named) and all(word[0].isupper() for word in named)
+
+
+# --- What an answer says of them.
+
+
+def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling | None:
+    """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
+
+    Args:
+        gold: The expected answer's main wording.
+        question: The question.
+        said: What the answer concludes.
+        full: Whether an answer that has only some of the words is wrong, not perhaps
+            good enough.
+    """
+    if RE.either_thing.search(text) and not RE.or_word.search(gold):
+        return Ruling("no", SEVERAL)
+    several = _gold_things(gold, question)
+    things = [
+        min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted))
+        for ways in several
+    ]
+    if not things or (not is_english(text) and len(things) == 1):
+        return None
+    if refuses_answer(text):
+        return None if any(one.found(text) for one in things) else CANNOT_TELL
+    if any(one.missing_words(text) for one in things):
+        return _partial_ruling(gold, things, question, text, full=full)
+    return _whole_ruling(gold, things, question, text)
+
+
+def _whole_ruling(
+    gold: str, things: Sequence[_Thing], question: str, text: str
+) -> Ruling | None:
+    """Return the ruling on an answer that has all words of all things."""
+    if any(one.is_name for one in things) and _people_keys(text) - _people_keys(
+        f"{gold} {question}"
+    ):
+        return None
+    for one in things:
+        parts = [part for part in LISTED.split(text) if one.found(part)]
+        strange = (
+            one.missing_words(part)
+            and _unknown_keys(telling_keys(part), gold, question)
+            for part in parts
+        )
+        # its words are only there as words of others: "linen napkins, a paper
+        # tablecloth"
+        if len(parts) > 1 and all(strange):
+            return None
+    if doubts := list(
+        filter(
+            None,
+            (
+                doubt_of([one.as_said(text), one.text, gold], question, text)
+                for one in things
+            ),
+        )
+    ):
+        return (
+            Ruling("no", doubts[0])
+            if doubts[0] in FINAL and not RE.or_word.search(gold)
+            else None
+        )
+    further = (
+        [telling_keys(part) for part in RE.further.findall(text)]
+        if len(things) > 1
+        else []
+    )
+    # behind an "and" something is named that is not expected
+    goes_on = any(
+        part and part == _unknown_keys(part, gold, question) for part in further
+    )
+    if lists_more(gold, question, text) or goes_on:
+        names = all(one.is_name for one in things) and not RE.remarks.search(text)
+        return Ruling("no", MANY) if names else None
+    return Ruling("yes", "names all of it in other words")
+
+
+def is_left_behind(gold: str, question: str, text: str) -> bool:
+    """Return whether an answer that says of the expected one that it is over names something else in its place."""
+    spots = phrase_positions(normalize_text(text), gold, plural=True)
+    before = [
+        normalize_text(text)[sentence_start(normalize_text(text), start) : start]
+        for start, _ in spots
+    ]
+    if (
+        any(map(RE.since.search, before))
+        or RE.past.search(question)
+        or len(text) > SHORT
+    ):
+        return False
+    return bool(_unknown_keys(telling_keys(text), gold, question))
+
+
+def _people_keys(text: str) -> frozenset[str]:
+    return frozenset(map(meaning_key, RE.person.findall(normalize_text(text))))
+
+
+def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
+    """Return the keys that neither the expected answer nor the question has, in whatever form."""
+    known = frozenset(meaning_keys(f"{gold} {question}"))
+    return [
+        one
+        for one in some
+        if one not in known | LIGHT | FRAME
+        and not any(is_like(one, other) for other in known)
+    ]
+
+
+def _partial_ruling(
+    gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool
+) -> Ruling | None:
+    """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
+    names, size = (
+        all(one.is_name for one in things),
+        max(len(one.wanted) for one in things),
+    )
+    left = frozenset[str]().union(*(one.missing_words(text) for one in things))
+    if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
+        return None
+    alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
+    # a word of one text may be made of letters of the other: UK, MSc
+    abbreviated = any(
+        RE.mixed.match(word)
+        or (
+            len(word) > (not word.isupper()) + 1
+            and word.lower() in "".join(one[0] for one in plain_words(other))
+        )
+        for mine, other in ((gold, text), (text, gold))
+        for word in re.findall(r"\w+", mine)
+    )
+    if alike or abbreviated or is_turned(gold, text):
+        return None
+    strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
+    absent = [one for one in things if not one.found(text)]
+    nothing = len(absent) == len(things)
+    # what is hardly longer than the expected answer has nothing else to say
+    brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4
+    brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
+    one_word = (
+        names and things[0].wanted[0] not in left
+    )  # of a name of several: some people say no more
+    wrong = (
+        ("names something else", nothing and strange),
+        ("leaves one of several out", absent and (full or (names and strange))),
+        (
+            "names another of the kind",
+            len(things) == 1 and _is_replaced(things[0], text, strange),
+        ),
+        (
+            "names only a part of it",
+            full and len(strange) <= len(left) + 1 and (strange or not one_word),
+        ),
+    )
+    which = wrong[:1] if nothing else wrong[1:]
+    return next((Ruling("no", why) for why, holds in which if holds and brief), None)
+
+
+def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
+    """Return whether an answer has another word beside one of a thing's two: semi-finals for quarter-finals."""
+    mine, theirs = telling_keys(thing.text), meaning_keys(text)
+    for place, word in enumerate(mine):
+        if word in theirs and len(mine) == 2:
+            beside = theirs.index(word) + (1 if place == 0 else -1)
+            if 0 <= beside < len(theirs) and theirs[beside] in strange:
+                return True
+    return False
+
+
+# --- Questions that cannot be answered.
+
+
+def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
+    """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
+    end = RE.supposed.sub("", concluding_part(hypothesis))
+    refused = refuses_answer(end)
+    asked, known = content_stems(question), casefold_plain(explained)
+    if match := RE.but_not.search(known):
+        # of what the question takes for granted only that is missing of which the file
+        # says so
+        missing = asked & content_stems(known[match.end() :])
+        asked = missing - content_stems(known[: match.start()]) or missing or asked
+    if refused or denies_asked(end, asked):
+        if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
+            return Ruling("unscored", "refuses, and guesses")
+        return Ruling("yes", "says that it cannot be known")
+    if RE.wants_facts.search(casefold_plain(end)):
+        return Ruling("yes", "asks for what it was not told")
+    if len(hypothesis) > SHORT or refuses_answer(hypothesis):
+        return Ruling(
+            "unscored", "refuses on the way and answers in the end, or tells no end"
+        )
+    if has_negation(end) or not is_english(end) or not end:
+        return Ruling("unscored", "may refuse in words that no rule knows")
+    return Ruling("no", "answers what cannot be known")
+
+
+# --- Questions that offer two things: which one an answer names, alone, as the first,
+# or as before the other.
+
+RIGHT, WRONG = (
+    Ruling("yes", "names the right one of the two"),
+    Ruling("no", "names the wrong one of the two"),
+)
+_SOME = 0.5
+
+
+def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return what tells the two things apart that a question offers: stems of their words; None if it offers none."""
+    match = RE.choice.search(question)
+    if match is None:
+        return None
+    first, second = content_stems(match[1]), content_stems(match[2])
+    return first - second, second - first
+
+
+def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on the answer to a question that offers two things."""
+    if other_figures(gold.texts[0], question, end):
+        return _FIGURES
+    options = options_of(question)
+    marks = [len(gold.stems & part) for part in options or ()]
+    if options is None or marks[0] == marks[1]:
+        return Ruling("unscored", "it is not clear which of the two is expected")
+    right, wrong = options if marks[0] > marks[1] else options[::-1]
+    named, plain = _names_one(right, wrong, end), normalize_text(end)
+    # what is named before anything else is the answer: "Pottery: you went in May"
+    match = RE.opens_with.match(plain)
+    opening = (
+        _names_one(right, wrong, match[0])
+        if match and content_stems(match[0]) <= right | wrong
+        else None
+    )
+    if named is None and RE.either.search(plain):
+        return Ruling("no", SEVERAL)
+    if refused:
+        return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
+    asked = normalize_text(question)
+    wants_first, wants_last = (
+        pattern.search(asked) is not None for pattern in (RE.first, RE.last)
+    )
+    # a question for both, or for neither, is not about an order
+    sentences = split_sentences(plain) if wants_first != wants_last else []
+    order = (_is_earlier(right, wrong, sentence) for sentence in sentences)
+    ordered = {earlier == wants_first for earlier in order if earlier is not None}
+    winners: set[bool | None] = (
+        {opening} if opening is not None else {*ordered} or {named}
+    )
+    if len(winners) > 1:
+        return Ruling("unscored", "names now one as the first, now the other")
+    one = winners.pop()
+    return (
+        Ruling("unscored", "names both, or neither")
+        if one is None
+        else RIGHT
+        if one
+        else WRONG
+    )
+
+
+def _names_one(
+    right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME
+) -> bool | None:
+    """Return whether the text names the right thing alone (True) or the wrong one (False); at least a share of it."""
+    texts = content_stems(text)
+    shares = _shared_part(right, texts), _shared_part(wrong, texts)
+    if min(shares) or max(shares) < least:
+        return None
+    return shares[0] > shares[1]
+
+
+def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
+    return len(option & texts) / max(1, len(option))
+
+
+def _is_earlier(
+    right: frozenset[str], wrong: frozenset[str], sentence: str
+) -> bool | None:
+    """Return whether a sentence says that the right thing came before the wrong one; None if it says nothing of it."""
+    if opening := RE.opening.match(sentence):
+        return _order_of_pair(
+            right,
+            wrong,
+            opening[2],
+            opening[3],
+            swapped=opening[1] in ("before", "prior to"),
+        )
+    for pattern, swapped in ((RE.before, False), (RE.after, True)):
+        for match in pattern.finditer(sentence):
+            before, after = (
+                sentence[: match.start()],
+                RE.clauses.split(sentence[match.end() :])[0],
+            )
+            if (
+                ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)
+            ) is not None:
+                return ordered
+    for clause in RE.clauses.split(sentence):
+        named = _names_one(right, wrong, clause, least=0.01)
+        if named is not None and (RE.first.search(clause) or RE.last.search(clause)):
+            return named if RE.first.search(clause) else not named
+    return None
+
+
+def _order_of_pair(
+    right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool
+) -> bool | None:
+    """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
+    # 1: only the right one's words
+    leans = [
+        bool(right & stems) - bool(wrong & stems)
+        for stems in map(content_stems, (left, rest))
+    ]
+    return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
+
+
+# --- Answers that should tell several things in an order.
+
+
+def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that should name things in an order."""
+    if refused:
+        return CANNOT_TELL
+    # for each thing of the order the stems that no other has; empty if one has none
+    items = [
+        content_stems(part)
+        for part in RE.items.split(normalize_text(gold.texts[0]))
+        if part.strip()
+    ]
+    keys = [
+        item - frozenset().union(*(other for other in items if other is not item))
+        for item in items
+    ]
+    # one thing has no order, and what seems to be many is a text with commas
+    keys = keys if all(keys) and 2 <= len(keys) <= 10 else []
+    segments = [
+        content_stems(part) if part.strip() else frozenset()
+        for part in RE.items.split(normalize_text(end))
+    ]
+    if not keys or RE.turned.search(normalize_text(end)):
+        return Ruling("unscored", "an order of events")
+    places = [
+        [n for n, part in enumerate(segments) if len(key & part) >= 0.25 * len(key)]
+        for key in keys
+    ]
+    numbers = [number for number, *others in filter(None, places) if not others]
+    if len(set(numbers)) < len(keys):
+        return Ruling("unscored", "an order of events, not all of them named")
+    if numbers == sorted(numbers):
+        return Ruling("yes", "names them in the order")
+    return Ruling("no", "names them in another order")
+
+
+# --- Answers that should name something in words: whether they have the words that
+# matter.
+
+_DOUBTS = Ruling("unscored", "names it, and doubts")
+_FIGURES = Ruling("unscored", "has other figures")
+
+
+def phrase_ruling(  # noqa: PLR0911 - one rule, one line
+    gold: Gold, question: str, hypothesis: str, end: str, *, refused: bool
+) -> Ruling:
+    """Return the ruling on an answer that should name something in words."""
+    asked = content_stems(question)
+    new = (gold.stems - asked) - TITLES or gold.stems - asked
+    # words alone do not decide between two things that the question names itself
+    if options_of(question) and len(new) <= 1:
+        return choice_ruling(gold, question, end, refused=refused)
+    if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
+        return _FIGURES
+    text = normalize_text(end)
+    # a wording that stands in the question, too, says nothing
+    wordings = [
+        _strip_article(wording)
+        for wording in gold.texts
+        if not content_stems(wording) <= asked
+    ]
+    if spots := [
+        spot
+        for wording in wordings
+        for spot in phrase_positions(text, wording, plural=True)
+    ]:
+        return _named_ruling(gold, question, end, spots)
+    if not new:
+        return (
+            CANNOT_TELL
+            if refused
+            else Ruling("unscored", "no word of it that the question has not")
+        )
+    share = len(new & content_stems(end)) / len(new)
+    # what is a sentence of its own need not be said word for word
+    is_sentence = len(plain_words(gold.texts[0])) > 12
+    if share >= (0.8 if is_sentence else 1):
+        doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
+        return _doubted_ruling("has its words", doubt, gold, unsure=refused)
+    ruling = in_other_words(gold.texts[0], question, end, full=True)
+    if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
+        return ruling
+    if share == 0 and not is_sentence:
+        return _absent_ruling(gold, new, hypothesis, end, refused=refused)
+    if refused and is_sentence and share < 0.3:
+        return CANNOT_TELL
+    if not refused and _lists_less(gold.texts[0], hypothesis):
+        return Ruling("no", "names some of several names")
+    return Ruling("unscored", "has some of its words")
+
+
+def other_figures(expected: str, question: str, reply: str) -> bool:
+    """Return whether an answer has other figures than the expected one, where that has some: S29 for S22."""
+    mine, theirs = (
+        frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, reply)
+    )
+    return (
+        bool(mine)
+        and not mine & theirs
+        and bool(theirs - frozenset(re.findall(r"\w*\d\w*", question.lower())))
+    )
+
+
+def _strip_article(wording: str) -> str:
+    return RE.article.sub("", wording) or wording
+
+
+def _named_ruling(
+    gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]
+) -> Ruling:
+    """Return the ruling on an answer in which the expected words stand in a row."""
+    text = normalize_text(end)
+    refused = refuses_answer(text[sentence_start(text, max(spots)[0]) :])
+    hedged = not HEDGED.search(gold.whole) and all(
+        HEDGED.search(sentence_around(text, *spot)) for spot in spots
+    )
+    doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
+    return _doubted_ruling("names it", doubt, gold, unsure=refused or hedged)
+
+
+def _doubted_ruling(named: str, doubt: str, gold: Gold, *, unsure: bool) -> Ruling:
+    if doubt in FINAL:
+        return Ruling("no", doubt)
+    if unsure or not doubt:
+        return _DOUBTS if unsure else Ruling("yes", named)
+    names = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
+    too_many = doubt == MANY and all(RE.name.match(part) for part in names)
+    return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")
+
+
+def _lists_less(expected: str, hypothesis: str) -> bool:
+    """Return whether several names are expected, and the answer has nothing of one of them."""
+    parts = [part for part in LISTED.split(expected) if part.strip()]
+    if len(parts) < 2 or not all(RE.name.match(part) for part in parts):
+        return False
+    texts = content_stems(hypothesis)
+    return any(content_stems(part).isdisjoint(texts) for part in parts)
+
+
+def _absent_ruling(
+    gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool
+) -> Ruling:
+    if refused:
+        return CANNOT_TELL
+    if not is_english(end):
+        return Ruling("unscored", "is in another language")
+    if holds_amounts(gold.amounts, read_quantities(end)):
+        return Ruling("unscored", "names its amount in other words")
+    if new & content_stems(hypothesis):
+        return Ruling("unscored", "has its words on the way only")
+    return Ruling("no", "has none of its words")
+
+
+# --- Answers that should say yes or no.
+
+
+def yes_or_no(text: str) -> str:
+    """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
+    plain_text = normalize_text(text)
+    if RE.either_way.search(plain_text):
+        return ""
+    words = [
+        word
+        for word, pattern in (("yes", RE.yes), ("no", RE.no))
+        if pattern.search(plain_text)
+    ]
+    if not words:
+        return "no" if RE.denies.match(plain_text) else ""
+    return words[0] if len(words) == 1 else ""
+
+
+def commits_to_neither(text: str) -> bool:
+    """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
+    return bool(
+        RE.either_way.search(normalize_text(text))
+        or RE.maybe.search(normalize_text(text))
+    )
+
+
+def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that should say yes or no."""
+    said = yes_or_no(end)
+    if refused:
+        return Ruling("unscored", "says it, and doubts") if said else CANNOT_TELL
+    if not said:
+        return (
+            Ruling("no", SEVERAL)
+            if commits_to_neither(end)
+            else Ruling("unscored", "says neither yes nor no")
+        )
+    return Ruling("yes" if said == yes_or_no(gold.texts[0]) else "no", f"says {said}")

@@ -1,0 +1,361 @@
+"""How an answer stands to what it names: says so, denies it, leaves a choice, or tells it of somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+from pytest_ltm.language.clauses import (
+    clause_around,
+    normalize_text,
+    phrase_positions,
+    sentence_start,
+    split_sentences,
+    why_not_standing,
+)
+from pytest_ltm.language.dates import MONTHS
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.meanings import FRAME, telling_keys
+from pytest_ltm.language.numbers import ORDINALS
+from pytest_ltm.language.quantities import read_quantities
+from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.words import (
+    STOP_WORDS,
+    casefold_plain,
+    content_stems,
+    plain_words,
+    word_stem,
+)
+
+# In so many characters, a choice of two is all that an answer says.
+MAX_BRIEF_ANSWER = 160
+DENIED, SEVERAL, ASKED = (
+    "denies it",
+    "commits itself to none of several",
+    "only says that it does not know whether",
+)
+"""Doubts that leave no doubt: with them an answer is wrong."""
+FINAL = frozenset((DENIED, SEVERAL, ASKED))
+OPEN, OTHER = "perhaps leaves a choice", "says it of somebody else"
+MORE, OVER = "names something of which it is a part", "says that it is over"
+# Doubts with which rules cannot tell.
+DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
+_PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
+RE = LEXICON.expressions("stance", proper=_PROPER)
+
+
+def stance_at(
+    text: str, start: int, end: int, *, known: str, people: Iterable[str] = ()
+) -> str:
+    """Return why what stands at a place of a levelled text may not be what an answer says: "" if it says so.
+
+    `known`: question and expected answer, whose words make no doubt; `people`: names
+    that are not in it.
+    """
+    first = sentence_start(text, start)
+    before, after = text[first:start], text[end : end + 60]
+    if (
+        reason := DENIED
+        if RE.not_word.search(before)
+        else why_not_standing(text, start, end, known=known)
+    ):
+        return reason
+    if RE.whether.search(before):
+        return ASKED
+    asked = normalize_text(known)
+    offers = [RE.or_before.search(before), RE.or_after.match(after)]
+    strange = any(
+        one and word_stem(one["other"]) not in set(map(word_stem, plain_words(asked)))
+        for one in offers
+    )
+    if (
+        strange
+        or RE.beside_before.search(before)
+        or RE.beside_after.match(after)
+        or RE.one_of.search(text[first:])
+    ):
+        return SEVERAL if len(text) <= MAX_BRIEF_ANSWER else OPEN
+    return _of_another(
+        before,
+        after,
+        clause_around(text, start, end)[0] + text[start:end],
+        asked,
+        people,
+    )
+
+
+def _of_another(
+    before: str, after: str, part: str, asked: str, people: Iterable[str]
+) -> str:
+    """Return the doubt that it is something that was left, or of which it is a part, or that somebody else has."""
+    if RE.left.search(before) and not RE.leaves.search(asked):
+        return OVER
+    if (mixed := RE.mix.match(after)) and mixed[0].split()[-1] not in asked:
+        return MORE
+    match = RE.subject.match(part)
+    if match is None:
+        return ""
+    stranger = (match["name"] or match["owner"] or "") in people
+    return OTHER if stranger or (match["who"] and match["who"] not in asked) else ""
+
+
+def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
+    """Return the names, in lower case, that an answer has and the question has not; none if that names nobody."""
+    if not RE.name.search(question):
+        return frozenset()
+    known = {*re.findall("[a-z]+", f"{question} {gold}".lower()), *STOP_WORDS, "both"}
+    return frozenset(
+        word
+        for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", text))
+        if word not in known
+    )
+
+
+def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
+    """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
+    text, known = normalize_text(reply), f"{question} {' '.join(wordings)}"
+    spots = [
+        spot
+        for wording in wordings
+        for spot in phrase_positions(text, wording, plural=True)
+    ]
+    people = unknown_names(question, " ".join(wordings), reply)
+    last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
+    ends = [
+        match[1]
+        for one in last
+        for match in re.finditer(
+            rf"\b{re.escape(one)}(['\u2019]s \w|\b)", reply.lower()
+        )
+    ]
+    # only something of the expected one is named: "the library's café"
+    if spots and ends and all(ends) and not question.lower().startswith("whose"):
+        return MORE
+    row = (
+        None
+        if not spots or re.search(r",|;|&|\band\b|\bor\b", wordings[0])
+        else RE.listed.search(reply)
+    )
+    if row and phrase_positions(normalize_text(row[0]), wordings[0]):
+        return MORE
+    reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
+    return (
+        next((one for one in reasons if one in FINAL), reasons[0])
+        if reasons and all(reasons)
+        else ""
+    )
+
+
+# --- Whether an answer that has the expected words says that it is so.
+
+# An answer of at most so many characters is taken as a whole.
+SHORT = 400
+
+
+def concluding_part(answer: str) -> str:
+    """Return the part of an answer that says what it comes to.
+
+    A short answer is its own conclusion; of a long one it is what its last mark begins
+    ("therefore", "the answer is"), or else its last three sentences.
+    """
+    text = answer.strip()
+    if len(text) <= SHORT:
+        return text
+    tail = text[-2 * SHORT :]
+    marks = [match.start() for match in RE.marks.finditer(tail)]
+    # a mark with nothing behind it concludes nothing
+    if marks and len(tail) - marks[-1] > 15:
+        return tail[marks[-1] :]
+    return " ".join(split_sentences(tail[-SHORT:])[-3:])
+
+
+# --- Whether an answer says that the answer cannot be known, denies what the question
+# takes for granted, or guesses.
+
+
+def goes_on_to_guess(text: str) -> bool:
+    """Return whether a text goes on to an answer after all: "..., but I think it was Tuesday".
+
+    One that refuses in its last sentence takes its guess back.
+    """
+
+    def goes_on(text: str) -> bool:
+        guesses = (match[0] for match in RE.guess.finditer(casefold_plain(text)))
+        return any(
+            not RE.not_so.search(guess) and not RE.told.search(guess)
+            for guess in guesses
+        )
+
+    last = split_sentences(text)[-1:]
+    return goes_on(text) and not any(
+        refuses_answer(part) and not goes_on(part) for part in last
+    )
+
+
+def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether a clause of the text denies something that was asked about, or says that there is only other.
+
+    `asked`: stems of the words that the question takes for granted.
+    """
+    for clause in RE.clause.split(casefold_plain(text)):
+        negation = RE.denies.search(clause)
+        if negation:  # "rather than" denies what follows, "not" anything in its clause
+            denied = clause[negation.end() :] if " " in negation[0] else clause
+            if asked & content_stems(denied):
+                return True
+        if RE.only_this.search(clause) and not asked & content_stems(clause):
+            return True
+    return False
+
+
+def turns_to_other(text: str) -> bool:
+    """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
+    rest = re.split(r"\bbut\b", casefold_plain(text))[1:]
+    patterns = (RE.not_so, RE.told, RE.only_this)
+    return any(not any(pattern.search(part) for pattern in patterns) for part in rest)
+
+
+def has_negation(text: str) -> bool:
+    """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
+    return any(
+        pattern.search(casefold_plain(text)) for pattern in (RE.denies, RE.limits)
+    )
+
+
+MANY = "names more"
+# What stands between the items of a list.
+LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
+_MONTHS = frozenset(map(str.lower, MONTHS))
+
+
+def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
+    """Return why an answer with the words of an accepted wording may not say that it is so: "" if it does.
+
+    `wordings`: the expected answer's, the main one first.
+    """
+    text, known = normalize_text(end), f"{question} {' '.join(wordings)}"
+    people = unknown_names(question, " ".join(wordings), end)
+    spots = [
+        spot
+        for wording in wordings
+        for spot in phrase_positions(text, wording, plural=True)
+    ]
+    for some in (
+        [spots]
+        if spots
+        else [phrase_positions(text, word, plural=True) for word in wordings[0].split()]
+    ):
+        reasons = [stance_at(text, *spot, known=known, people=people) for spot in some]
+        if reasons and all(reasons):
+            worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
+            return worst if spots or worst == OPEN else f"perhaps {worst}"
+    # Whether a clause says what is so now, and no clause says that of the expected
+    # answer.
+    mark = RE.at_last if not RE.present.search(normalize_text(question)) else RE.now
+    now = [
+        part
+        for part in RE.clauses.split(text)
+        if mark.search(part) and not refuses_answer(part)
+    ]
+    telling = content_stems(" ".join(wordings)) - content_stems(question)
+    if (
+        now
+        and telling
+        and not any(telling & content_stems(part) for part in now if part.strip())
+    ):
+        return "says what is so in the end of something else"
+    if _is_at_another_place(wordings, question, end):
+        return "has it at another place of its list"
+    if spots and _is_of_another(wordings, question, end):
+        return "says it of something else"
+    return (
+        MANY
+        if lists_more(wordings[0], question, end)
+        or _is_one_of_two(wordings[0], question, end)
+        else ""
+    )
+
+
+def lists_more(expected: str, question: str, end: str) -> bool:
+    """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
+    parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
+    # more words than that are a sentence with commas, not a list
+    if len(parts) < 2 or len(plain_words(expected)) > 12:
+        return False
+    if RE.only.search(normalize_text(end)) and not RE.only.search(
+        normalize_text(expected)
+    ):
+        return True
+    known = frozenset().union(*parts) | content_stems(question)
+    items = [part for part in LISTED.split(RE.asides.sub("", end)) if part.strip()]
+    inside = [
+        number
+        for number, part in enumerate(items)
+        if content_stems(part) & frozenset().union(*parts)
+    ]
+    for part in items[inside[0] : inside[-1] + 2] if inside else []:
+        # a refusal, an amount or a part of five words or more between two items is
+        # talk, not an item
+        short = 0 < len(plain_words(part)) <= 4 and part.strip()[0].isalpha()
+        is_item = short and not refuses_answer(part) and not read_quantities(part)
+        if (
+            is_item
+            and known.isdisjoint(content_stems(part))
+            and not FRAME.issuperset(telling_keys(part))
+        ):
+            return True
+    return False
+
+
+def _is_one_of_two(wording: str, question: str, end: str) -> bool:
+    """Return whether an answer names another one beside the one that is expected: "at Gym One and at Gym Two"."""
+    if not re.fullmatch(_PROPER, wording):
+        return False
+    one, link = re.escape(wording), r",? (?:and|&) (?:(?:at|in|to|with|for|the) ){0,2}"
+    row = re.search(
+        rf"(?:({_PROPER}){link}{one}|{one}{link}({_PROPER}))(?=\W*(?:$|[.,;:!)\n]))",
+        end,
+    )
+    return row is not None and content_stems(row[1] or row[2]).isdisjoint(
+        content_stems(f"{question} {wording}")
+    )
+
+
+def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether another sentence has more words of the question, and names something else.
+
+    "You hiked the loop a week later; you sprained your ankle on the Mill Path."
+    """
+    asked = content_stems(question)
+    if not RE.assertion_name.search(f"it is {wordings[0]}"):
+        return False
+    ordinary = {*plain_words(question), "session", "step", "user"}
+    if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
+        ordinary |= _MONTHS
+    with_it, without = [0], []
+    for part in split_sentences(end):
+        if any(
+            phrase_positions(normalize_text(part), wording, plural=True)
+            for wording in wordings
+        ):
+            with_it.append(len(asked & content_stems(part)))
+        elif any(
+            not ordinary.issuperset(plain_words(name))
+            for name in RE.assertion_name.findall(part)
+        ):
+            without.append(len(asked & content_stems(part)))
+    return max(without, default=0) >= max(with_it) + 2
+
+
+def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
+    asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
+    lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
+    named = {line: normalize_text(line[2]) for line in lines}
+    have = {
+        int(line[1])
+        for line in lines
+        if any(phrase_positions(named[line], one, plural=True) for one in wordings)
+    }
+    return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

@@ -1,7 +1,0 @@
-"""The report file of our own: one HTML page about one or many runs, which opens offline."""
-
-from __future__ import annotations
-
-from pytest_ltm.reporting.html.page import build_report
-
-__all__ = ["build_report"]

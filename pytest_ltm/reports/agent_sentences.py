@@ -1,0 +1,347 @@
+"""A sentence on each agent under test: how far it remembers, what it loses first, how it stands beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pytest_ltm._core.journal.result import RunResult, span_place
+from pytest_ltm.figures.columns import Column
+from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
+from pytest_ltm.figures.statistics.pairs import Pair, as_scored_row, pair_rows
+from pytest_ltm.figures.statistics.spans_reached import effective_span
+from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
+from pytest_ltm.figures.text import format_percent, one_line, pluralize
+from pytest_ltm.gate.sentences import short_span
+from pytest_ltm.gate.verdict import p_text
+from pytest_ltm.language.lists import join_words
+
+
+class Placed(Protocol):
+    """One agent at one memory span."""
+
+    @property
+    def agent(self) -> str:
+        """Its label, told apart from those of other runs."""
+
+    @property
+    def column(self) -> Column:
+        """What it did there."""
+
+
+P = TypeVar("P", bound=Placed)
+
+
+class AgentAtSpan(NamedTuple):
+    """One agent at one memory span."""
+
+    agent: str
+    column: Column
+
+
+class AgentSentence(NamedTuple):
+    """What is said of one agent."""
+
+    agent: str
+    short: str
+    """A few words: how much it remembers."""
+    text: str
+    """What it loses first, how it stands beside another, and how many of its examples have no score; may be empty."""
+
+    @property
+    def sentence(self) -> str:
+        """All of it."""
+        return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
+
+
+def agent_sentences_for(
+    sides: Iterable[Placed], before: Mapping[str, str] | None = None
+) -> list[AgentSentence]:
+    """Return what is said of each agent under test, best at the largest memory span first.
+
+    Agents of this package are under test only where there are no others, and controls
+    never.
+
+    Args:
+        sides: Agents at memory spans, in any order.
+        before: By agent, how it stands beside a baseline: "better than main by 0.20";
+            others stand beside the best other agent.
+    """
+    known = list(sides)
+    last = largest_span_label(known)
+    ranked = rank_sides([side for side in known if side.column.span_label == last])
+    order = {side.agent: place for place, side in enumerate(ranked)}
+    by_agent = group_by(
+        [side for side in known if side.agent in agents_under_test(known)],
+        lambda side: side.agent,
+    )
+    agent_sentences = []
+    for agent, of in sorted(
+        by_agent.items(), key=lambda each: order.get(each[0], len(order))
+    ):
+        there = next((side for side in ranked if side.agent == agent), None)
+        others = [side for side in ranked if side.agent != agent]
+        beside = (before or {}).get(agent, "") or (
+            _beside_other(there, others[0]) if there and others else ""
+        )
+        missing = sum(side.column.unscored_examples for side in of)
+        lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
+        # Guessing is worth a word only where it earns anything, and where the agent is
+        # above it.
+        best = max(_scored_columns(of), key=_above_guessing, default=None)
+        above = _above_guessing(best) if best and best.floor else 0.0
+        parts = [
+            _losses_sentence(of),
+            f"{above:.2f} above guessing" * (above > 0),
+            beside,
+            lost,
+        ]
+        agent_sentences.append(
+            AgentSentence(
+                agent, _retention_sentence(of), "; ".join(filter(None, parts))
+            )
+        )
+    return agent_sentences
+
+
+def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
+    """Return the agents that the runs are about."""
+    free = [side for side in sides if not side.column.control]
+    own = [side for side in free if not side.column.is_bundled]
+    return frozenset(side.agent for side in own or free)
+
+
+def rank_sides(sides: Sequence[P]) -> list[P]:
+    """Return the sides that have a score, best accuracy first, without controls.
+
+    Nor are agents of this package among them, unless there are no others: nobody asks
+    whether `full` is better. Those with a score in less than half of the scenarios that
+    another has one in come last, as do those whose examples are mostly lost: they were
+    hardly measured.
+    """
+    # An agent without any score is in no ranking, so it must not keep bundled agents
+    # out of it either.
+    names = agents_under_test(side for side in sides if side.column.out_of)
+    scored = [side for side in sides if side.agent in names and side.column.out_of]
+    most = max((side.column.out_of for side in scored), default=0)
+
+    def hardly(side: Placed) -> bool:
+        return 2 * side.column.out_of < most or 2 * side.column.unscored_examples > len(
+            side.column.rows
+        )
+
+    return sorted(
+        scored,
+        key=lambda side: (hardly(side), -(side.column.accuracy_lower_bound or 0.0)),
+    )
+
+
+def largest_span_label(sides: Iterable[Placed]) -> str:
+    """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
+    columns = [side.column for side in sides]
+    return (
+        max(columns, key=lambda column: column.span or 0).span_label if columns else ""
+    )
+
+
+def _retention_sentence(sides: Sequence[Placed]) -> str:
+    """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
+    # Only an isolated score tells what an agent forgets from what it cannot do at all.
+    if len({side.column.span is None for side in sides}) > 1:
+        result = effective_span([row for side in sides for row in side.column.rows])
+        if result.span is not None and (span := short_span(result)) != "unknown":
+            return _reach_text(
+                span, f"{result.share:.0%} of its isolated score", result.curve[0].label
+            )
+    columns = _scored_columns(sides)
+    if not columns:
+        return "nothing has a score"
+    first, last, best = columns[0], columns[-1], max(map(_above_guessing, columns))
+    if best <= 0:
+        guessing = (
+            f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
+        )
+        return (
+            f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
+        )
+    if len(columns) == 1:
+        # One distance does not say how memory fades with distance.
+        return f"{_share_with_interval(last)} {_place_phrase(last)}"
+    # The share of what an agent earns above guessing at its best span that it must keep
+    # to be said to remember.
+    reached = max(
+        place
+        for place, column in enumerate(columns)
+        if _above_guessing(column) >= 0.5 * best
+    )
+    at, further = columns[reached], columns[reached + 1 :]
+    if not further:
+        return (
+            f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
+        )
+    beyond = f"{further[0].share} at {further[0].span_label}"
+    return f"remembers to about {at.span_label} tokens ({_share_with_interval(at)}, {beyond})"
+
+
+def only_guesses(columns: Iterable[Column]) -> bool:
+    """Return whether nothing of this is better than guessing, where anything has a score."""
+    scored = [column for column in columns if column.out_of]
+    return bool(scored) and all(_above_guessing(column) <= 0 for column in scored)
+
+
+def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
+    """Return the columns with scores from the shortest span on, without isolated examples where there are others."""
+    scored = [side.column for side in sides if side.column.out_of]
+    return (
+        sorted(
+            (one for one in scored if one.span is not None),
+            key=lambda one: one.span or 0,
+        )
+        or scored
+    )
+
+
+def _above_guessing(column: Column) -> float:
+    """Return the accuracy, without what is open, beyond what guessing would earn."""
+    return (column.accuracy_lower_bound or 0.0) - (
+        column.floor / column.out_of if column.out_of else 0.0
+    )
+
+
+def _reach_text(span: str, share: str, first: str) -> str:
+    """Return how far that share is kept; `span`: as `short_span` has it."""
+    if span.startswith("less than"):
+        return f"keeps less than {share} at {first} already"
+    if " to " in span:
+        return f"keeps {share} up to a span of {span} tokens"
+    least, more = span.removeprefix("at most "), span.removesuffix(" or more")
+    if least != span:
+        return f"keeps {share} up to {least} tokens at most"
+    return f"keeps {share} up to {more} tokens" + " or more" * (more != span)
+
+
+def _share_with_interval(column: Column) -> str:
+    inside = column.interval
+    return (
+        f"{column.share} [{format_percent(inside.low)} to {format_percent(inside.high)}]"
+        if inside
+        else column.share
+    )
+
+
+def _place_phrase(column: Column) -> str:
+    return (
+        f"in {column.span_label} examples"
+        if column.span is None
+        else span_place(column.span_label)
+    )
+
+
+_FIRST = 2
+
+
+def _losses_sentence(sides: Sequence[Placed]) -> str:
+    """Return the scenarios that fall first with the distance; at one span those that earn least."""
+    columns = _scored_columns(sides)
+    lost = [forgotten_scenarios(column) for column in columns]
+    if not any(lost):
+        return "full marks everywhere" if columns else ""
+    if len(columns) == 1:
+        return f"weakest in {_name_some(lost[0])}"
+    # Beside the shortest span: what was weak there already is not lost with the
+    # distance.
+    known = {
+        name: cell.mean
+        for name, cell in columns[0].cells.items()
+        if cell.mean is not None
+    }
+    for of in lost[1:]:
+        fallen = [
+            (name, mean - known[name])
+            for name, mean in of
+            if known.get(name, 0.0) - mean > 1 - FULL_MARKS
+        ]
+        if fallen:
+            return f"loses {_name_some(sorted(fallen, key=lambda each: (each[1], each[0])))} first"
+    return ""
+
+
+def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
+    names = join_words([name for name, _ in scenarios[:_FIRST]])
+    return f"{names} (of {len(scenarios)})" if len(scenarios) > _FIRST else names
+
+
+def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
+    """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
+    before, standings = compared.get("before", "before"), {}
+    # They begin with the shortest span, so what is kept of each agent is the largest.
+    for change in compared.get("changes", ()):
+        difference = change.get("difference")
+        if not change.get("pairs") or difference is None:
+            continue
+        place = span_place(change["span_label"])
+        p = "" if change.get("p") is None else f" (two-sided p {p_text(change['p'])})"
+        way = "better" if difference > 0 else "worse"
+        standings[change["agent"]] = (
+            f"{way} than {before} by {abs(difference):.2f} {place}{p}"
+            if difference
+            else f"as good as {before} {place}"
+        ).strip()
+    return standings
+
+
+def next_step(run: RunResult) -> str:
+    """Return the command that shows what was forgotten; "" where nothing was."""
+    return (
+        "ltm show --failed"
+        if any(row.outcome == "failed" for row in run.scenarios)
+        else ""
+    )
+
+
+def run_sentences(
+    columns: Sequence[Column], compared: Mapping[str, Any] | None
+) -> list[str]:
+    """Return the sentence on each agent of a run, `compared` with a baseline or not."""
+    sides = [AgentAtSpan(one_line(column.agent), column) for column in columns]
+    return [
+        one_line(each.sentence)
+        for each in agent_sentences_for(sides, baseline_standings(compared or {}))
+    ]
+
+
+def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
+    """Return the scenarios without full marks and their mean scores, the worst first."""
+    means = [(name, cell.mean) for name, cell in column.cells.items()]
+    lost = [
+        (name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS
+    ]
+    return sorted(lost, key=lambda each: (each[1], each[0]))
+
+
+def compare_pairwise(
+    one: Placed, other: Placed
+) -> tuple[Sequence[Pair], Comparison] | None:
+    """Return the examples that both have a score for, in pairs, and what `one` has over `other` on them."""
+    # Without their spans: a side at 2k beside one at 32k was asked the same examples.
+    pairs = pair_rows(
+        *(
+            [as_scored_row(row, span_label="") for row in side.column.rows]
+            for side in (other, one)
+        )
+    ).pairs
+    return (pairs, compare_runs(pairs)) if pairs else None
+
+
+def _beside_other(one: Placed, other: Placed) -> str:
+    compared = compare_pairwise(one, other)
+    if compared is None:
+        return ""
+    comparison = compared[1]
+    if comparison.is_identical:
+        return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
+    of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(one.column)}"
+    if not comparison.better or not comparison.worse:
+        way = "better" if comparison.better else "worse"
+        return f"{way} than {other.agent} in {comparison.better or comparison.worse:,} {of}"
+    return f"better than {other.agent} in {comparison.better:,}, worse in {comparison.worse:,} {of}"

@@ -1,0 +1,269 @@
+"""Runs in the form of Every Eval Ever: an aggregate for each agent and span, and a line for each example and trial.
+
+Files have the paths that its datastore asks for:
+`data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model page's block of results is beside
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.sanitize import for_file, for_library
+from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.figures.text import text_of
+from pytest_ltm.reports.exports.loaded import Results, RunSlice, run_slices
+from pytest_ltm.reports.exports.output import ExportTarget
+from pytest_ltm.reports.html.details import expected_answers, plan_definitions
+from pytest_ltm.reports.verification import DIFFERS
+
+SCHEMA_VERSION = "0.2.2"
+# Nothing says which model an agent calls, and how.
+_UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
+
+
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+    """Return an aggregate, its instances and a model page's block for each agent and span within `to`."""
+    targets: list[ExportTarget] = []
+
+    def write_instances(path: Path, part: RunSlice) -> None:
+        # Only here: journals are read for them, which takes long, and another file may
+        # be in the way.
+        lines = (
+            json.dumps(for_library(one), ensure_ascii=False) + "\n"
+            for one in instance_rows(part)
+        )
+        write_output(path, for_file("".join(lines)))
+
+    for part in run_slices(results):
+        aggregate, instances = (to / name for name in _file_names(part))
+        label = _plain(
+            f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}"
+        )
+        targets += [
+            ExportTarget(
+                aggregate,
+                partial(_write_text, json_text(for_library(aggregate_json(part)))),
+            ),
+            ExportTarget(instances, partial(write_instances, part=part)),
+            ExportTarget(
+                to / "model-results" / f"{label}.yml",
+                partial(_write_text, model_results(part)),
+            ),
+        ]
+    return targets
+
+
+def _file_names(part: RunSlice) -> tuple[str, str]:
+    """Return the paths of aggregate and instances: the same for the same run, though they look random, as they must."""
+    name = UUID(bytes=sha256(part.id.encode()).digest()[:16], version=4)
+    folder = f"data/pytest-ltm/{_model_id(part)}"
+    return f"{folder}/{name}.json", f"{folder}/{name}_samples.jsonl"
+
+
+def _write_text(text: str, path: Path) -> None:
+    write_output(path, for_file(text))
+
+
+def aggregate_json(part: RunSlice) -> dict[str, Any]:
+    """Return the aggregate of one agent at one span: the total, the mean of each scenario, metrics beside them."""
+    column, facts = part.column, part.facts()
+    differs = [text for text in part.run.result.notices if text.startswith(DIFFERS)]
+    facts |= {"unverified": differs} if differs else {}
+    place = "" if column.span_label == "all" else f" at {column.span_label}"
+    total = {"score": column.total, "details": _texts(part.figures())}
+    results = [_result(f"{_suite(part)}{place}", total, most=max(column.out_of, 1))]
+    for name, cell in column.cells.items():
+        if cell.mean is not None:
+            more = {} if cell.upper is None else {"upper": cell.upper}
+            details = _texts(
+                {"scored": len(cell.scores), "examples": cell.examples, **more}
+            )
+            results.append(
+                _result(
+                    f"{name}{place}", {"score": cell.mean, "details": details}, most=1
+                )
+            )
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": _evaluation_id(part),
+        "retrieved_timestamp": _timestamp(part),
+        "evaluation_timestamp": part.begin_time.isoformat(),
+        "source_metadata": {
+            "source_type": "evaluation_run",
+            "source_organization_name": "pytest-ltm user",
+            "evaluator_relationship": "third_party"
+            if part.run.result.is_imported
+            else "first_party",
+        },
+        "model_info": {
+            "name": column.agent,
+            "id": _model_id(part),
+            "additional_details": _texts(facts | _UNKNOWN),
+        },
+        "eval_library": {
+            "name": "pytest-ltm",
+            "version": str(facts.get("pytest_ltm_version") or version("pytest-ltm")),
+        },
+        "evaluation_results": results,
+        "detailed_evaluation_results": {
+            "format": "jsonl",
+            "file_path": _file_names(part)[1],
+            "total_rows": sum(row.scored for row in part.column.rows),
+        },
+    }
+
+
+def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
+    config = {
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": 0,
+        "max_score": most,
+    }
+    data = {"dataset_name": "pytest-ltm", "source_type": "other"}
+    return {
+        "evaluation_name": name,
+        "source_data": data,
+        "metric_config": config,
+        "score_details": details,
+    }
+
+
+def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
+    """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
+    for held in part.conversations:
+        record, expected = (
+            held.record() or ConversationRecord(),
+            expected_answers(plan_definitions(held.plan())),
+        )
+        for row in held.result.scenarios:
+            if row.score is None:
+                continue
+            yield {
+                "schema_version": SCHEMA_VERSION,
+                "evaluation_id": _evaluation_id(part),
+                "model_id": _model_id(part),
+                "evaluation_name": row.scenario,
+                "sample_id": f"{row.span_label}-{row.trial}-{row.example}",
+                **_talk(row, record, expected.get(row.id, "")),
+                "evaluation": {
+                    "score": row.score,
+                    "is_correct": row.outcome == "passed",
+                },
+                "metadata": _texts(
+                    {
+                        "gap": row.gap,
+                        "trial": row.trial,
+                        "measured_span": row.measured_span,
+                        "upper": row.upper,
+                        "reason": row.reason,
+                        "rule": row.rule,
+                        **{one.name: one.value for one in row.metrics},
+                    }
+                ),
+            }
+
+
+def _talk(
+    row: ScenarioResult, record: ConversationRecord, expected: str
+) -> dict[str, Any]:
+    """Return the input, the answers and the messages of an example."""
+    own = record.transcript.exchanges_of(row.id)
+    last = row.questions[-1] if row.questions else None
+    answer = last.answer if last else own[-1].reply if own else ""
+    question = last.text if last else own[-1].message if own else row.id
+    messages = [
+        {"turn_idx": 2 * number + turn, "role": role, "content": text}
+        for number, exchange in enumerate(own)
+        for turn, (role, text) in enumerate(
+            (("user", exchange.message), ("assistant", exchange.reply))
+        )
+    ]
+    place = max(len(messages) - 1, 0)
+    attribution = {
+        "turn_idx": place,
+        "source": "messages" if messages else "output.raw",
+        "extracted_value": answer,
+        "extraction_method": "exact",
+        "is_terminal": True,
+    }
+    tokens = (
+        sum(exchange.message_tokens for exchange in own),
+        sum(exchange.reply_tokens for exchange in own),
+    )
+    return {
+        "interaction_type": "multi_turn" if messages else "single_turn",
+        "input": {"raw": question, "reference": [expected]},
+        **({"messages": messages} if messages else {"output": {"raw": [answer]}}),
+        "answer_attribution": [attribution],
+        "token_usage": {
+            "input_tokens": tokens[0],
+            "output_tokens": tokens[1],
+            "total_tokens": sum(tokens),
+        },
+    }
+
+
+def model_results(part: RunSlice) -> str:
+    """Return the results as the block that model pages read (`model-index`), as YAML."""
+    column, quoted = part.column, json.dumps
+    lines = ["model-index:", f"- name: {quoted(column.agent)}", "  results:"]
+    values = {"mean score": column.accuracy} | {
+        name: cell.mean for name, cell in column.cells.items()
+    }
+    lines += [
+        "  - task:",
+        "      type: text-generation",
+        f"      name: {quoted('long-term memory')}",
+        "    dataset:",
+        f"      name: {quoted(f'{_suite(part)} at {column.span_label}')}",
+        "      type: pytest-ltm",
+        "    metrics:",
+    ]
+    for name, value in values.items():
+        if value is not None:
+            kind = "accuracy" if name == "mean score" else "score"
+            lines += [
+                f"    - type: {kind}",
+                f"      name: {quoted(name)}",
+                f"      value: {round(value, 4)}",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _suite(part: RunSlice) -> str:
+    return part.run.result.suite or "pytest-ltm"
+
+
+def _model_id(part: RunSlice) -> str:
+    return f"pytest-ltm/{_plain(part.column.agent)}"
+
+
+def _timestamp(part: RunSlice) -> str:
+    return str(int(part.begin_time.timestamp()))
+
+
+def _evaluation_id(part: RunSlice) -> str:
+    names = (_suite(part).partition(" ")[0], part.column.span_label, part.column.agent)
+    return "/".join(["pytest-ltm", *map(_plain, names), _timestamp(part)])
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).rstrip(".")
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    """Return values as texts, which is what metadata holds; what is not known is left out."""
+    return {name: text_of(value) for name, value in values.items() if value is not None}

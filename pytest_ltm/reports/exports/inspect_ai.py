@@ -1,0 +1,249 @@
+"""Runs as logs of Inspect: an `.eval` file for each agent and span, a sample for each example and trial."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.model.transcript import Exchange, needle_gap
+from pytest_ltm._core.storage.sanitize import escape_unprintable, for_library
+from pytest_ltm._core.storage.schema import fields_of, to_record
+from pytest_ltm.figures.text import format_distance
+from pytest_ltm.reports.exports.loaded import Results, RunSlice, run_slices
+from pytest_ltm.reports.exports.output import ExportTarget, import_library
+from pytest_ltm.reports.exports.result_rows import seconds_of
+from pytest_ltm.reports.html.details import (
+    expected_answers,
+    own_exchanges,
+    plan_definitions,
+)
+from pytest_ltm.reports.summary import user_properties
+
+SCORER = "ltm"
+
+
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+    """Return a log for each agent and span in the folder `to`; LtmError where inspect_ai is absent."""
+    log = import_library("inspect_ai.log", extra="inspect", user="--to inspect")
+
+    def write(path: Path, part: RunSlice) -> None:
+        log.write_eval_log(
+            log.EvalLog.model_validate(for_library(_eval_log(part))), str(path)
+        )
+
+    targets = []
+    for part in run_slices(results):
+        task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[
+            :80
+        ].strip("-.")
+        # `inspect view` lists logs by such names: time, task, id.
+        name = f"{part.begin_time:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
+        targets.append(ExportTarget(to / name, partial(write, part=part)))
+    return targets
+
+
+_PLAIN = re.compile(r"[^A-Za-z0-9.]+")
+
+
+def _eval_log(part: RunSlice) -> dict[str, Any]:
+    """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
+    facts, column = part.facts(), part.column
+    counts: dict[str, Any] = {
+        name: column.sum_of(f"{name}_tokens") or 0
+        for name in ("input", "output", "cached")
+    }
+    used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
+    samples, figures, unscored = (
+        list(_eval_samples(part)),
+        part.figures(),
+        column.unscored_examples,
+    )
+    # Trials are epochs of one sample, so its id counts once.
+    names = list(dict.fromkeys(sample["id"] for sample in samples))
+    shown = {
+        name: {"name": name, "value": value}
+        for name, value in figures.items()
+        if name in _SHOWN or "/" in name
+    }
+    score = {
+        "name": SCORER,
+        "scorer": SCORER,
+        "scored_samples": len(samples) - unscored,
+        "unscored_samples": unscored,
+    }
+    return {
+        "status": "success" if part.complete else "cancelled",
+        "eval": {
+            "eval_id": part.id,
+            "run_id": part.run.result.run_id,
+            "task_id": part.id,
+            "created": part.begin_time.isoformat(),
+            "task": part.name,
+            "dataset": {
+                "name": part.run.result.suite or SCORER,
+                "samples": len(names),
+                "sample_ids": names,
+            },
+            "model": _model_name(part.column.agent),
+            "config": {"epochs": facts["trials"]},
+            "packages": {"pytest-ltm": str(facts["pytest_ltm_version"] or "")},
+            "metadata": facts,
+        },
+        "results": {
+            "total_samples": len(samples),
+            "completed_samples": sum(
+                sample["metadata"]["cause"] != "not reached" for sample in samples
+            ),
+            "scores": [{**score, "metrics": shown}],
+            "metadata": {
+                name: value for name, value in figures.items() if name not in shown
+            },
+        },
+        "stats": {
+            "started_at": part.begin_time.isoformat(),
+            "completed_at": part.end_time.isoformat(),
+            "model_usage": _model_usage(used, column.agent),
+        },
+        "samples": samples,
+    }
+
+
+# The figures at the head of a log; the others are counts, in its metadata.
+_SHOWN = ("accuracy", "total", "out_of", "pass_rate", "floor")
+
+
+def _model_name(agent: str) -> str:
+    return f"pytest-ltm/{agent}"
+
+
+def _model_usage(used: Usage, agent: str) -> dict[str, Any]:
+    """Return the usage by model; of tokens in, Inspect counts those from the cache apart."""
+    tokens = {
+        "input_tokens": used.input_tokens - used.cached_tokens,
+        "input_tokens_cache_read": used.cached_tokens,
+        "output_tokens": used.output_tokens,
+        "total_tokens": used.total,
+    }
+    return {_model_name(agent): tokens} if used.total else {}
+
+
+def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
+    """Yield a sample for each example; those of further trials are further epochs."""
+    epochs: Counter[str] = Counter()
+    for held in part.conversations:
+        record, timed = held.record() or ConversationRecord(), seconds_of(held.path)
+        expected, unanswered = (
+            expected_answers(plan_definitions(held.plan())),
+            [*record.unanswered.values()],
+        )
+        for result in held.result.scenarios:
+            epochs[result.id] += 1
+            own = own_exchanges(result, record, unanswered)
+            seconds = [
+                timed[exchange.number] for exchange in own if exchange.number in timed
+            ]
+            yield {
+                **_eval_sample(result, record, own, expected.get(result.id, "")),
+                "epoch": epochs[result.id],
+                "total_time": sum(seconds) if seconds else None,
+            }
+
+
+def _eval_sample(
+    result: ScenarioResult,
+    record: ConversationRecord,
+    own: Sequence[Exchange],
+    target: str,
+) -> dict[str, Any]:
+    asked = result.questions[-1] if result.questions else None
+    messages = list(_sample_messages(own, record, result.agent))
+    used = sum(
+        (
+            reply.usage
+            for one in own
+            if (reply := record.replies.get(one.number)) and reply.usage
+        ),
+        Usage(),
+    )
+    answer = asked.answer if asked else ""
+    choices = [{"message": {"role": "assistant", "content": answer}}] if asked else []
+    decided = {
+        "checks": [to_record(check) for check in result.checks],
+        "amended": result.automatic is not None,
+    }
+    score = {
+        # Inspect's own sign of a sample without a score.
+        "value": math.nan if result.score is None else result.score,
+        "answer": answer,
+        "explanation": result.reason,
+        "metadata": {**fields_of(result, "outcome", "rule", "evidence"), **decided},
+    }
+    failed = dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
+    return {
+        "id": escape_unprintable(result.id),  # it names a file in the log
+        "input": asked.text
+        if asked
+        else next((each["content"] for each in messages), ""),
+        "target": target,
+        "messages": messages,
+        "output": {"model": _model_name(result.agent), "choices": choices},
+        "scores": {SCORER: score},
+        "model_usage": _model_usage(used, result.agent),
+        "metadata": {**dict(user_properties(result)), **fields_of(result, *_FIELDS)},
+        "error": failed if result.outcome == "error" else None,
+    }
+
+
+_FIELDS = (
+    "nodeid",
+    "trial",
+    "outcome",
+    "cause",
+    "threshold",
+    "floor",
+    "measured_span",
+    "overrun",
+)
+
+
+def _sample_messages(
+    own: Iterable[Exchange], record: ConversationRecord, agent: str
+) -> Iterator[dict[str, Any]]:
+    """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
+    before: Exchange | None = None
+    for exchange in own:
+        after = (
+            format_distance(needle_gap(before, exchange), exchange.now - before.now)
+            if before
+            else ""
+        )
+        facts = {
+            "after": after,
+            "kind": exchange.kind,
+            "number": exchange.number,
+            "start": exchange.start,
+        }
+        facts |= {
+            "time": exchange.now.isoformat(),
+            "fault": record.fault(exchange.number),
+        }
+        yield {
+            "role": "user",
+            "content": exchange.message,
+            "metadata": {name: one for name, one in facts.items() if one != ""},
+        }
+        if exchange.number in record.replies:
+            yield {
+                "role": "assistant",
+                "content": exchange.raw_reply,
+                "model": _model_name(agent),
+            }
+        before = exchange

@@ -1,0 +1,543 @@
+"""`pytest_ltm.load`: runs as tables of plain rows, and as pandas frames; and the parts that exports are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import cache, cached_property
+from pathlib import Path
+from types import NoneType
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, overload
+
+from msgspec import structs
+
+from pytest_ltm._core.engine.lane import CreditedQuestion
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._core.engine.scoring import classify_ending, question_result
+from pytest_ltm._core.engine.verdict_changes import ending_told
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import (
+    ConversationName,
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+    at_span,
+)
+from pytest_ltm._core.journal.run_file import LATEST, find_run
+from pytest_ltm._core.journal.timings import Began, iter_timings
+from pytest_ltm._core.model.plan import Plan, PlannedExample
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import DefinitionError, LtmError
+from pytest_ltm._core.storage.sanitize import for_library
+from pytest_ltm.figures.columns import Column, result_columns
+from pytest_ltm.figures.figures import figure_numbers
+from pytest_ltm.figures.metrics import metrics_json
+from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.reports.exports.output import import_library
+from pytest_ltm.reports.exports.result_rows import (
+    ExampleRow,
+    ExchangeRow,
+    PlacedRow,
+    QuestionRow,
+    VerdictRow,
+    of_journal,
+    of_results,
+)
+
+AnyRow = TypeVar("AnyRow", bound=PlacedRow)
+
+
+class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
+    """Rows of one kind, in the order in which they were planned or said."""
+
+    def __init__(self, kind: type[AnyRow], rows: Iterable[AnyRow]) -> None:
+        self._kind, self._rows = kind, tuple(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyRow: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AnyRow, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> AnyRow | tuple[AnyRow, ...]:
+        """Return one row, or a tuple for a slice."""
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} rows: {', '.join(self.columns)}>"
+
+    @cached_property
+    def columns(self) -> Mapping[str, type]:
+        """The columns of frames and files, with what their cells hold if they are not empty."""
+        held: dict[str, type] = {}
+        for field in structs.fields(self._kind):
+            if field.name != METRICS:
+                # Texts of a fixed choice are texts, and any cell may be empty.
+                is_choice = get_origin(field.type) is Literal
+                kinds = (
+                    {str}
+                    if is_choice
+                    else {*(get_args(field.type) or (field.type,))} - {NoneType}
+                )
+                [held[field.name]] = kinds
+        metrics = dict.fromkeys(
+            name for row in self._rows for name in getattr(row, METRICS, ())
+        )
+        return {**held, **{f"{METRIC}{name}": float for name in metrics}}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
+        clean = cache(for_library)  # many cells say the same
+        fieldses = []
+        for row in self._rows:
+            cells = structs.asdict(row)
+            cells |= {
+                f"{METRIC}{name}": value
+                for name, value in cells.pop(METRICS, {}).items()
+            }
+            fieldses.append(
+                {
+                    name: clean(value)
+                    if isinstance(value := cells.get(name), str)
+                    else value
+                    for name in self.columns
+                }
+            )
+        return fieldses
+
+    def frame(self) -> Any:
+        """Return a pandas.DataFrame with a row for each of these.
+
+        Whole numbers that may be missing have the type `Int64`, times `datetime64[ns,
+        UTC]`.
+
+        Raises:
+            LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
+        """
+        pandas = import_library("pandas", extra="data", user="frame()")
+        types = {
+            name: _OF_PANDAS[kind]
+            for name, kind in self.columns.items()
+            if kind in _OF_PANDAS
+        }
+        return pandas.DataFrame(self.records(), columns=list(self.columns)).astype(
+            types
+        )
+
+
+METRICS, METRIC = "metrics", "metric_"
+
+
+_OF_PANDAS: Mapping[type, str] = {
+    int: "Int64",
+    float: "float64",
+    bool: "bool",
+    datetime: "datetime64[ns, UTC]",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Results:
+    """What `load` found: four tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
+
+    runs: tuple[LoadedRun, ...]
+    """The runs, with the conversations that have not come to their end; for the exports of this package."""
+    lost: tuple[str, ...] = ()
+    """Why conversations or whole runs are not there, or not to their end."""
+
+    def __repr__(self) -> str:
+        return f"<results of {', '.join(run.result.run_id for run in self.runs)}: {len(self.examples):,} examples>"
+
+    @property
+    def examples(self) -> ResultTable[ExampleRow]:
+        """A row for each example: score, outcome, distances, cost."""
+        return self._results[0]
+
+    @property
+    def questions(self) -> ResultTable[QuestionRow]:
+        """A row for each question asked for credit, with its answer and the nearest needle."""
+        return self._results[1]
+
+    @property
+    def verdicts(self) -> ResultTable[VerdictRow]:
+        """A row for each verdict, and one for what a person has put in its place."""
+        return self._results[2]
+
+    @property
+    def exchanges(self) -> ResultTable[ExchangeRow]:
+        """A row for each message and its reply, filler included; the journals are read when it is first asked for."""
+        return self._journals[0]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
+        return self.lost + self._journals[1]
+
+    @cached_property
+    def _results(
+        self,
+    ) -> tuple[
+        ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]
+    ]:
+        rows = [
+            row
+            for run, held in self._conversations
+            for row in of_results(held.result, run, held.path.name)
+        ]
+        return (
+            _result_table(ExampleRow, rows),
+            _result_table(QuestionRow, rows),
+            _result_table(VerdictRow, rows),
+        )
+
+    @cached_property
+    def _journals(self) -> tuple[ResultTable[ExchangeRow], tuple[str, ...]]:
+        rows: list[ExchangeRow] = []
+        problems: list[str] = []
+        for run, held in self._conversations:
+            place = {
+                name: getattr(held.result, name)
+                for name in ("agent", "span_label", "span", "trial")
+            }
+            said, problem = of_journal(
+                held.path, {"run": run, "conversation": held.path.name, **place}
+            )
+            rows += said
+            problems += [problem] if problem else []
+        return ResultTable(ExchangeRow, rows), tuple(problems)
+
+    @property
+    def _conversations(self) -> list[tuple[str, ConversationFolder]]:
+        return [
+            (run.result.run_id, held) for run in self.runs for held in run.conversations
+        ]
+
+
+def _result_table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
+    return ResultTable(kind, (row for row in rows if isinstance(row, kind)))
+
+
+def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
+    """Return what runs hold as tables of plain rows, and as pandas frames.
+
+    Conversations of a run that was killed, or that goes on, are in it as far as they
+    came.
+
+    Args:
+        runs: run folders, folders of such (`.ltm/runs`), ids of runs, or `latest`, the
+            default.
+        ltm_dir: where ids are looked up.
+
+    Returns:
+        An object with the tables `examples`, `questions`, `exchanges` and `verdicts`. Amended verdicts stand in the
+        place of the automatic ones.
+
+    Raises:
+        LtmError: there is no such run, or nothing of it can be read. Of a folder of
+            runs, those that cannot be read are listed in `missing`.
+    """
+    loaded_runs: dict[Path, LoadedRun] = {}
+    lost: list[str] = []
+    for name in runs or (LATEST,):
+        folder = find_run(str(name), Path(ltm_dir))
+        # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of
+        # their ids.
+        above = folder / "runs" if (folder / "runs").is_dir() else folder
+        inside = (
+            []
+            if _is_run(folder)
+            else [
+                path
+                for path in sorted(above.iterdir())
+                if path.is_dir() and _is_run(path)
+            ]
+        )
+        for path in inside or [folder]:
+            try:
+                if path.resolve() not in loaded_runs:
+                    loaded_runs[path.resolve()], open_ = _read_loaded_run(path)
+                    lost += open_
+            except LtmError as error:
+                if not inside:  # the one that was named must be there; one of many must not hide the others
+                    raise
+                lost.append(str(error))
+    named = Counter(run.result.run_id for run in loaded_runs.values())
+    told = [
+        # One whose name another has, too, goes by its path.
+        structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
+        if named[run.result.run_id] > 1
+        else run
+        for run in loaded_runs.values()
+    ]
+    return Results(runs=tuple(told), lost=tuple(lost))
+
+
+def _is_run(folder: Path) -> bool:
+    return any(next(folder.glob(f"*/{name}"), None) for name in (RESULTS, JOURNAL))
+
+
+def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
+    """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
+    journals = sorted(path.glob(f"*/{JOURNAL}"))
+    open_ = [
+        journal.parent
+        for journal in journals
+        if not (journal.parent / RESULTS).is_file()
+    ]
+    conversation_folders: list[ConversationFolder] = []
+    lost: list[str] = []
+    for folder in open_:
+        try:
+            conversation_folders.append(
+                ConversationFolder(result=results_so_far(folder), path=folder)
+            )
+            lost.append(f"{folder}: {NOT_OVER}")
+        except LtmError as error:
+            lost.append(str(error))
+    if conversation_folders and not any(path.glob(f"*/{RESULTS}")):
+        nothing = RunResult(
+            run_id=path.resolve().name, conversations=(), folder=str(path)
+        )
+        run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
+    else:
+        run = read_run(path)
+    held = (*run.conversations, *conversation_folders)
+    result = structs.replace(
+        run.result, conversations=tuple(one.result for one in held)
+    )
+    return structs.replace(run, result=result, conversations=held), lost
+
+
+# --- Conversations without results, such as those of a run that was killed.
+
+
+NOT_OVER = "the conversation has not come to its end"
+
+
+def results_so_far(folder: Path) -> ConversationResult:
+    """Return what is known of the examples of a conversation without results, verdicts that were given among it.
+
+    LtmError if plan or journal cannot be read.
+    """
+    name = ConversationName.of_folder(folder.name)
+    if name is None:
+        raise LtmError(f"{folder}: its name is not that of a conversation")
+    # The plan comes from its own file: the journal of a run that was killed early may
+    # lack its header.
+    record, path = (
+        ConversationRecord.read_record(folder / JOURNAL),
+        folder / "plan.json",
+    )
+    try:
+        plan = Plan.from_json(json.loads(read_regular(path)), where=str(path))
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
+    except (DefinitionError, ValueError, RecursionError) as error:
+        raise LtmError(f"{path}: not a plan: {error}") from error
+    header = record.header
+    return ConversationResult(
+        agent=name.agent,
+        agent_spec=header.agent.spec if header and header.agent else "",
+        span_label=name.span,
+        span=plan.span,
+        trial=name.trial,
+        plan_fingerprint=header.plan_fingerprint if header else "",
+        agent_fingerprint=header.agent_fingerprint if header else "",
+        scenarios=tuple(
+            _example(example, name, plan.span, record) for example in plan.examples
+        ),
+        tokens=record.position,
+        exchanges=len(record.transcript),
+        simulated_seconds=record.seconds,
+        count=plan.count,
+        notices=(NOT_OVER,),
+        ended="interrupted",
+    )
+
+
+def _example(
+    planned: PlannedExample,
+    name: ConversationName,
+    span: int | None,
+    record: ConversationRecord,
+) -> ScenarioResult:
+    verdict = record.example(planned.key).verdict
+    given: dict[str, Any] = {"score": None, "reason": NOT_OVER}
+    if verdict is not None:
+        given = {
+            name: getattr(verdict, name)
+            for name in ("score", "reason", "upper", "rule", "evidence")
+        }
+        given["checks"] = tuple(
+            Check(label, bool(ok), ok is None) for label, ok in verdict.checks
+        )
+    asked = [
+        one
+        for one in record.messages.values()
+        if (one.by, one.kind) == (planned.key, "ask")
+    ]
+    replied = [
+        one for one in asked if {one.exchange, *one.about} <= record.replies.keys()
+    ]
+    questions = [
+        question_result(CreditedQuestion(one.exchange, one.about), record.transcript)
+        for one in replied
+    ]
+    own = record.transcript.exchanges_of(planned.key)
+    outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
+    return ScenarioResult(
+        scenario=planned.scenario,
+        example=planned.example,
+        agent=name.agent,
+        span_label=name.span,
+        span=planned.span or span,
+        trial=name.trial,
+        nodeid="",
+        outcome=outcome,
+        cause=cause,
+        **given,
+        threshold=planned.threshold,
+        skills=planned.skills,
+        gap=questions[-1].gap if questions else None,
+        tokens=sum(one.message_tokens + one.reply_tokens for one in own),
+        judge_calls=len(record.example(planned.key).judged),
+        questions=tuple(questions),
+    )
+
+
+# --- Parts of runs that other tools show side by side: one agent at one memory span,
+# with its figures.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSlice:
+    """One agent at one memory span in one run."""
+
+    run: LoadedRun
+    column: Column
+    conversations: tuple[ConversationFolder, ...]
+
+    @property
+    def name(self) -> str:
+        """`full at 32k`."""
+        return at_span(self.column.agent, self.column.span_label)
+
+    @property
+    def id(self) -> str:
+        """The same for the same run, agent and span, whenever they are exported: 22 letters and digits."""
+        names = (self.run.result.run_id, self.column.agent, self.column.span_label)
+        # The tools find a run again by it, and export over it, on whichever machine.
+        return hashlib.sha256(
+            "\n".join(names).encode(errors="backslashreplace")
+        ).hexdigest()[:22]
+
+    @property
+    def begin_time(self) -> datetime:
+        """When the run was begun; for one that nobody timed, when its folder was written."""
+        first = next(
+            (
+                each.at
+                for each in iter_timings(self.run.path / TIMINGS, Began)
+                if each.at
+            ),
+            None,
+        )
+        return first or datetime.fromtimestamp(
+            int(self.run.path.stat().st_mtime), timezone.utc
+        )
+
+    @property
+    def end_time(self) -> datetime:
+        """When the run had ended, by the time that it took; where that is not known, when it began."""
+        seconds = self.run.summary.get("wall_seconds")
+        return self.begin_time + timedelta(
+            seconds=seconds if isinstance(seconds, int | float) else 0
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether every conversation has come to its end."""
+        return all(held.result.ended == "complete" for held in self.conversations)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it was made from, JSON values: names and plan of the run, the agent's spec, fingerprints."""
+        first, summary = self.conversations[0].result, self.run.summary
+        plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
+        return {
+            "run": self.run.result.run_id,
+            "began": self.begin_time.isoformat(),
+            "agent": self.column.agent,
+            "agent_spec": first.agent_spec,
+            "span_label": self.column.span_label,
+            "span": self.column.span,
+            "trials": len(
+                {held.result.name.planned_name.trial for held in self.conversations}
+            ),
+            "suite": self.run.result.suite,
+            **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
+            # Agents, spans and suite stand beside it.
+            "plan": {
+                name: value
+                for name, value in plan.items()
+                if name not in {"agents", "spans", "suite"}
+            },
+            **{
+                name: getattr(first, name)
+                for name in ("plan_fingerprint", "agent_fingerprint")
+            },
+        }
+
+    def figures(self) -> dict[str, float]:
+        """Return its figures by the names that `summary.json` has for them; what is unknown is absent.
+
+        The means of scenarios are `scenario/NAME`, those of metrics beside the score
+        `metric/NAME`.
+        """
+        column = self.column
+        scenarios = {
+            f"scenario/{name}": cell.mean
+            for name, cell in column.cells.items()
+            if cell.mean is not None
+        }
+        means = metrics_json(self.run.result, column.agent, column.span_label)
+        return {
+            **figure_numbers(column),
+            **scenarios,
+            **{f"metric/{name}": each["mean"] for name, each in means.items()},
+        }
+
+
+def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
+    """Return what returns the examples of a part by column."""
+    names, grouped = list(results.examples.columns), defaultdict(list)
+    for row in results.examples.records():
+        grouped[row["run"], row["agent"], row["span_label"]].append(row)
+
+    def examples(part: RunSlice) -> dict[str, list[Any]]:
+        place = for_library(
+            (part.run.result.run_id, part.column.agent, part.column.span_label)
+        )
+        return {name: [row[name] for row in grouped[tuple(place)]] for name in names}
+
+    return examples
+
+
+def run_slices(results: Results) -> Iterator[RunSlice]:
+    """Yield the parts of all runs, in the order of their tables."""
+    for run in results.runs:
+        for column in result_columns(run.result):
+            place = column.agent, column.span_label
+            mine = [
+                held
+                for held in run.conversations
+                if (held.result.agent, held.result.span_label) == place
+            ]
+            yield RunSlice(run=run, column=column, conversations=tuple(mine))

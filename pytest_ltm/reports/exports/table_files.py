@@ -1,0 +1,213 @@
+"""Tables as CSV, JSON Lines and Parquet, a file each; and one for a paper, in LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.sanitize import csv_cell
+from pytest_ltm._core.storage.schema import escape_json_text
+from pytest_ltm.figures.columns import Column, result_columns
+from pytest_ltm.figures.text import NOTHING, one_line
+from pytest_ltm.language.lists import join_words
+from pytest_ltm.reports.exports.output import ExportTarget, import_library
+from pytest_ltm.reports.exports.result_rows import TABLES, PlacedRow
+from pytest_ltm.reports.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from pytest_ltm.gate.run_loading import LoadedRun
+    from pytest_ltm.reports.exports.loaded import Results, ResultTable
+
+
+CITATION = """\
+@software{{pytest_ltm,
+  title = {{pytest-ltm: tests of the long-term memory of conversational agents}},
+  author = {{{{the pytest-ltm developers}}}},
+  version = {{{version}}},
+}}
+@article{{castillo_bolado_2024_beyond_prompts,
+  title = {{Beyond Prompts: Dynamic Conversational Benchmarking of Large Language Models}},
+  author = {{Castillo-Bolado, David and Davidson, Joseph and Gray, Finlay and Rosa, Marek}},
+  year = {{2024}},
+}}"""
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+}
+
+
+class PaperTable(NamedTuple):
+    """Accuracy by agent and memory span."""
+
+    spans: Sequence[str]
+    """From the shortest; isolated examples first."""
+    rows: Sequence[tuple[str, Sequence[Column | None]]]
+    """Each agent with its column at each span."""
+    caption: str
+
+
+def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
+    """Return the table of all agents of some runs; equal labels of several runs are told apart by the run."""
+    run_columns = [
+        (run, column) for run in runs for column in result_columns(run.result)
+    ]
+    labels = {(column.agent, run.result.run_id) for run, column in run_columns}
+    shared = {
+        agent for agent, _ in labels if sum(agent == other for other, _ in labels) > 1
+    }
+    spans = {column.span_label: column.span or 0 for _, column in run_columns}
+    rows: dict[str, dict[str, Column]] = {}
+    for run, column in run_columns:
+        agent = (
+            f"{column.name} ({run.result.run_id})"
+            if column.agent in shared
+            else column.name
+        )
+        rows.setdefault(one_line(agent), {})[column.span_label] = column
+    ordered = sorted(spans, key=spans.__getitem__)
+    suites = join_words(
+        list(dict.fromkeys(run.result.suite for run in runs if run.result.suite))
+    )
+    parts = ["Accuracy in percent by memory span in tokens"]
+    if any(column.interval for _, column in run_columns):
+        parts.append("95% intervals over conversations in brackets")
+    parts.append(
+        f"pytest-ltm {version('pytest-ltm')}" + f", suite {suites}" * bool(suites)
+    )
+    cells = [
+        (agent, [columns.get(span) for span in ordered])
+        for agent, columns in rows.items()
+    ]
+    return PaperTable(
+        [one_line(span) for span in ordered], cells, "; ".join(parts) + "."
+    )
+
+
+def paper_latex(runs: Sequence[LoadedRun]) -> str:
+    """Return the table as LaTeX, which needs the package booktabs, with the citation as comments."""
+    table = paper_table(runs)
+    lines = [
+        "% Needs \\usepackage{booktabs}. Please cite:",
+        *(f"%   {line}" for line in _citation().splitlines()),
+        "\\begin{table}",
+        "  \\centering",
+        f"  \\caption{{{_escape_latex(table.caption)}}}",
+        f"  \\begin{{tabular}}{{l{'r' * len(table.spans)}}}",
+        "    \\toprule",
+        f"    {' & '.join(['Agent', *map(_escape_latex, table.spans)])} \\\\",
+        "    \\midrule",
+        *(
+            f"    {' & '.join([_escape_latex(agent), *(_cell(column, small=True) for column in columns)])} \\\\"
+            for agent, columns in table.rows
+        ),
+        "    \\bottomrule",
+        "  \\end{tabular}",
+        "\\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def paper_markdown(runs: Sequence[LoadedRun]) -> str:
+    """Return the same table as Markdown, with the citation below it."""
+    table = paper_table(runs)
+    rows = [
+        [agent, *(_cell(column, small=False) for column in columns)]
+        for agent, columns in table.rows
+    ]
+    return f"{markdown_table(['Agent', *table.spans], rows)}\n\n{table.caption}\n\n```bibtex\n{_citation()}\n```\n"
+
+
+def _cell(column: Column | None, *, small: bool) -> str:
+    """Return `54.2 [41.0, 66.1]`; where scores are open, the accuracy that counts them as missed."""
+    if column is None or column.accuracy_lower_bound is None:
+        return NOTHING
+    text, ends = f"{100 * column.accuracy_lower_bound:.1f}", column.interval
+    inside = f"[{100 * ends.low:.1f}, {100 * ends.high:.1f}]" if ends else ""
+    return " ".join(
+        [text, *[f"{{\\scriptsize {inside}}}" if small else inside] * bool(inside)]
+    )
+
+
+def _citation() -> str:
+    return CITATION.format(version=version("pytest-ltm"))
+
+
+def _escape_latex(text: str) -> str:
+    return re.sub(r"[\\~^&%$#_{}]", lambda sign: _SPECIAL[sign[0]], text)
+
+
+def outputs(
+    results: Results, to: Path, kind: str, only: str = ""
+) -> Sequence[ExportTarget]:
+    """Return a file for each table in the folder `to`, or the file `to` for the table that `only` names.
+
+    `kind`: csv, jsonl or parquet. LtmError where the library for it is absent.
+    """
+    # Before anything is written: a missing library must not leave half an export.
+    if kind == "parquet":
+        import_library("pyarrow.parquet", extra="parquet", user="--to parquet")
+    targets = {
+        name: to if only else to / f"{name}.{kind}"
+        for name in ([only] if only else TABLES)
+    }
+    return [
+        ExportTarget(
+            path, partial(_write_table, kind=kind, table=getattr(results, name))
+        )
+        for name, path in targets.items()
+    ]
+
+
+def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
+    records = table.records()
+    if kind == "parquet":
+        arrow, parquet = (
+            import_library(name, extra="parquet", user="")
+            for name in ("pyarrow", "pyarrow.parquet")
+        )
+
+        types = {
+            str: arrow.string(),
+            int: arrow.int64(),
+            float: arrow.float64(),
+            bool: arrow.bool_(),
+            datetime: arrow.timestamp("us", tz="UTC"),
+        }
+        schema = arrow.schema(
+            [(name, types[held]) for name, held in table.columns.items()]
+        )
+        parquet.write_table(arrow.Table.from_pylist(records, schema=schema), path)
+        return
+    if kind == "csv":
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.columns)
+        # A cell that begins with `=` would be a formula to a spreadsheet, whoever wrote
+        # it.
+        writer.writerows(
+            [csv_cell(_time_as_text(value)) for value in record.values()]
+            for record in records
+        )
+        text = file.getvalue()
+    else:
+        lines = (
+            json.dumps(record, ensure_ascii=False, default=_time_as_text)
+            for record in records
+        )
+        text = "".join(f"{escape_json_text(line)}\n" for line in lines)
+    write_output(path, text.encode())
+
+
+def _time_as_text(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,312 @@
+"""The text of a failed example: needle, distance, question, answer, how to repeat it. And the live lines."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from pytest_ltm._core.journal.result import ScenarioResult, at_span
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.model.transcript import Exchange, needle_gap
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.figures.text import (
+    clip_text,
+    columns_of,
+    format_distance,
+    one_line,
+    pad_right,
+    pluralize,
+    score_text,
+    short_count,
+    shorten_text,
+    verdict_text,
+    wrap_text,
+)
+
+# Columns of a failure text; with what pytest may put before it (`E `), 80. The line
+# that repeats a run is whole.
+WIDTH = 76
+# Columns of one message or answer before its middle is left out.
+_LONGEST = 600
+# The most needles shown, or exchanges of an example that asked nothing.
+_MOST = 6
+_INDENT = " " * 8
+
+
+def failure_text(
+    result: ScenarioResult, exchanges: Sequence[Exchange], again: str
+) -> str:
+    """Return what to read of an example that did not pass.
+
+    `exchanges` are those of its conversation, in their order (a missing one is left
+    out); `again` is the command that repeats the run, "" for none. All texts are made
+    harmless and long ones shortened in the middle, where the part that decided stays.
+    """
+    deciding = [
+        one
+        for one in result.questions
+        if result.evidence and result.evidence in one.answer
+    ]
+    candidates = deciding or result.questions
+    question = candidates[-1] if candidates else None
+    if question is None:
+        shown = [
+            (exchange, True) for exchange in _own_exchanges_shown(result, exchanges)
+        ]
+    else:
+        needles = sorted(
+            needle.number
+            for needle in question.needles
+            if _with_number(exchanges, needle.number)
+        )
+        shown = [
+            (exchange, False)
+            for n in _first_and_last(needles)
+            for exchange in _with_number(exchanges, n)
+        ]
+        shown += [
+            (exchange, True) for exchange in _with_number(exchanges, question.number)
+        ]
+    lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
+    keep = for_screen(result.evidence)
+    for i, (exchange, replies) in enumerate(shown):
+        lines += (
+            distance_lines(result, shown[i - 1][0], exchange, exchanges) if i else []
+        )
+        speech = speech_lines(
+            asker_of(exchange),
+            shorten_text(shown_message(exchange.message), _LONGEST, keep),
+        )
+        if replies:
+            speech += speech_lines(
+                "agent:", shorten_text(shown_message(exchange.reply), _LONGEST, keep)
+            )
+            speech += [
+                f"{_INDENT}       (cut off there: the reply reached its limit)"
+            ] * exchange.was_cut
+        number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
+        lines += [f"{number} {speech[0].lstrip()}", *speech[1:]]
+    if result.overrun and result.span is not None:
+        passed = (
+            f"{result.measured_span:,}" if result.measured_span is not None else "more"
+        )
+        lines.append(
+            f"  overran its memory span: {passed} tokens instead of {result.span:,}"
+        )
+    if again:
+        note = (
+            ""
+            if result.span is None
+            else "   (whole conversation: another -k would change it)"
+        )
+        lines.append(f"  again: {one_line(again)}{note}")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> str:
+    """Return an exchange as it happens: who speaks, where the conversation is, both texts.
+
+    `scenario` is the example's name, "" for filler and opening; `position` the tokens
+    before the message; `span` the label of the memory span. Filler is shortened, all
+    else is whole.
+    """
+    speaker = one_line(scenario) or exchange.kind
+    where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
+    told = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
+    texts = [shown_message(exchange.message), shown_message(exchange.reply)]
+    if exchange.kind == "filler":
+        texts = [shorten_text(text, 160) for text in texts]
+    lines = [f"#{exchange.number} {speaker} ({where}{told})"]
+    return "\n".join(
+        [
+            *lines,
+            *speech_lines(asker_of(exchange), texts[0]),
+            *speech_lines("agent:", texts[1]),
+        ]
+    )
+
+
+def failure_headline(result: ScenarioResult) -> str:
+    """Return score and reason."""
+    if result.score is None:
+        return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
+    below = (
+        f", below {score_text(result.threshold)}"
+        if result.score < result.threshold
+        else ""
+    )
+    return f"score {verdict_text(result)}{below}: {for_screen(result.reason)}"
+
+
+def shown_state(check: Check) -> str:
+    """Return `passed`, `FAILED` or `open`."""
+    return check.state.upper() if check.state == "failed" else check.state
+
+
+def check_lines(result: ScenarioResult) -> list[str]:
+    """Return which checks passed, where there are several."""
+    if len(result.checks) <= 1:
+        return []
+    lines = [
+        f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks
+    ]
+    return [line for text in lines for line in wrap_text(text, WIDTH, _INDENT + "  ")]
+
+
+def _with_number(exchanges: Sequence[Exchange], number: int) -> Sequence[Exchange]:
+    """Return the exchange of that number, if there is one."""
+    return exchanges[
+        _exchange_index(exchanges, number) : _exchange_index(exchanges, number + 1)
+    ]
+
+
+def _exchange_index(exchanges: Sequence[Exchange], number: int) -> int:
+    return bisect_left(exchanges, number, key=lambda exchange: exchange.number)
+
+
+def _own_exchanges_shown(
+    result: ScenarioResult, exchanges: Sequence[Exchange]
+) -> list[Exchange]:
+    """Return what an example that asked nothing said, and the later reply that holds the evidence."""
+    mine = [
+        exchange.number
+        for exchange in exchanges
+        if exchange.by == result.id and exchange.kind != "reset"
+    ]
+    known = {exchange.number: exchange for exchange in exchanges}
+    shown = [known[number] for number in _first_and_last(mine)]
+    if result.evidence and mine:
+        later = [
+            each
+            for each in exchanges
+            if each.number > mine[-1] and result.evidence in each.reply
+        ]
+        shown += later[-1:]
+    return shown
+
+
+def _first_and_last(numbers: Sequence[int]) -> list[int]:
+    # The first say what it is about, the last what was asked: those between matter
+    # least.
+    half = _MOST // 2
+    return (
+        list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
+    )
+
+
+def distance_lines(
+    result: ScenarioResult,
+    before: Exchange,
+    after: Exchange,
+    exchanges: Sequence[Exchange],
+) -> list[str]:
+    """Return the line between two exchanges; none if the one follows the other at once."""
+    text = distance_text(before, after, exchanges, own=result.id)
+    return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ") if text else []
+
+
+def distance_text(
+    before: Exchange, after: Exchange, exchanges: Sequence[Exchange], *, own: str = ""
+) -> str:
+    """Return how far two exchanges lie apart and what is between them; "" if the one follows the other at once.
+
+    `own`: the example whose exchanges are counted apart; those of the speaker of
+    `before` count in no case.
+    """
+    between = exchanges[
+        _exchange_index(exchanges, before.number + 1) : _exchange_index(
+            exchanges, after.number
+        )
+    ]
+    between = [each for each in between if not each.alone]
+    if not between:
+        return ""
+    counts = {
+        "other scenario": len(
+            {
+                each.by.rpartition("/")[0]
+                for each in between
+                if each.by not in ("", own or before.by)
+            }
+        ),
+        "own exchange": sum(each.by == own for each in between if own),
+        "filler": sum(each.kind == "filler" for each in between),
+    }
+    inside = ", ".join(
+        pluralize(number, noun) for noun, number in counts.items() if number
+    )
+    passed = format_distance(needle_gap(before, after), after.now - before.now)
+    return f"{passed} later" + f" ({inside})" * bool(inside)
+
+
+def asker_of(exchange: Exchange) -> str:
+    """Return who wrote the message of an exchange, as stands before it."""
+    return f"{one_line(exchange.user) or 'you'}:"
+
+
+def shown_message(text: str) -> str:
+    """Return a message as a screen may show it."""
+    return for_screen(text).strip() or "(an empty text)"
+
+
+def speech_lines(who: str, text: str, width: int = WIDTH) -> list[str]:
+    """Return what somebody said, below who it was."""
+    return wrap_text(f"{_INDENT}{pad_right(who, 6)} {text}", width, _INDENT + " " * 7)
+
+
+# --- One line on the progress of a conversation.
+
+_BAR = 20
+
+
+def progress_line(
+    *,
+    agent: str,
+    span_label: str,
+    tokens: int,
+    target_tokens: int,
+    in_progress: int,
+    done: int,
+    total: int,
+    score_sum: float,
+    scored: int,
+    width: int,
+    trial: str = "",
+) -> str:
+    """Return the state of a conversation in at most `width` columns, without a line feed.
+
+    `target_tokens`: where the conversation is expected to end, 0 if unknown;
+    `in_progress`, `done` and `total` count examples; `score_sum` is over the `scored`
+    ones. What matters least goes first where there is no room.
+    """
+    bar = (
+        f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] "
+        if target_tokens > 0
+        else ""
+    )
+    target = f" of ~{short_count(target_tokens)}" if target_tokens > tokens else ""
+    text = f"{short_count(tokens)}{target} tokens"
+    examples = f"{done} of {total} examples done"
+    score = [f"score {score_sum:.2f} of {scored}"] if scored else []
+    going, brief = f"{in_progress} open", f"{done}/{total} done"
+    parts = (
+        [text, going, examples],
+        [text, examples],
+        [text, brief],
+        [f"{short_count(tokens)} tokens", brief],
+    )
+    states = [", ".join([*each, *score]) for each in parts]
+    least = [", ".join([brief, *score]), brief]
+    which = f", trial {one_line(trial)}: " if trial else ": "
+    # A long name gives way before the line loses how much was said.
+    names = one_line(agent), shorten_text(one_line(agent), 24, mark="…")
+    heads = [at_span(name, one_line(span_label)) + which for name in names]
+    # First the bar goes, then words, then the end of a long name, and the score last.
+    choices = [
+        head + state
+        for group in ([bar + states[0], *states], least)
+        for head in heads
+        for state in group
+    ]
+    fitting = [line for line in choices if columns_of(line) <= width]
+    return fitting[0] if fitting else clip_text(choices[-1], width)

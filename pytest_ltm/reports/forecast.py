@@ -1,0 +1,397 @@
+"""What a dry run says: the schedule, then messages, tokens, time and expected cost of each agent and span."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_ltm._core.journal.cost import Bar, Forecast, Price, TokenUse
+from pytest_ltm._core.journal.result import at_span
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.table import Style, TableRow, TextTable, render_table
+from pytest_ltm.figures.text import (
+    NOTHING,
+    clip_text,
+    exact_dollars,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    short_count,
+    span_of_time,
+    wrap_text,
+)
+from pytest_ltm.language.lists import first_and_rest
+
+MOST_LINES = 24
+SPEAKS, WAITS = "#", "-"
+
+
+def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
+    """Return the schedule: a line an example where they are few, else a line a scenario, at most `MOST_LINES`.
+
+    `#`: it speaks within this stretch of the conversation, `-`: it waits.
+    """
+    several = len({bar.scenario for bar in bars}) < len(bars) <= MOST_LINES
+    rows = group_by(
+        sorted(bars, key=lambda bar: bar.start),
+        lambda bar: f"{bar.scenario}/{bar.example}" if several else bar.scenario,
+    )
+    label = min(26, max(map(len, rows), default=0))
+    room = max(width - label - 1, 10)
+
+    def cell_of(position: int) -> int:
+        return min(position * room // max(tokens, 1), room - 1)
+
+    lines = []
+    for name, own in rows.items():
+        cells = [" "] * room
+        # Waits first: where one example waits and another speaks, the cell shows
+        # speech.
+        for bar in own:
+            first, last = cell_of(bar.start), cell_of(max(bar.end - 1, bar.start))
+            cells[first : last + 1] = [WAITS] * (last + 1 - first)
+        for position in (position for bar in own for position in bar.speaks):
+            cells[cell_of(position)] = SPEAKS
+        lines.append(
+            f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip()
+        )
+    more = len(lines) - MOST_LINES
+    rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
+    end = f"{short_count(tokens)} tokens"
+    start = pad_right("0", room // 2) + short_count(tokens // 2)
+    line = (
+        pad_right(start, room - len(end)) + end
+        if room > len(end) + len(start)
+        else pad_left(end, room)
+    )
+    return [*lines[:MOST_LINES], *rest, " " * (label + 1) + line]
+
+
+MOST_SCHEDULES, MOST_SKIPPED = 3, 5
+UNKNOWN = "?"
+TYPICAL = (
+    "assumed reply lengths: 25 tokens for a statement, 45 for a question, 25 for opening and reset messages; for "
+    "filler, the list that it asks for. Other lengths change the output tokens and little else"
+)
+RETOLD = (
+    "told again: the history, after each question asked alone; what that costs depends on the agent. "
+    "answer_alone(message), or save() and load(state), avoids it"
+)
+CUT_SHORT = "stopped at a simulated answer (a failed assert or an error): the rest is not counted"
+EMBEDDED_AGENTS_NOTE = (
+    "embedded agents cost nothing, so their actual replies are counted"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceSource:
+    """What is known of an agent, or of the judge."""
+
+    price: Price | None
+    source: str
+    """Where the price comes from."""
+    free: bool
+    """It costs nothing."""
+    policy: str = ""
+    """What is sent for a reply, in words."""
+    brief: bool = False
+    """It says as little as the embedded reader."""
+
+    def dollars(self, use: TokenUse) -> float | None:
+        """Return what it would cost, None where unknown."""
+        if self.price is None:
+            # Where nothing is asked nothing is owed, whatever a message costs.
+            return 0.0 if self.free or not use.messages else None
+        return self.price.cost_of_tokens(use.tokens_in, use.tokens_out)
+
+    def least(self, use: TokenUse) -> float | None:
+        """Return the same with all from the cache that may come from there; None without a price for that."""
+        if self.price is None or self.price.cached is None or not use.cached:
+            return None
+        return self.price.cost_of_tokens(use.tokens_in, use.tokens_out, use.cached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    whole: Forecast
+    priced: PriceSource
+    judge: PriceSource
+    users: Mapping[str, PriceSource]
+    """By the models of simulated users."""
+    latency: float
+    waits: bool
+
+    @property
+    def user_use(self) -> TokenUse:
+        return sum(self.whole.users.values(), TokenUse())
+
+    @property
+    def user_dollars(self) -> float | None:
+        costs = [
+            self.users[name].dollars(use) for name, use in self.whole.users.items()
+        ]
+        known = [dollars for dollars in costs if dollars is not None]
+        # One unknown price makes the sum unknown: a part of it would be read as the
+        # whole bill.
+        return sum(known) if len(known) == len(costs) else None
+
+    @property
+    def seconds(self) -> float:
+        # One message after another: nobody can be asked before the reply to what came
+        # before.
+        waited = self.whole.simulated_seconds if self.waits else 0.0
+        asked = self.whole.agent_use + self.whole.judge + self.user_use
+        return waited + self.latency * asked.messages
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What is asked once in a run, before its first conversation."""
+
+    name: str
+    use: TokenUse
+    priced: PriceSource
+    of_judge: bool = False
+
+    def __str__(self) -> str:
+        use, usd = self.use, self.priced.dollars(self.use)
+        cost = "cost unknown" if usd is None else f"${_money_text(usd)}"
+        sent = pluralize(use.messages, "call" if self.of_judge else "message")
+        return f"{self.name}, once in a run: {sent}, {_token_use(use)}, {cost}"
+
+
+def forecast_lines(
+    forecasts: Sequence[Forecast],
+    priced: dict[str, PriceSource],
+    judge: PriceSource,
+    *,
+    users: Mapping[str, PriceSource],
+    probes: Mapping[str, TokenUse],
+    canaries: TokenUse,
+    width: int,
+    latency: float,
+    waits_really: bool,
+    color: bool,
+) -> list[str]:
+    """Return what the terminal says of a dry run, no line wider than `width`.
+
+    `found`: one forecast for each agent and span. `priced`, `probes`: by agent.
+    `users`: by the models of simulated users. `canaries`: what the judge is asked with
+    known grades. `latency`: seconds for a reply. `waits_really`: the conversations'
+    time passes on the wall.
+    """
+    columns = [
+        _Column(each, priced[each.agent], judge, users, latency, waits_really)
+        for each in forecasts
+    ]
+    heads = tuple((each.agent, one_line(each.span_label)) for each in forecasts)
+    table = TextTable(
+        heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span"
+    )
+    before = [
+        _Before(f"isolation probe of {name}", use, priced[name])
+        for name, use in probes.items()
+    ]
+    before += [
+        _Before("judge's canaries and checks", canaries, judge, of_judge=True)
+    ] * bool(canaries.messages)
+    texts = _forecast_notes(columns, before, judge, users, latency)
+    notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
+    lines: list[str] = []
+    spans = group_by(
+        [each for each in forecasts if each.schedule.examples > 1],
+        lambda each: each.span_label,
+    )
+    # All agents at a span have the same schedule, so the first of them stands for all.
+    for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
+        many, shown = each.conversations, each.schedule
+        which = f"one of {many} conversations" if many > 1 else "one conversation"
+        title = f"schedule of {at_span(each.agent, each.span_label)} ({which}); {SPEAKS} speaks, {WAITS} waits"
+        lines += [
+            *wrap_text(title, width),
+            *gantt_lines(shown.bars, shown.tokens, width),
+            "",
+        ]
+    return [*lines, *render_table(table, width, color=color), "", *notes]
+
+
+def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
+    def row(
+        label: str,
+        text: Callable[[_Column], str],
+        *,
+        above: bool = False,
+        shown: Iterable[object] = (True,),
+    ) -> list[TableRow]:
+        """Return the row, where any column has something to show in it."""
+        cells: tuple[tuple[str, Style], ...] = tuple(
+            (text(column), "") for column in columns
+        )
+        return [TableRow(label=label, cells=cells, above=above)] * any(shown)
+
+    def count(
+        label: str, number: Callable[[Forecast], int], *, above: bool = False
+    ) -> list[TableRow]:
+        return row(label, lambda column: short_count(number(column.whole)), above=above)
+
+    def usd(
+        label: str, use: Callable[[Forecast], TokenUse], *, above: bool = False
+    ) -> list[TableRow]:
+        return row(
+            label,
+            lambda column: _money_text(column.priced.dollars(use(column.whole))),
+            above=above,
+        )
+
+    def percent(part: int, whole: int) -> str:
+        return f"{100 * part / whole:.0f}%" if whole else NOTHING
+
+    def least(column: _Column) -> str:
+        dollars = column.priced.least(column.whole.agent_use)
+        return NOTHING if dollars is None else _money_text(dollars)
+
+    uses = [column.whole.agent_use for column in columns]
+    judged, users = (
+        [column.whole.judge.messages for column in columns],
+        [c.user_use.messages for c in columns],
+    )
+    retold = [column.whole.retold for column in columns]
+    return [
+        *count("conversations", lambda whole: whole.conversations),
+        *count("examples", lambda whole: whole.examples),
+        *count("messages", lambda whole: whole.agent_use.messages),
+        *count("told, not answered", lambda whole: whole.told),
+        *row(
+            "told again, at most", lambda c: short_count(c.whole.retold), shown=retold
+        ),
+        *count("tokens said", lambda whole: whole.tokens),
+        *row(
+            "of which filler", lambda c: percent(c.whole.filler_tokens, c.whole.tokens)
+        ),
+        *count("tokens in", lambda whole: whole.agent_use.tokens_in, above=True),
+        *row(
+            "of which cached, at best",
+            lambda c: percent(c.whole.agent_use.cached, c.whole.agent_use.tokens_in),
+            shown=[use.cached for use in uses],
+        ),
+        *count("tokens out", lambda whole: whole.agent_use.tokens_out),
+        *count("longest gap", lambda whole: whole.longest_gap),
+        *row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
+        *row("expected time", lambda c: span_of_time(c.seconds)),
+        *usd("USD: scenarios", lambda whole: whole.scenarios, above=True),
+        *usd("USD: filler", lambda whole: whole.filler),
+        *usd("USD: harness", lambda whole: whole.harness),
+        *usd("USD: agent", lambda whole: whole.agent_use),
+        *row(
+            "best use of cache",
+            least,
+            shown=[least(column) != NOTHING for column in columns],
+        ),
+        *row(
+            "judge calls",
+            lambda c: short_count(c.whole.judge.messages),
+            above=True,
+            shown=judged,
+        ),
+        *row(
+            "USD: judge",
+            lambda c: _money_text(c.judge.dollars(c.whole.judge)),
+            shown=judged,
+        ),
+        *row(
+            "user calls, at most",
+            lambda c: short_count(c.user_use.messages),
+            above=True,
+            shown=users,
+        ),
+        *row("USD: user", lambda c: _money_text(c.user_dollars), shown=users),
+    ]
+
+
+def _money_text(dollars: float | None) -> str:
+    return UNKNOWN if dollars is None else exact_dollars(dollars)
+
+
+def _forecast_notes(
+    columns: Sequence[_Column],
+    before: Sequence[_Before],
+    judge: PriceSource,
+    users: Mapping[str, PriceSource],
+    latency: float,
+) -> list[str]:
+    notes = [*map(str, before), _total_sentence(columns, before, latency)]
+    agents = {column.whole.agent: column.priced for column in columns}
+    notes += [
+        f"{name}: tokens in: {each.policy}; {_price_unknown(name, each)}"
+        for name, each in agents.items()
+    ]
+    if any(column.whole.judge.messages for column in columns):
+        said = _price_unknown("judge", judge)
+        notes.append(
+            f"judge: as many calls as these answers need; wrong answers need more; {said}"
+        )
+    notes += [
+        f"simulated user {name}: one message for each of its turns; {_price_unknown('user', each)}"
+        for name, each in users.items()
+    ]
+    notes.append(
+        f"time: {latency:g} s per reply (--ltm-latency), one conversation after another"
+    )
+    if (assumed := columns[0].whole.assumed_reply) is not None:
+        notes.append(
+            f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more"
+        )
+    else:
+        notes += [EMBEDDED_AGENTS_NOTE] * any(
+            priced.brief for priced in agents.values()
+        )
+        notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
+    notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
+    if cut := sum(column.whole.cut_short for column in columns):
+        notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
+    # One reason, such as an agent that cannot be reset, is often that of hundreds of
+    # examples.
+    skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
+    return notes + first_and_rest(
+        [f"not played: {why}" for why in skipped], MOST_SKIPPED
+    )
+
+
+def _price_unknown(name: str, priced: PriceSource) -> str:
+    if priced.price is not None:
+        return f"${priced.price} per million tokens in/out ({priced.source})"
+    if priced.free:
+        return f"costs nothing (--ltm-price={name}=IN/OUT to see what it would cost)"
+    return f"price unknown: give --ltm-price={name}=IN/OUT"
+
+
+def _token_use(use: TokenUse) -> str:
+    return (
+        f"{short_count(use.tokens_in)} tokens in and {short_count(use.tokens_out)} out"
+    )
+
+
+def _total_sentence(
+    columns: Sequence[_Column], before: Sequence[_Before], latency: float
+) -> str:
+    """Return the whole bill; messages and tokens are the agents' alone."""
+    # None is kept: what is known without it is a lower bound, and is called one.
+    costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
+    costs += [column.judge.dollars(column.whole.judge) for column in columns]
+    costs += [column.user_dollars for column in columns]
+    costs += [one.priced.dollars(one.use) for one in before]
+    known = sum(dollars for dollars in costs if dollars is not None)
+    seconds = sum(column.seconds for column in columns) + sum(
+        latency * one.use.messages for one in before
+    )
+    # What the judge is asked before the run costs money and time, but is none of the
+    # agents' tokens.
+    probes = sum((one.use for one in before if not one.of_judge), TokenUse())
+    use = sum((column.whole.agent_use for column in columns), probes)
+    parts = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"
+    if None in costs:
+        return f"{parts}; cost unknown" + (
+            f" beyond ${_money_text(known)}" if known else ""
+        )
+    return f"{parts}, ${_money_text(known)}"

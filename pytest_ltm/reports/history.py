@@ -1,0 +1,368 @@
+"""Runs and baselines of the past, in brief: what stands in `summary.json`, read fast enough for a thousand of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from math import inf
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from pytest_ltm._core.journal.result import CONTROLS, YARDSTICKS, RunResult
+from pytest_ltm._core.journal.run_file import (
+    FILE,
+    SUMMARY,
+    SourceRevision,
+    folders_by_age,
+    run_start_time,
+    source_of,
+)
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.locks import lock_holder
+from pytest_ltm.figures.statistics.counts import Interval
+from pytest_ltm.figures.statistics.pairs import ScoredRow
+from pytest_ltm.figures.statistics.spans_reached import score_interval
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import NOTHING, one_line, pluralize
+from pytest_ltm.gate.run_loading import results_in
+from pytest_ltm.reports.summary import FORMAT, summary_json
+
+State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "damaged"]
+
+
+class HistoricalScore(Struct, frozen=True, kw_only=True):
+    """What one agent earned at one memory span."""
+
+    agent: str
+    span_label: str
+    span: int | None
+    low: float | None
+    """The total with 0 for each example whose score is open; None without any score."""
+    high: float | None
+    """The same with 1."""
+    full: int
+    """The maximum of both."""
+    plan: str
+    """Stands for the plans of all its conversations: only results of equal ones are comparable."""
+    own: bool
+    """The agent is neither a control nor a yardstick of this package."""
+    complete: bool
+    """Every conversation came to its end."""
+    lost: int
+    """Examples that agent, judge, user or budget took away."""
+    rows: tuple[ScoredRow, ...]
+    cost_usd: float | None = None
+    """What its replies cost; None where nobody reports it."""
+
+    @property
+    def points(self) -> str:
+        """The total: `2.79`, `2.00 to 4.00`, `-`."""
+        if self.low is None or self.high is None:
+            return NOTHING
+        return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low < self.high)
+
+    @property
+    def share(self) -> float | None:
+        """The total as a share of full marks, with 0 for what is open."""
+        return None if self.low is None else min(self.low / self.full, 1.0)
+
+    @property
+    def unmeasured(self) -> str:
+        """Why the total says too little about memory; "" where it says enough."""
+        if self.low is None:
+            return "nothing has a score"
+        if self.lost:
+            return f"{self.lost:,} of {pluralize(len(self.rows), 'example')} lost"
+        return "" if self.complete else "interrupted"
+
+    @property
+    def interval(self) -> Interval | None:
+        """Where the share lies in other conversations as well; None where there is one conversation."""
+        return None if self.share is None else score_interval(self.rows, self.share)
+
+
+class Past(Struct, frozen=True, kw_only=True):
+    """One run, whatever its folder holds."""
+
+    name: str
+    path: Path
+    at: datetime | None
+    """When it was begun."""
+    state: State
+    why: str = ""
+    """What is wrong with the folder; how the run ended."""
+    standings: tuple[HistoricalScore, ...] = ()
+    """In the order of its table."""
+    gate: str = ""
+    """passed, regressed, failed or unmeasurable; "" without a gate."""
+    notes: tuple[str, ...] = ()
+    """Whether it is a shard, or another run scored again."""
+    source: SourceRevision | None = None
+    """The commit that was tested."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The labels of its agents."""
+        return tuple(dict.fromkeys(each.agent for each in self.standings))
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """The labels of its memory spans, from the shortest to the longest, isolated ones last."""
+        lengths = {each.span_label: each.span or inf for each in self.standings}
+        return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Return the runs that a folder means, newest first: those of a project or of its `.ltm`, or the run that it is."""
+    for within in (folder / "runs", folder / ".ltm" / "runs"):
+        if within.is_dir():
+            return folders_by_age(within)
+    if _is_run(folder):
+        return [folder]
+    return list(filter(_is_run, folders_by_age(folder)))
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return any(
+            path
+            for name in (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
+            for path in folder.glob(name)
+        )
+    except OSError:
+        return False
+
+
+def read_past(path: Path) -> Past:
+    """Return what a run folder holds, in brief; it raises nothing, whatever it holds."""
+    at = run_start_time(path)
+    try:
+        source = source_of(path)
+        summary = _read_summary(path)
+        if summary is None:
+            # A run without a summary: one that goes on, was cut short, or never began.
+            held, notices = results_in(path)
+            standings = result_standings(
+                RunResult(
+                    run_id=path.name, conversations=tuple(each.result for each in held)
+                ),
+                complete=False,
+            )
+            begun = bool(held) or any(path.glob("*/journal.jsonl"))
+            # A process that was killed holds no lock, which is how its run is told from
+            # one that goes on.
+            state: State = "interrupted" if begun else "damaged" if notices else "empty"
+            return Past(
+                name=path.name,
+                path=path,
+                at=at,
+                state="in progress" if _is_written(path) else state,
+                why=one_line(_error_without_folder(LtmError(notices[0]), path))
+                if notices
+                else "",
+                standings=standings,
+                source=source,
+            )
+        standings = _make_standings(summary)
+    except (LtmError, OSError, RecursionError) as error:
+        return Past(
+            name=path.name,
+            path=path,
+            at=at,
+            state="damaged",
+            why=one_line(_error_without_folder(error, path)),
+        )
+    ends = [each.ended for each in summary.conversations if each.ended != "complete"]
+    gate, shard, rescored = (
+        summary.gate,
+        summary.plan.get("shard"),
+        summary.plan.get("rescored"),
+    )
+    gate_word = (
+        "regressed"
+        if gate and gate.sentence.startswith("gate: regressed")
+        else gate.state
+        if gate
+        else ""
+    )
+    return Past(
+        name=path.name,
+        path=path,
+        at=at,
+        state="finished"
+        if not ends
+        else "in progress"
+        if _is_written(path)
+        else "interrupted",
+        why=next((end for end in ends if end != "interrupted"), ""),
+        standings=standings,
+        gate=gate_word,
+        notes=(
+            *[f"shard {shard}"] * bool(shard),
+            *[f"run {rescored} scored again"] * bool(rescored),
+        ),
+        source=source,
+    )
+
+
+def _is_written(path: Path) -> bool:
+    try:
+        return bool(lock_holder(path))
+    except OSError:  # of a read-only disk: nobody can write there
+        return False
+
+
+def _error_without_folder(error: Exception, path: Path) -> str:
+    """Return what is wrong, without the folder, which stands beside it."""
+    said = (
+        (error.strerror if isinstance(error, OSError) else None)
+        or str(error)
+        or type(error).__name__
+    )
+    return said.replace(f"{path}/", "").replace(f"{path}\\", "")
+
+
+def result_standings(
+    result: RunResult, *, complete: bool = True
+) -> tuple[HistoricalScore, ...]:
+    """Return what each agent earned at each span in a result, such as a baseline's; `complete`: it is a whole run's."""
+    # The way through JSON makes it look like any other.
+    fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+    return _make_standings(msgspec.convert(fields, _Summary), complete=complete)
+
+
+# --- What is read of a summary; the rest is skipped without being made into objects.
+
+
+class _Bounds(Struct):
+    low: float
+    high: float
+    full: int
+
+    def __post_init__(self) -> None:
+        # Anybody may have edited the file, and a chart of 200 % would hide the mistake.
+        if not 0 <= self.low <= self.high <= self.full + 1e-6 or not self.full:
+            raise ValueError(
+                f"no total can be {self.low!r} to {self.high!r} of {self.full!r}"
+            )
+
+
+class _Result(Struct):
+    agent: str
+    span_label: str
+    span: int | None
+    bounds: _Bounds | None
+    cost_usd: float | None = None
+
+
+class _Example(Struct):
+    outcome: str
+    cause: str
+    scenario: str = field(name="ltm_scenario")
+    example: str = field(name="ltm_example")
+    trial: str = field(name="ltm_trial")
+    score: Annotated[float, Meta(ge=0, le=1)] | None = field(
+        default=None, name="ltm_score"
+    )
+
+
+class _Conversation(Struct):
+    agent: str
+    agent_spec: str
+    span_label: str
+    plan_fingerprint: str
+    ended: str
+    examples: list[_Example]
+
+
+class _Gate(Struct):
+    state: str
+    sentence: str
+
+
+class _Summary(Struct):
+    format: str
+    results: list[_Result]
+    conversations: list[_Conversation]
+    gate: _Gate | None = None
+    plan: dict[str, Any] = {}
+
+
+class _Format(Struct):
+    format: str = ""
+
+
+def _read_summary(path: Path) -> _Summary | None:
+    """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
+    try:
+        text = read_regular(path / SUMMARY)
+    except FileNotFoundError:
+        return None
+    try:
+        # The format first: an older file would fail on some field, with an error that
+        # explains nothing.
+        kind = msgspec.json.decode(text, type=_Format).format
+        if kind != FORMAT:
+            raise LtmError(
+                f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it"
+            )
+        return msgspec.json.decode(text, type=_Summary)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise LtmError(f"{SUMMARY}: {error}") from error
+
+
+_OF_A_ROW = ("scenario", "example", "trial", "score")
+
+
+def _make_standings(
+    summary: _Summary, *, complete: bool = True
+) -> tuple[HistoricalScore, ...]:
+    places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
+    standings = []
+    for one in summary.results:
+        held = places.get((one.agent, one.span_label), [])
+        rows = [row for conversation in held for row in conversation.examples]
+        low, high, full = (
+            (one.bounds.low, one.bounds.high, one.bounds.full)
+            if one.bounds
+            else (None, None, 0)
+        )
+        standing = HistoricalScore(
+            **{
+                name: getattr(one, name)
+                for name in ("agent", "span_label", "span", "cost_usd")
+            },
+            low=low,
+            high=high,
+            full=full,
+            plan=plan_of(each.plan_fingerprint for each in held),
+            own=not any(
+                each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS
+                for each in held
+            ),
+            complete=complete and all(each.ended == "complete" for each in held),
+            lost=sum(
+                row.cause in {"agent", "evaluator", "judge", "user", "not reached"}
+                for row in rows
+            ),
+            rows=tuple(
+                ScoredRow(
+                    span_label=one.span_label,
+                    **{name: getattr(row, name) for name in _OF_A_ROW},
+                )
+                for row in rows
+            ),
+        )
+        standings.append(standing)
+    return tuple(standings)
+
+
+def plan_of(fingerprints: Iterable[str]) -> str:
+    """Return what stands for the plans of several conversations, in whatever order."""
+    return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:12]

@@ -1,0 +1,318 @@
+"""What a report is made of: the conversations and examples of its runs, numbered; a series for each agent and span."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, NamedTuple
+
+from pytest_ltm._core.journal.result import ScenarioResult, at_span
+from pytest_ltm.figures.columns import Column, result_columns
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import text_of
+from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun
+from pytest_ltm.gate.sentences import precheck_sentences
+from pytest_ltm.language.lists import join_words
+from pytest_ltm.reports.agent_sentences import largest_span_label, rank_sides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleEntry:
+    """One example."""
+
+    key: int
+    """Its number in the report."""
+    series: int
+    conversation: int
+    result: ScenarioResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationEntry:
+    """One conversation."""
+
+    key: int
+    series: int
+    label: str
+    """`full at 32k`, with the trial where there are several."""
+    folder: ConversationFolder
+    rows: tuple[ExampleEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSeries:
+    """One agent at one memory span in one run."""
+
+    key: int
+    run: int
+    agent: str
+    """The agent's label, with the run where several runs have an agent of this label."""
+    column: Column
+    rows: tuple[ExampleEntry, ...]
+
+    @property
+    def label(self) -> str:
+        """`full at 32k`."""
+        return at_span(self.agent, self.column.span_label)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """Everything a report may show."""
+
+    runs: tuple[LoadedRun, ...]
+    series: tuple[ResultSeries, ...]
+    conversations: tuple[ConversationEntry, ...]
+
+    @property
+    def suites(self) -> str:
+        """The suites of the runs with their versions; "" where none is known."""
+        known = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
+        return (
+            f"suite{'s' * (len(known) > 1)} {join_words(list(known))}" if known else ""
+        )
+
+    @property
+    def rows(self) -> tuple[ExampleEntry, ...]:
+        """Every example, in the order of the series."""
+        return tuple(row for series in self.series for row in series.rows)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents' names, in the order of the runs."""
+        return tuple(dict.fromkeys(series.agent for series in self.series))
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """The labels of the memory spans, from the shortest to the longest, isolated ones last."""
+        lengths = {
+            series.column.span_label: series.column.span for series in self.series
+        }
+        return tuple(
+            sorted(lengths, key=lambda label: (lengths[label] or float("inf"), label))
+        )
+
+    def series_at(self, span_label: str) -> tuple[ResultSeries, ...]:
+        """Return the series at one memory span."""
+        return tuple(
+            series for series in self.series if series.column.span_label == span_label
+        )
+
+    def ranked_at(self, span_label: str) -> list[ResultSeries]:
+        """Return the series under test at one memory span, the best first."""
+        return rank_sides(self.series_at(span_label))
+
+    @property
+    def ranked(self) -> list[ResultSeries]:
+        """Those at the largest memory span, where agents differ most."""
+        return self.ranked_at(largest_span_label(self.series))
+
+    def comparison(self, run: int) -> dict[str, Any]:
+        """Return what the summary of a run says of the one it was compared with; empty where it was not."""
+        return _as_mapping(self.runs[run].summary.get("comparison"))
+
+
+def report_material(runs: Sequence[LoadedRun]) -> Material:
+    """Return what the runs hold."""
+    held_in = Counter(
+        agent
+        for run in runs
+        for agent in {each.result.agent for each in run.conversations}
+    )
+    serieses: list[ResultSeries] = []
+    conversations: list[ConversationEntry] = []
+    # One count for the whole page: links, parcels and the page's address name an
+    # example by it.
+    keys = count()
+    for number, run in enumerate(runs):
+        for column in result_columns(run.result):
+            place = column.agent, column.span_label
+            mine = [
+                each
+                for each in run.conversations
+                if (each.result.agent, each.result.span_label) == place
+            ]
+            series, own = len(serieses), list[ExampleEntry]()
+            for key, folder in enumerate(mine, start=len(conversations)):
+                rows = tuple(
+                    ExampleEntry(
+                        key=next(keys), series=series, conversation=key, result=result
+                    )
+                    for result in folder.result.scenarios
+                )
+                own += rows
+                label = (
+                    column.label
+                    if len(mine) == 1
+                    else f"{column.label}, trial {folder.result.trial}"
+                )
+                conversations.append(
+                    ConversationEntry(
+                        key=key, series=series, label=label, folder=folder, rows=rows
+                    )
+                )
+            name = (
+                f"{column.name} · {run.result.run_id}"
+                if held_in[column.agent] > 1
+                else column.name
+            )
+            serieses.append(
+                ResultSeries(
+                    key=series, run=number, agent=name, column=column, rows=tuple(own)
+                )
+            )
+    return Material(
+        runs=tuple(runs), series=tuple(serieses), conversations=tuple(conversations)
+    )
+
+
+# --- Where verdicts come from, what a run was made of, and the command that repeats it.
+
+_OPTIONS = (
+    "suite",
+    "examples",
+    "trials",
+    "definitions",
+    "filler",
+    "tokenizer",
+    "scoring",
+    "judge",
+    "time",
+)
+_DEFAULTS = {
+    "suite": "standard",
+    "trials": 1,
+    "filler": "varied",
+    "tokenizer": "cl100k_base",
+    "scoring": "current",
+    "judge": "none",
+    "time": "simulated",
+}
+# What only a conversation's plan tells.
+_OF_THE_PLAN = ("filler", "judge", "judge_votes", "opening")
+# What the node ids of the built-in suite begin with.
+BUILT_IN = "ltm/"
+
+
+class Decider(NamedTuple):
+    """One rule that decided verdicts."""
+
+    name: str
+    """With its version: `colours/1`."""
+    scenarios: str
+    verdicts: int
+    unscored: int
+    amended: int
+
+
+class Origin(NamedTuple):
+    """What one run was made of."""
+
+    run_id: str
+    command: str
+    facts: Sequence[tuple[str, str]]
+    notices: Sequence[str]
+
+
+def deciding_rules(material: Material) -> list[Decider]:
+    """Return the rules that decided, by name; rows without one are checks of the scenario itself."""
+    results = [
+        row.result for row in material.rows if row.result.rule or row.result.scored
+    ]
+    return [
+        Decider(
+            name or "checks in the scenario",
+            ", ".join(sorted({each.scenario for each in of})),
+            len(of),
+            unscored=sum(not each.scored for each in of),
+            amended=sum(each.automatic is not None for each in of),
+        )
+        for name, of in sorted(group_by(results, lambda each: each.rule).items())
+    ]
+
+
+def run_origin(run: LoadedRun) -> Origin:
+    """Return what a run was made of, from its summary."""
+    summary, first = run.summary, run.conversations[0].plan()
+    plan, wall = _as_mapping(summary.get("plan")), summary.get("wall_seconds")
+    facts = {
+        "run folder": run.result.folder,
+        "pytest-ltm": _text_or_nothing(summary.get("pytest_ltm_version")),
+    }
+    facts |= {
+        name: _text_or_nothing(value)
+        for name, value in {"seed": summary.get("seed"), **plan}.items()
+    }
+    facts |= {
+        name.replace("_", " "): _text_or_nothing(first.get(name))
+        for name in _OF_THE_PLAN
+        if name in first
+    }
+    facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
+    said = (
+        repeat_command_of(run.result.scenarios, plan, summary.get("seed"))
+        if plan
+        else ""
+    )
+    notices = [
+        f"{at_span(held.agent, held.span_label)}, trial {held.trial}: {text}"
+        for held in run.result.conversations
+        for text in held.notes
+    ]
+    shown = [(name, text) for name, text in facts.items() if text]
+    trust = [f"trust: {run.result.trust}"] * bool(run.result.trust)
+    notices = [*trust, *run.result.notices, *precheck_sentences(run.result), *notices]
+    return Origin(run.result.run_id, said, shown, notices)
+
+
+def repeat_command_of(
+    rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: object
+) -> str:
+    """Return the command that has the same run again; options that have their defaults are left out."""
+    words = ["pytest"]
+    for label, spec in _as_mapping(plan.get("agents")).items():
+        plain = "".join(
+            each if each.isalnum() or each in "_." else "_" for each in str(spec)
+        )
+        words.append(f"--ltm-agent={spec if plain == label else f'{label}={spec}'}")
+    if plan.get("spans"):
+        words.append(f"--ltm-span={','.join(map(str, plan['spans']))}")
+    files = sorted({row.nodeid.partition("::")[0] for row in rows} - {""})
+    own = [file for file in files if not file.startswith(BUILT_IN)]
+    for name in _OPTIONS:
+        value = plan.get(name)
+        if value not in (None, _DEFAULTS.get(name)):
+            words.append(f"--ltm-{name}={value}")
+    # Files on the command line switch the default suite off, so a run that had both
+    # must name it.
+    if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
+        words.append(f"--ltm-suite={plan['suite']}")
+    # A seed that is not a number was made from a text: the command needs that text.
+    if seed not in (None, 0):
+        words.append(
+            f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}"
+        )
+    return shlex.join([*words, *own])
+
+
+def unscored_reasons(material: Material) -> list[tuple[str, str, int]]:
+    """Return why examples have no score: cause, reason, how many; most frequent first."""
+    missing = [row.result for row in material.rows if not row.result.scored]
+    counts = Counter((each.cause or each.outcome, each.reason) for each in missing)
+    return [(cause, reason, number) for (cause, reason), number in counts.most_common()]
+
+
+def _as_mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text_or_nothing(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(
+            name if part in (name, None) else f"{name} ({part})"
+            for name, part in value.items()
+        )
+    return "" if value is None else text_of(value)

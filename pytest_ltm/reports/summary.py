@@ -1,0 +1,273 @@
+"""`summary.json`: the run in numbers, each defined beside them; and the properties of a pytest item."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+)
+from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.sanitize import csv_cell, for_file
+from pytest_ltm._core.storage.schema import fields_of, json_text, to_record
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions
+from pytest_ltm.figures.metrics import metrics_json
+from pytest_ltm.gate.run_loading import LoadedRun
+from pytest_ltm.gate.sentences import spans_json
+
+FORMAT = "pytest-ltm summary 2"
+
+
+def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
+    """Return the properties of an example's pytest item: built-in types only; what is unknown is absent."""
+    values: dict[str, object] = {
+        "ltm_score": result.score,
+        "ltm_upper": result.upper,
+        "ltm_scenario": result.scenario,
+        "ltm_example": result.example,
+        "ltm_agent": result.agent,
+        "ltm_span": result.span_label,
+        "ltm_trial": result.trial,
+        "ltm_gap": result.gap,
+        "ltm_told_gap": result.told_gap,
+        "ltm_tokens": result.tokens,
+        "ltm_cost_usd": result.cost_usd,
+        "ltm_cost_estimated": result.estimated or None,
+        "ltm_skills": ",".join(result.skills) or None,
+        **{f"ltm_metric_{metric.name}": metric.value for metric in result.metrics},
+    }
+    # JUnit readers take any text for a value, so a missing one is no property at all.
+    return [(name, value) for name, value in values.items() if value is not None]
+
+
+def summary_json(
+    run: RunResult,
+    *,
+    pytest_ltm_version: str,
+    seed: int | str,
+    plan: Mapping[str, Any],
+    wall_seconds: float | None = None,
+    gate: Mapping[str, Any] | None = None,
+    comparison: Mapping[str, Any] | None = None,
+    rescored: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the run as JSON values.
+
+    `plan`: what else the run was made from (suite, filler, tokenizer, scoring ...),
+    JSON values. `gate`, `comparison` and `rescored`: JSON values, if any.
+    """
+    return {
+        "format": FORMAT,
+        "run_id": run.run_id,
+        "pytest_ltm_version": pytest_ltm_version,
+        "seed": seed,
+        "plan": dict(plan),
+        "wall_seconds": wall_seconds,
+        "results": [
+            {
+                **fields_of(column, "agent", "span_label", "span"),
+                **figures_json(column),
+                "scenarios": {
+                    name: {
+                        "mean": cell.mean,
+                        "scored": len(cell.scores),
+                        "examples": cell.examples,
+                        **({"floor": cell.floor} if cell.floor else {}),
+                        **({} if cell.upper is None else {"upper": cell.upper}),
+                    }
+                    for name, cell in column.cells.items()
+                },
+                "metrics": metrics_json(run, column.agent, column.span_label),
+            }
+            for column in result_columns(run)
+        ],
+        "effective_spans": spans_json(run),
+        "gate": gate and dict(gate),
+        "comparison": comparison and dict(comparison),
+        **({} if rescored is None else {"rescored": dict(rescored)}),
+        "prechecks": to_record(run.prechecks),
+        "conversations": [_conversation_json(each) for each in run.conversations],
+        "notices": list(run.notices),
+        **({"trust": run.trust} if run.trust else {}),
+        "metrics": read_definitions(),
+    }
+
+
+def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a summary that was read from `summary.json` with the numbers of the run as it is now.
+
+    What the results do not say (versions, seed, plan, wall times) is kept.
+    """
+    # The results do not know how they came about; what the file says of that must
+    # survive an amendment.
+    kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
+        name: summary[name]
+        for name in (
+            "pytest_ltm_version",
+            "seed",
+            "plan",
+            "wall_seconds",
+            "gate",
+            "comparison",
+            "rescored",
+        )
+        if name in summary
+    }
+    return summary_json(run, **kept)
+
+
+# The columns of `verdicts.csv`.
+VERDICTS = (
+    "ltm_agent",
+    "ltm_span",
+    "ltm_trial",
+    "ltm_scenario",
+    "ltm_example",
+    "outcome",
+    "ltm_score",
+    "ltm_upper",
+    "reason",
+    "cause",
+    "rule",
+    "evidence",
+    "automatic_score",
+    "automatic_reason",
+    "ltm_gap",
+    "ltm_told_gap",
+    "measured_span",
+    "overrun",
+    "ltm_tokens",
+    "ltm_cost_usd",
+    "ltm_cost_estimated",
+    "ltm_skills",
+    "nodeid",
+)
+VERDICTS_FILE = "verdicts.csv"
+
+
+def verdicts_csv(run: RunResult) -> str:
+    """Return every verdict as CSV, a line an example, with a heading; empty cells where there is nothing."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(VERDICTS)
+    for row in run.scenarios:
+        fields = _example_json(row) | {"rule": row.rule, "evidence": row.evidence}
+        if row.automatic is not None:
+            fields |= {
+                "automatic_score": row.automatic.score,
+                "automatic_reason": row.automatic.reason,
+            }
+        writer.writerow(
+            [
+                "" if fields.get(name) is None else csv_cell(fields[name])
+                for name in VERDICTS
+            ]
+        )
+    return text.getvalue()
+
+
+def write_verdicts(folder: Path, run: RunResult) -> None:
+    """Write `verdicts.csv` into a run's folder; DiskFault if it cannot be written."""
+    write_whole(folder / VERDICTS_FILE, for_file(verdicts_csv(run)))
+
+
+def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
+    """Write what `summary_json` returned."""
+    write_whole(path, json_text(dict(summary)).encode())
+
+
+def refresh_summary(run: LoadedRun) -> None:
+    """Rewrite `summary.json` and `verdicts.csv` of a run that has them, with its amended verdicts."""
+    if run.summary:
+        write_summary(
+            run.path / "summary.json", rewrite_summary(run.result, run.summary)
+        )
+    if (run.path / VERDICTS_FILE).exists():
+        write_verdicts(run.path, run.result)
+
+
+def _estimated_flag(estimated: object) -> dict[str, Any]:
+    return {"estimated": True} if estimated else {}
+
+
+_OF_CONVERSATION = (
+    "agent",
+    "agent_spec",
+    "span_label",
+    "trial",
+    "plan_fingerprint",
+    "agent_fingerprint",
+    "ended",
+    "tokens",
+    "filler_tokens",
+    "reply_tokens",
+    "exchanges",
+    "simulated_seconds",
+    "cost_usd",
+    "filler_cost_usd",
+    "harness_cost_usd",
+    "hypothetical",
+)
+_OF_EXAMPLE = (
+    "nodeid",
+    "outcome",
+    "reason",
+    "cause",
+    "measured_span",
+    "overrun",
+    "skills",
+)
+
+
+def _conversation_json(held: ConversationResult) -> dict[str, Any]:
+    usage = {
+        **fields_of(held, "input_tokens", "output_tokens", "cached_tokens"),
+        **_estimated_flag(held.estimated),
+    }
+    return {
+        **fields_of(held, *_OF_CONVERSATION),
+        "usage": None if held.input_tokens is None else usage,
+        **_estimated_flag(held.estimated),
+        **(
+            {"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}}
+            if held.lost_tokens
+            else {}
+        ),
+        **({"mishaps": to_record(held.mishaps)} if held.mishaps else {}),
+        **({"journal": held.journal} if held.journal else {}),
+        "notices": list(held.notices),
+        "examples": [_example_json(row) for row in held.scenarios],
+    }
+
+
+def _example_json(row: ScenarioResult) -> dict[str, Any]:
+    automatic = {} if row.automatic is None else fields_of(row, "automatic")
+    return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
+
+
+# What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part
+# on columns.
+SCHEMA = Path(__file__).with_name("summary.schema.json")
+
+
+def summary_schema() -> dict[str, Any]:
+    """Return the JSON Schema of `summary.json`: what the file has, with the figures of columns as they are now."""
+    schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
+    result = schema["$defs"]["result"]
+    # Figures are declared once, in code: a schema written by hand would soon lack some.
+    own = {
+        name: result["properties"][name]
+        for name in ("agent", "span_label", "span", "scenarios", "metrics")
+    }
+    figures, required = figures_schema()
+    result["properties"] = {**own, **figures}
+    result["required"] = [*own, *required]
+    return schema
