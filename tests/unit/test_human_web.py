@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.session.concurrency import most_at_once
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import _human, _mailbox
 from pytest_ltm.agents._human import HumanTestTerms, WebPerson
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.modes.concurrency import most_at_once
 
 
 @pytest.fixture(autouse=True)
