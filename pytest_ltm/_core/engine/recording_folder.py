@@ -145,12 +145,11 @@ class _LostMessages:
 
 def _is_restorable(record: ConversationRecord, folder: Path) -> bool:
     """Return whether an agent can be brought to where it was at the last reply."""
-    agent, said = record.header and record.header.agent, record.transcript.remembered
-    if agent is None:
+    if record.header is None or record.header.agent is None:
         return False
-    return not said or not _restoring_obstacle(
-        Capabilities(agent.capabilities), said, Checkpoints(folder / CHECKPOINTS)
-    )
+    capabilities = Capabilities(record.header.agent.capabilities)
+    said, states = record.transcript.remembered, Checkpoints(folder / CHECKPOINTS)
+    return not said or not _restoring_obstacle(capabilities, said, states)
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
