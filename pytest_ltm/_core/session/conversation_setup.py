@@ -494,7 +494,11 @@ class LiveMode(ConversationMode):
                 gone=result.gone,
             )
         write_results(self.given.folder / _recording.RESULTS, result)
-        if not stopped and talk.gone is None:
+        if (
+            not stopped
+            and talk.gone is None
+            and not talk.channel.record.faults_in_a_row
+        ):
             shutil.rmtree(
                 self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
             )
