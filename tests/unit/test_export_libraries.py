@@ -18,7 +18,7 @@ import pytest_ltm
 from pytest_ltm._cli import main
 from pytest_ltm._journal.timings import Began, Timings
 from pytest_ltm.reporting.exports.loaded import run_slices
-from pytest_ltm.reporting.exports.trackers import mlflow_name
+from pytest_ltm.reporting.exports.mlflow import mlflow_name
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"
@@ -103,7 +103,7 @@ def test_a_part_is_an_agent_at_a_span_with_the_figures_of_the_tables() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "module"),
-    [("inspect", "inspect_ai.log"), ("mlflow", "mlflow"), ("wandb", "wandb")],
+    [("inspect", "inspect_ai.log"), ("mlflow", "mlflow")],
 )
 @pytest.mark.usefixtures("run")
 def test_an_absent_library_is_one_clear_error(
@@ -341,25 +341,3 @@ def test_mlflow_reads_a_run_for_each_agent_and_span(run: Path) -> None:
         assert outcomes == examples
     assert SECRET.encode() not in written("ltm-mlflow")
     assert b"[redacted $SOME_API_KEY]" in written("ltm-mlflow")
-
-
-@pytest.mark.slow
-def test_wandb_reads_an_offline_run_for_each_agent_and_span(run: Path) -> None:
-    needs("wandb")
-    export = ("-m", "pytest_ltm", "export", run.name, "--to=wandb")
-    assert in_a_process(*export) == "ltm-wandb: full at 2k\nltm-wandb: my_bot at 2k\n"
-    in_a_process(*export, "--force")
-    folders = sorted(Path("ltm-wandb/wandb").glob("offline-run-*"))
-    assert len(folders) == 2
-    for folder in folders:
-        said = json.loads(
-            in_a_process(
-                "-m", "wandb", "leet", "inspect", "--summary", "--json", str(folder)
-            )
-        )
-        expected = figures()[said["name"]]
-        assert {name: said["summary"][name] for name in expected} == expected
-        assert (said["project"], said["config"]["run"]) == ("pytest-ltm", "run-7")
-        assert said["summary"]["example_table"]["nrows"] == expected["examples"]
-    assert SECRET.encode() not in written("ltm-wandb")
-    assert b"[redacted $SOME_API_KEY]" in written("ltm-wandb")
