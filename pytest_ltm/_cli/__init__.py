@@ -103,7 +103,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "trend": Command(
             "_cli.run_history",
             "draw_trend",
-            "show scores over time, in the terminal or as a page",
+            "show scores over time, of runs and of baselines",
         ),
         "serve": Command(
             "_cli.serve",

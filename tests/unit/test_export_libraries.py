@@ -1,4 +1,4 @@
-"""`ltm export` to Inspect, MLflow and W&B: what is written is opened by the library that owns the format."""
+"""`ltm export` to Inspect and MLflow: what is written is opened by the library that owns the format."""
 
 from __future__ import annotations
 
@@ -238,20 +238,14 @@ def test_inspect_reads_logs_with_hostile_texts(
     )
 
 
-# --- MLflow and W&B: in processes of their own, for they start services and leave
-# threads behind
+# --- MLflow: in a process of its own, for it starts services and leaves threads behind
 
 
 def keep_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what an export sets in the environment, for its process, taken back."""
-    for name in (
-        "MLFLOW_DISABLE_TELEMETRY",
-        *(f"WANDB_{each}" for each in ("ERROR_REPORTING", *_WANDB_DIRS)),
-    ):
-        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "")
 
 
-_WANDB_DIRS = ("CACHE_DIR", "CONFIG_DIR", "DATA_DIR")
 OFFLINE = """
 import socket
 def refused(self, address, *more):
