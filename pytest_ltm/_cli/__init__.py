@@ -108,7 +108,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "serve": Command(
             "_cli.serve",
             "serve_pages",
-            "open runs in the browser: live, to review, to take the test",
+            "open runs in the browser, also while they happen",
         ),
     },
     "Share results": {
@@ -153,7 +153,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "review": Command(
             "_cli.review",
             "review_run",
-            "list verdicts worth a look, and how often they are wrong",
+            "list verdicts worth a look, each with the reason",
         ),
         "amend": Command(
             "_cli.examples", "amend_verdict", "correct one verdict by hand"
