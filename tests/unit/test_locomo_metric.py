@@ -7,7 +7,7 @@ import json
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
-from pytest_ltm._language.overlap import porter_stem
+from pytest_ltm._language.porter import porter_stem
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import official_f1, stemmed_tokens
 

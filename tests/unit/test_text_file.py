@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import timedelta
 
 import pytest
 
-from pytest_ltm._language.overlap import _make_stemmer
 from pytest_ltm._model import transcript
 from pytest_ltm._model.transcript import Exchange, LongExchange, TextFile, Transcript
 from pytest_ltm._storage.clock import START
@@ -100,9 +98,3 @@ def test_an_agent_of_a_vast_state_is_told_again_what_it_was_told(
     assert agent.saves_cheaply
     agent.tell("[2 March 2026] Ann: " + "hello " * 1_000, "Noted.")
     assert not agent.saves_cheaply
-
-
-def test_the_stemmer_leaves_the_rest_of_nltk_to_whoever_imports_it() -> None:
-    stemmer = _make_stemmer.__wrapped__()
-    assert stemmer.stem("organizations") == "organ"
-    assert "nltk" not in sys.modules or hasattr(sys.modules["nltk"], "word_tokenize")

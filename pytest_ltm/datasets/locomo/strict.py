@@ -20,7 +20,7 @@ from pytest_ltm._language.meanings import (
     meaning_keys,
     telling_keys,
 )
-from pytest_ltm._language.overlap import porter_stem
+from pytest_ltm._language.porter import porter_stem
 from pytest_ltm._language.quantities import (
     canonical_values,
     holds_amounts,
