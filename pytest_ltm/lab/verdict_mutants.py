@@ -76,7 +76,7 @@ def answer_mutants(
 
     Example:
         >>> dict(answer_mutants("Where did I go?", "Turku", "Ghent"))["swapped"]
-        'Ghent'
+        'It is Ghent.'
     """
     read = read_gold(gold, question)
     right = read.texts[0].strip().rstrip(".")
