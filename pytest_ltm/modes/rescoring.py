@@ -45,7 +45,6 @@ from pytest_ltm.modes import verdict_changes as _changes
 from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
 from pytest_ltm.modes.verdict_changes import rescored_lines
 from pytest_ltm.users._user_connection import UserConnection
-from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
 
 if TYPE_CHECKING:
     from pytest_ltm._core.session.session import LtmRun
@@ -102,12 +101,6 @@ class Rescoring:
                 shutil.copyfile(
                     self._source / _amendments.FILE,
                     self._run.folder.path / _amendments.FILE,
-                )
-            if (self._source / REVIEWS).is_dir():
-                shutil.copytree(
-                    self._source / REVIEWS,
-                    self._run.folder.path / REVIEWS,
-                    dirs_exist_ok=True,
                 )
         except (LtmError, OSError) as error:
             raise pytest.UsageError(f"{RESCORE}: {error}") from error

@@ -69,7 +69,7 @@ def live_page(request: Request) -> Response:
         newest = newest_first(request.app.state.ltm_dir)[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
     return page_parts.render_template(
-        request, "live.html.j2", title="Live", runs=[path.name for path in runs]
+        "live.html.j2", title="Live", runs=[path.name for path in runs]
     )
 
 
