@@ -36,8 +36,8 @@ from pytest_ltm.reports.exports import (
     every_eval_ever,
     inspect_ai,
     junit,
+    mlflow,
     table_files,
-    trackers,
 )
 from pytest_ltm.reports.exports.loaded import load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all
@@ -177,8 +177,7 @@ SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 WRITERS = {
     "junit": junit.outputs,
     "inspect": inspect_ai.outputs,
-    "mlflow": trackers.mlflow_outputs,
-    "wandb": trackers.wandb_outputs,
+    "mlflow": mlflow.outputs,
     "eee": every_eval_ever.outputs,
 }
 
@@ -239,7 +238,7 @@ def export_runs(given: Namespace) -> int:
     """Write one or many runs in the format of another tool.
 
     csv, jsonl and parquet are a folder with a file for each table, or one file with
-    --table; inspect, mlflow, wandb and eee (Every Eval Ever) are a folder with an entry
+    --table; inspect, mlflow and eee (Every Eval Ever) are a folder with an entry
     for each agent and span. Nothing is overwritten without --force. Exit status 1 if
     something is missing because a run was killed or a journal is damaged, or if results
     do not follow from the record.
