@@ -21,28 +21,32 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.plan import Plan
-    from pytest_ltm._core.model.transcript import Exchange
+    from pytest_ltm._core.model.suite import Suite
+    from pytest_ltm._core.model.tokens import TokenCounter
+    from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
         ConversationInputs,
         ConversationMode,
-        LiveMode,
         OpenConversation,
     )
-    from pytest_ltm._core.session.options import Option
+    from pytest_ltm._core.session.options import Option, read_option
     from pytest_ltm._core.session.session import LtmRun
-    from pytest_ltm._core.session.settings import RunSettings
+    from pytest_ltm._core.session.settings import AgentChoice, RunSettings
 
 __all__ = [
+    "AgentChoice",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
     "ConversationResult",
+    "Count",
     "Event",
     "Exchange",
+    "Filler",
     "Journal",
-    "LiveMode",
     "LtmRun",
     "OpenConversation",
     "Option",
@@ -51,23 +55,30 @@ __all__ = [
     "RunResult",
     "RunSettings",
     "ScenarioResult",
+    "Suite",
+    "TokenCounter",
+    "Transcript",
     "hookimpl",
     "lazy",
+    "read_option",
 ]
 
 hookimpl = pluggy.HookimplMarker("pytest")
 """Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
 
 _HOMES = {
+    "_core.model.tokens": "TokenCounter",
+    "_core.model.filler": "Filler",
+    "_core.model.suite": "Suite",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.plan": "Plan",
-    "_core.model.transcript": "Exchange",
+    "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",
-    "_core.session.conversation_setup": "ConversationInputs ConversationMode LiveMode OpenConversation",
-    "_core.session.options": "Option",
+    "_core.session.conversation_setup": "ConversationInputs ConversationMode OpenConversation",
+    "_core.session.options": "Option read_option",
     "_core.session.session": "LtmRun",
-    "_core.session.settings": "RunSettings",
+    "_core.session.settings": "AgentChoice RunSettings",
 }
 __getattr__, _ = lazy_exports("pytest_ltm", _HOMES)
 

@@ -22,7 +22,7 @@ from pytest_ltm._core.calls.retry import RemoteCause, Trouble
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
 from pytest_ltm._core.storage.clock import can_interrupt
-from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._adapt import (
     AgentSource,
@@ -278,10 +278,6 @@ class AgentApart(Apart):
 
 def _encode_bytes(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-class Traceback(Exception):
-    """Where something was raised in the agent's process."""
 
 
 def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from pytest_ltm._core.storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets._chapterbreak import (
-        Chapter,
-        chapter_from_book,
-        chapter_from_dataset,
-    )
-    from pytest_ltm.datasets._dataset import (
+    from pytest_ltm._core.model.dataset import (
         Dataset,
         DatasetOption,
         DatasetSuite,
         ToldConversation,
+    )
+    from pytest_ltm.datasets._chapterbreak import (
+        Chapter,
+        chapter_from_book,
+        chapter_from_dataset,
     )
     from pytest_ltm.datasets._dataset_registry import (
         CONVERTED,

@@ -35,7 +35,7 @@ LIGHT = {
     "pytest_ltm._core.storage.dotted",
     "pytest_ltm._core.storage.errors",
     "pytest_ltm.datasets",
-    "pytest_ltm.datasets._dataset",
+    "pytest_ltm._core.model.dataset",
     "pytest_ltm.datasets._dataset_registry",
     "pytest_ltm.hookspec",
 }

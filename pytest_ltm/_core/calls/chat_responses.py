@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._core.storage.errors import AgentFault, TransientFault
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pytest_ltm._core.calls.chat_model import ModelSpec

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +20,6 @@ import pytest
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-
-    from pytest_ltm._core.session.session import LtmRun
-    from pytest_ltm.datasets import Dataset
 
 
 class _Ordinary:
@@ -63,7 +60,6 @@ from pytest_ltm._core.session.items import (
     why_not_a_scenario,
 )
 from pytest_ltm._core.session.state import RUN
-from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 
 __all__ = [
     "_ltm_place",
@@ -85,12 +81,6 @@ def pytest_addoption(
 ) -> None:
     """Declare the options, and have data sets declare theirs."""
     options.add_options(parser, pluginmanager)
-
-
-def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
-    """Bring the data sets that come with the plugin."""
-    for dataset in (LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED):
-        register(dataset)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -132,13 +122,6 @@ def pytest_configure(config: pytest.Config) -> None:
         start_run(config)
     else:
         options.refuse_idle(config)
-
-
-def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register what has no feature of its own yet."""
-    from pytest_ltm._core.session.startup import begin_run
-
-    begin_run(run)
 
 
 def pytest_collect_file(

@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    casefold_plain,
+    content_stems,
+    is_english,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.language.clauses import (
     normalize_text,
     phrase_positions,
@@ -49,14 +57,6 @@ from pytest_ltm.language.rulings.stance import (
     has_negation,
     lists_more,
     turns_to_other,
-)
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    casefold_plain,
-    content_stems,
-    is_english,
-    plain_words,
-    word_stem,
 )
 
 RE = LEXICON.expressions("rules")

@@ -106,6 +106,27 @@ class Dataset(NamedTuple):
         return f"ltm_{self.family or self.name}_{option}"
 
 
+class Definitions(Protocol):
+    """A folder of definition files, which are played in place of generated examples."""
+
+    path: Path
+
+    @property
+    def examples(self) -> Mapping[str, Sequence[str]]:
+        """The examples of each scenario that has files."""
+
+    @property
+    def span(self) -> int | None:
+        """The memory span that goes with them, in tokens."""
+
+    @property
+    def is_published(self) -> bool:
+        """Whether they are those of a published run."""
+
+    def definition(self, scenario: str, example: str) -> Definition:
+        """Return the definition in a file; DefinitionError for one that cannot be used."""
+
+
 class ToldConversation(NamedTuple):
     """What is told in one conversation of a data set."""
 
