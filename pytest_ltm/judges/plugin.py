@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 @hookimpl(trylast=True)
-def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> NamedJudge:
-    """Return the judge that a spec names; JudgeError if it names none."""
+def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> NamedJudge | None:
+    """Return the judge that a spec names, None for `none`; JudgeError if it names none."""
     from pytest_ltm.judges._judge_registry import find_judge
 
     return find_judge(spec, base=config.rootpath)

@@ -20,6 +20,7 @@ from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     KnownAnswers,
     OpenConversation,
+    RunJudge,
     run_judge,
 )
 from pytest_ltm._core.session.options import option_value
@@ -28,7 +29,6 @@ from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.secrets import (
     redact_secrets,
 )
-from pytest_ltm.judges._judge_registry import NamedJudge
 from pytest_ltm.judges._model_calls import ModelCaller
 from pytest_ltm.users._user_connection import UserConnection
 
@@ -138,7 +138,7 @@ def users_for(
 
 
 def connection_of(
-    judge: NamedJudge,
+    judge: RunJudge,
     settings: RunSettings,
     journal: Journal,
     timings: Timings,

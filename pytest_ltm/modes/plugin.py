@@ -112,7 +112,7 @@ def pytest_ltm_choose_agents(
 
 @hookimpl(trylast=True)
 def pytest_ltm_agent_sources(
-    config: pytest.Config, settings: RunSettings, *, acts: bool, rehearses: bool
+    config: pytest.Config, settings: RunSettings, acts: bool, rehearses: bool
 ) -> tuple[Mapping[str, AgentSource], RunSettings]:
     """Return where the agents come from, and the settings with the specs that results will name."""
     from pytest_ltm.modes.agent_sources import sources_of_run

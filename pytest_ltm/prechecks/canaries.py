@@ -20,14 +20,13 @@ from pytest_ltm._core.model.judge import PROMPTS, Inquiry, LtmJudge
 from pytest_ltm._core.model.plan import definition_rng
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.conversation_setup import NO_JUDGE, run_judge
+from pytest_ltm._core.session.conversation_setup import NO_JUDGE, RunJudge, run_judge
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
     BudgetSpent,
 )
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-from pytest_ltm.judges._judge_registry import NamedJudge
 from pytest_ltm.modes.asked_models import connection_of
 
 if TYPE_CHECKING:
@@ -204,7 +203,7 @@ class Canaries:
             messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION
         )
 
-    def _graded_before(self, judge: NamedJudge) -> Precheck | None:
+    def _graded_before(self, judge: RunJudge) -> Precheck | None:
         """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""
         source = self._run.settings.rescored
         precheck = None if source is None else _journal.read_precheck(source)
@@ -216,7 +215,7 @@ class Canaries:
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
 
     @contextmanager
-    def _connection(self, judge: NamedJudge, name: str) -> Iterator[JudgeConnection]:
+    def _connection(self, judge: RunJudge, name: str) -> Iterator[JudgeConnection]:
         """Yield a connection to the judge that writes a journal of its own, and hands back what that has already."""
         path, tariff = self._folder / name, self._run.costs.judge.tariff
         try:

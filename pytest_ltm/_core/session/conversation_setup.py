@@ -89,6 +89,10 @@ class KnownCost(Protocol):
     def tariff(self) -> Tariff:
         """What its tokens cost."""
 
+    @property
+    def source(self) -> str:
+        """Where a price comes from, for readers."""
+
 
 class KnownCosts(Protocol):
     """What tokens cost in a run, and its budget."""
@@ -100,6 +104,9 @@ class KnownCosts(Protocol):
     @property
     def judge(self) -> KnownCost:
         """The cost of the judge."""
+
+    def check(self) -> None:
+        """Raise UsageError for a budget that cannot be kept, and for prices of unknown agents."""
 
     def user(self, name: str) -> Any:
         """Return what is known of a simulated user's model, by the name that records give it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 
@@ -21,13 +21,14 @@ from pytest_ltm._core.model.plan import (
 )
 from pytest_ltm._core.model.scenario import LAST, Definition
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.model.transcript import Count
+from pytest_ltm._core.model.transcript import DEFAULT_COUNT, Count
 from pytest_ltm._core.session.collection import version_of
 from pytest_ltm._core.session.conversation_setup import NO_JUDGE, run_judge
 from pytest_ltm._core.session.dataset import told_in
 from pytest_ltm._core.session.item_body import PATCHING
 from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm._core.session.options import span_of
+from pytest_ltm._core.session.resume_command_line import recorded_plan
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.clock import (
     Clock,
@@ -130,7 +131,7 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         time=settings.time,
         opening=opening,
         history=None if told_conversation is None else told_conversation.described,
-        count=_reply_count_mode(known[0].item.config, settings, place.agent),
+        count=_reply_count_mode(known[0].item.config, settings, place),
         sessions=settings.sessions,
         reading=settings.reading,
         questions=settings.questions,
@@ -153,20 +154,24 @@ def regenerate_definitions(
 
 
 def _reply_count_mode(
-    config: pytest.Config, settings: RunSettings, label: str
+    config: pytest.Config, settings: RunSettings, place: ItemPlace
 ) -> Count:
-    """Return how much of an agent's replies counts: what was published is repeated as it was."""
+    """Return how much of an agent's replies counts: what was published or recorded is repeated as it was."""
+    if (recorded := recorded_plan(config, place.agent)) is not None:
+        return cast("Count", recorded.get("count", "all"))
     if settings.count is not None:
         return settings.count
     if settings.scoring != "current" or (
         settings.definitions is not None and settings.definitions.is_published
     ):
         return "all"
-    spec = next((agent.spec for agent in settings.agents if agent.label == label), "")
+    spec = next(
+        (agent.spec for agent in settings.agents if agent.label == place.agent), ""
+    )
     count: Count | None = config.hook.pytest_ltm_reply_count(
         spec=spec, ltm_dir=settings.ltm_dir
     )
-    return count or "capped"
+    return count or DEFAULT_COUNT
 
 
 def _planned_example(
