@@ -59,7 +59,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",
-        "_dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
+        "pytest_ltm._core.model.dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
         "_dataset_registry": "CONVERTED LOCOMO LOGS LONGMEMEVAL history_dataset",
         "_interchange": "History Picture Question Session ToolCall Turn",
     },

@@ -17,11 +17,11 @@ from pytest_ltm._core.model.dataset import (
     DatasetOption,
     DatasetSuite,
     number_of,
-    one_of,
     parse_token_limit,
     some_of,
     split_comma_list,
 )
+from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
 
-from pytest_ltm._core.model.dataset import one_of
+from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
 
 if TYPE_CHECKING:
