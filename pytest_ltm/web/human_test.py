@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pytest_ltm._core.calls.foreign import LONGEST_REPLY
+from pytest_ltm._core.calls.airlock import LONGEST_REPLY
 from pytest_ltm._core.journal.run_file import SUMMARY, newest_first
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person, list_people, person_of
