@@ -12,9 +12,9 @@ import builtins
 import inspect
 import reprlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import AsyncGeneratorType, CoroutineType, FunctionType
-from typing import Any, Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar, cast
 
 from msgspec import Struct
 
@@ -196,10 +196,10 @@ def settle_error(error: BaseException, depth: int = DEPTH) -> BaseException:
         return _settle_fault(error)
     causes = [_settle_link(error, name, depth) for name in ("__cause__", "__context__")]
     parts = _settle_parts(error, depth)
-    if parts is None and _is_plain(error):
-        settled = error
-    elif parts:
+    if parts:
         settled = _regroup(error, parts)
+    elif _is_plain(error):
+        settled = error
     else:
         settled = _stand_in(error)
     for name, cause in zip(("__cause__", "__context__"), causes, strict=True):
@@ -220,22 +220,23 @@ def _settle_link(error: BaseException, name: str, depth: int) -> BaseException |
     return None if link is None or link is error else settle_error(link, depth - 1)
 
 
-def _settle_parts(error: BaseException, depth: int) -> list[BaseException] | None:
-    """Return the settled exceptions of a group; None for what is not a group."""
-    group: Any = getattr(builtins, "BaseExceptionGroup", None)
+def _settle_parts(error: BaseException, depth: int) -> tuple[BaseException, ...]:
+    """Return the settled exceptions of a group, which may be one of a library."""
+    parts = exact_items(read_attribute(error, "exceptions")) or []
+    if not all(inherits(part, BaseException) for part in parts):
+        return ()
+    return tuple(settle_error(part, depth - 1) for part in parts)
+
+
+def _regroup(error: BaseException, parts: tuple[BaseException, ...]) -> BaseException:
+    group: Any = vars(builtins).get("BaseExceptionGroup")
     if group is None or not inherits(error, group):
-        return None
-    return [
-        settle_error(part, depth - 1)
-        for part in vars(group)["exceptions"].__get__(error)
-    ]
-
-
-def _regroup(error: BaseException, parts: Sequence[BaseException]) -> BaseException:
-    group: Any = builtins.__dict__["BaseExceptionGroup"]
+        settled: Any = _stand_in(error)
+        settled.exceptions = parts
+        return cast("BaseException", settled)
     message = vars(group)["message"].__get__(error)
-    settled: BaseException = group(exact_text(message), parts)
-    return settled.with_traceback(_slot(error, "__traceback__"))
+    regrouped: BaseException = group(exact_text(message), parts)
+    return regrouped.with_traceback(_slot(error, "__traceback__"))
 
 
 def _unwinds(error: BaseException) -> bool:

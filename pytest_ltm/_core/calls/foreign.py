@@ -275,9 +275,7 @@ class ForeignCaller(Generic[E]):
 
     def _pass_on(self, error: BaseException) -> None:
         """Raise what must pass if it came in a group: a task group packs whatever its tasks raise."""
-        for part in (
-            getattr(error, "exceptions", ()) if not isinstance(error, Exception) else ()
-        ):
+        for part in getattr(error, "exceptions", ()):
             if isinstance(part, self._fatal):
                 raise part
             self._pass_on(part)
