@@ -16,6 +16,7 @@ from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import FillerError, describe_error, did_you_mean
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact
+from pytest_ltm.fillers._relays import iter_relayed_texts
 from pytest_ltm.fillers._trivia import (
     Deck,
     MixedFiller,
@@ -32,15 +33,22 @@ from pytest_ltm.locales import ENGLISH, Language
 
 # Of sentences, shares and lengths; another number for every change, because it is part
 # of the plan's fingerprint.
-VERSION = 4
+VERSION = 5
 # What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as
 # long as scenarios' messages, so many that an agent which skips long ones still hears
 # far more talk than scenarios; pages are most of the tokens.
 BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
+# The share of messages that fewer tokens than a page's are for in which other people
+# tell and ask what scenarios do: nearly all, so that nobody who knows those words finds
+# the user's messages by them.
+RELAYED = 0.97
+_PAGE = 500
 # What stands between the sentences of a page: prose, mostly.
 _JOINS = (" ", " ", " ", "\n", "\n\n")
+# Tokens that are enough for one more exchange.
+_LEAST_LEFT = 14
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -57,9 +65,9 @@ def _sentence(rng: Random, template: str, **slots: str) -> str:
 
 
 class TalkFiller:
-    """Says small talk, each message as long as chance has it; the last one of a gap just reaches what is wanted.
+    """Says what other people tell and ask, in the scenarios' own sentences, and small talk; a gap is just reached.
 
-    `letters`: as long as the gap and the agent allow.
+    `letters`: small talk alone, as long as the gap and the agent allow.
     """
 
     def __init__(
@@ -69,6 +77,7 @@ class TalkFiller:
         self._name = "letters" if letters else "varied"
         self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
         self._deck = Deck(self._sentences())
+        self._relayed = iter_relayed_texts(Random(rng.getrandbits(128)))
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
@@ -79,9 +88,13 @@ class TalkFiller:
         [(_, least, most)] = self._rng.choices(
             self._bands, [share for share, *_ in self._bands]
         )
+        if least < _PAGE and self._rng.random() < RELAYED:
+            relayed = self._relay_text()
+            if relayed.message_tokens <= min(tokens - _LEAST_LEFT, max_message_tokens):
+                return relayed
         size = round(exp(self._rng.uniform(log(least), log(most))))
         # too few would be left for another exchange: this one takes them all
-        if size > tokens - 14:
+        if size > tokens - _LEAST_LEFT:
             size = tokens
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
@@ -110,6 +123,16 @@ class TalkFiller:
             else reply
         )
         return FillerExchange(message, reply, size)
+
+    def _relay_text(self) -> FillerExchange:
+        """Return a message in which somebody else tells or asks what a scenario might."""
+        templates = read_templates()
+        name, friend = self._rng.sample(templates["names"], 2)
+        frame = self._rng.choice(templates["relays"])
+        text = next(self._relayed)
+        message = _sentence(self._rng, frame, name=name, friend=friend, text=text)
+        reply = self._rng.choice(templates["remarks"])
+        return FillerExchange(message, reply, self._counter.count(message))
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
