@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_ltm._core.model.scenario import Ask, Definition, Say
 from pytest_ltm._core.model.suite import built_in, built_in_names
-from pytest_ltm.language.small_talk import LONGEST_RELAYED
+from pytest_ltm.language.small_talk import LONGEST_RELAYED, PARAGRAPHS
 
 # What a model might obey, whoever said it: orders that hold for later messages, parts
 # to play, books to be listened to. `paper` says what `standard` does.
@@ -86,4 +86,5 @@ def iter_relayed_texts(rng: Random) -> Iterator[str]:
 
 
 def _can_be_relayed(text: str) -> bool:
-    return len(text) <= LONGEST_RELAYED - _FRAME and _FORM.search(text) is None
+    is_short = len(text) <= LONGEST_RELAYED - _FRAME and PARAGRAPHS not in text
+    return is_short and _FORM.search(text) is None

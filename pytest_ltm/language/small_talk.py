@@ -10,6 +10,8 @@ from pytest_ltm._core.storage.schema import load_packaged_yaml
 
 # Characters of the longest message that tells what somebody else told.
 LONGEST_RELAYED = 700
+# What stands between several of them in one message.
+PARAGRAPHS = "\n\n"
 
 
 @cache
@@ -58,5 +60,8 @@ def is_small_talk(message: str) -> bool:
 
 
 def is_relayed(message: str) -> bool:
-    """Return whether a message says that somebody else, whom no scenario knows, told or asked it."""
-    return len(message) <= LONGEST_RELAYED and _relayed().fullmatch(message) is not None
+    """Return whether people whom no scenario knows told or asked all that a message says."""
+    return all(
+        len(text) <= LONGEST_RELAYED and _relayed().fullmatch(text) is not None
+        for text in message.split(PARAGRAPHS)
+    )
