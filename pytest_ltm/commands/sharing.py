@@ -113,6 +113,8 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
         colour = next(
             colour for least, colour in _SCALE if (standing.share or 0.0) >= least
         )
+        if not standing.shows_memory:
+            message, colour = f"{message}, not above guessing", "red"
         if past.gate in ("regressed", "failed"):
             message, colour = f"{message}, {past.gate}", "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
