@@ -9,7 +9,11 @@ import pytest
 from pytest_ltm._core.agent_kinds import AgentKind, use_agent_kinds
 from pytest_ltm._core.journal.result import read_results
 
-SCENARIO = "def test_a(ltm): ltm.check('said', 'teal' in ltm.ask('Say teal'))"
+SCENARIO = """
+    def test_a(ltm):
+        ltm.say("My colour is teal.")
+        ltm.check("said", "teal" in ltm.ask("Is it teal?"))
+"""
 PARROT = """
     from pytest_ltm.api import AgentKind
 
@@ -42,10 +46,9 @@ def test_a_kind_of_a_conftest_is_played(pytester: pytest.Pytester) -> None:
     result = play(pytester, "--ltm-agent=parrot:aye")
 
     result.assert_outcomes(passed=1)
-    summary = json.loads(
-        next(pytester.path.glob(".ltm/runs/*/summary.json")).read_text()
-    )
-    assert summary["settings"]["agents"] == {"parrot_aye": "parrot:aye"}
+    [folder] = pytester.path.glob(".ltm/runs/*")
+    run = json.loads((folder / "run.json").read_text())
+    assert run["settings"]["agents"] == {"parrot_aye": "parrot:aye"}
 
 
 def test_a_control_is_never_ranked(pytester: pytest.Pytester) -> None:
