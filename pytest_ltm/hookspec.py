@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.options import Option
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm.datasets import Dataset
-    from pytest_ltm.gate.run_loading import LoadedRun
 
 hookspec = pluggy.HookspecMarker("pytest")
 
@@ -80,10 +79,10 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
 
 
 @hookspec(firstresult=True)
-def pytest_ltm_rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]] | None:
+def pytest_ltm_rule_again(run: Any) -> tuple[int, list[tuple[str, str]]] | None:
     """Return how many verdicts of an imported run rules reach again, with folder and sentence of those that differ.
 
-    Called by `ltm verify`; None: this feature imported nothing of that kind.
+    Called by `ltm verify` with what it loaded of a run folder; None: it is not yours.
     """
 
 

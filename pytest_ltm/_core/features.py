@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
@@ -40,11 +41,10 @@ def register_features(manager: pluggy.PluginManager) -> None:
 @cache
 def feature_hooks() -> pluggy.HookRelay:
     """Return the hooks of all installed features, for whoever runs without pytest."""
-    from pytest_ltm import hookspec
     from pytest_ltm._core.plugin_manager import FeatureManager
 
     manager = FeatureManager("pytest")
-    manager.add_hookspecs(hookspec)
+    manager.add_hookspecs(import_module("pytest_ltm.hookspec"))
     register_features(manager)
     return manager.hook
 
