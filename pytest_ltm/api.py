@@ -14,6 +14,7 @@ import pluggy
 from pytest_ltm._core.storage.dotted import lazy, lazy_exports
 
 if TYPE_CHECKING:
+    from pytest_ltm._core.agent_kinds import AgentKind
     from pytest_ltm._core.journal.events import Event, Journal
     from pytest_ltm._core.journal.result import (
         ConversationName,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentChoice",
+    "AgentKind",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
@@ -70,6 +72,7 @@ _HOMES = {
     "_core.model.tokens": "TokenCounter",
     "_core.model.filler": "Filler",
     "_core.model.suite": "Suite",
+    "_core.agent_kinds": "AgentKind",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.plan": "Plan",

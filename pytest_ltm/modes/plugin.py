@@ -105,8 +105,13 @@ def pytest_ltm_choose_agents(
     config: pytest.Config, ltm_dir: Path
 ) -> tuple[AgentChoice, ...]:
     """Return the agents that the options name, recorded ones by the ids of their runs."""
-    from pytest_ltm.modes.agent_sources import chosen_agents, fix_latest
+    from pytest_ltm.modes.agent_sources import (
+        chosen_agents,
+        fix_latest,
+        use_session_kinds,
+    )
 
+    use_session_kinds(config)
     return fix_latest(config, chosen_agents(config), ltm_dir)
 
 
