@@ -237,6 +237,7 @@ class Channel:
                     text=str(fault),
                     fatal=fault.fatal,
                     lost=fault.usage,
+                    account=fault.account,
                 )
             )
             raise
