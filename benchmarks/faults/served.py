@@ -84,7 +84,7 @@ def _ask(port: int, path: str, cookie: str = "") -> tuple[int, str]:
     return answer.status, answer.getheader("set-cookie") or ""
 
 
-def _post(port: int, path: str = "/sit/nobody") -> socket.socket:
+def _post(port: int, path: str = "/nobody") -> socket.socket:
     """Begin to post what never comes."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\n"
@@ -107,7 +107,7 @@ def _long(port: int, cookie: str) -> str | None:
 
 
 def _leave(port: int, _: str) -> None:
-    for path in ("/sit/nobody", "/", "/compare") * 20:
+    for path in ("/nobody", "/", "/compare") * 20:
         _post(port, path).close()
 
 

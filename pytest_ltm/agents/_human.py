@@ -1,4 +1,4 @@
-"""A person as the agent, at the terminal or in the browser: sits the test, may pause, and goes on later."""
+"""A person as the agent, at the terminal: takes the test, may pause, and resumes later."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ import sys
 import textwrap
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import Struct
-
-from pytest_ltm._core.journal.result import ConversationName
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm._core.storage.schema import Field, to_record
-from pytest_ltm.agents import _mailbox
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 
 # The exchanges that are shown again before the next message, of those that were told
@@ -26,8 +20,6 @@ from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 REMINDED = 3
 # Characters of a text that is shown again.
 _SHORT = 300
-# Seconds between two looks at whether a person in the browser has answered.
-_LOOK = 0.1
 _PAUSED = "Paused. What you have answered is kept; this message comes again when the run is resumed."
 HELP = """\
 Type your answer; it may have several lines, and an empty line sends it. A word
@@ -139,117 +131,12 @@ class Human:
         _print_to_person("\n".join(lines))
 
 
-class WebPerson:
-    """A person in the browser. AcceptsHistory, TimeAware, Configured.
-
-    What is asked and answered are files in the folder of the conversation, so that the
-    page may be closed, its server killed, and the run resumed on another day.
-
-    Args:
-        folder: Of the conversation.
-        choices: How filler is shown, and whether earlier messages may be read again.
-    """
-
-    def __init__(self, folder: Path, choices: HumanTestTerms) -> None:
-        name = ConversationName.of_folder(folder.name)
-        _mailbox.invite_person(
-            folder.parent, folder.name if name is None else name.agent
-        )
-        self._box, self._choices = _mailbox.Box(folder / _mailbox.BOX), choices
-        self._number, self._answered = 0, self._box.last_answered()
-        self._now: datetime | None = None
-        self._told: list[_mailbox.NoReplyMessage] = []
-
-    async def reply(self, message: str) -> str:
-        """Put the message into the box and return what the person answers, however long that takes."""
-        import asyncio
-
-        self._number += 1
-        unheard, shortened = self._told, self._choices.filler == "shortened"
-        last = unheard[-REMINDED:]
-        shown = [
-            _mailbox.NoReplyMessage(
-                _shorten_line(one.message), _shorten_line(one.reply)
-            )
-            for one in last
-        ]
-        asked = _mailbox.HumanPrompt(
-            id=_mailbox.message_id(self._number, message),
-            number=self._number,
-            text=_encodable_text(message),
-            now=self._now,
-            told=tuple(shown if shortened else unheard),
-            **to_record(self._choices),
-            more=len(unheard) - len(shown) if shortened else 0,
-        )
-        self._box.ask(asked)
-        while (answer := self._box.answer(asked)) is None:  # noqa: ASYNC110 - another process answers
-            await asyncio.sleep(_LOOK)
-        self._told = []
-        return answer.text
-
-    def accept(self, message: str, reply: str) -> None:
-        """Note an exchange that needs no answer; one from before the run was resumed has been shown already."""
-        self._number += 1
-        if self._number > self._answered:
-            self._told.append(
-                _mailbox.NoReplyMessage(
-                    message=_encodable_text(message), reply=_encodable_text(reply)
-                )
-            )
-
-    def tell_time(self, now: datetime) -> None:
-        """Know the conversation's time, which is shown with each message."""
-        self._now = now
-
-    def configuration(self) -> Mapping[str, Any]:
-        """Return that it is a person, and on what terms."""
-        return {"human": "web", **to_record(self._choices)}
-
-
-class HumanTestTerms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """On what terms a person sits a test in the browser."""
-
-    filler: Literal["shortened", "full"] = "shortened"
-    """The last exchanges of filler, shortened; or all of it, one exchange at a time."""
-    notes: Literal["forbidden", "allowed"] = "forbidden"
-    """`allowed`: earlier messages may be read again."""
-
-
-def _web_people(spec: str) -> AgentSource:
-    """Return the source of people in the browser; AgentError for terms that there are not."""
-    _, _, terms = spec.partition("?")
-    try:
-        choices = msgspec.convert(
-            dict(part.partition("=")[::2] for part in terms.split("&") if part),
-            HumanTestTerms,
-        )
-    except msgspec.ValidationError as error:
-        raise AgentError(
-            f"agent {spec!r}: {error}. Write 'human:web', 'human:web?notes=allowed' or 'human:web?filler=full'."
-        ) from error
-
-    def nowhere() -> WebPerson:
-        raise AgentError(f"agent {spec!r} needs a run folder, in which it is asked")
-
-    return AgentSource(
-        nowhere,
-        spec=spec,
-        given=WebPerson,
-        owned=True,
-        unlimited=True,
-        at=lambda folder: WebPerson(folder, choices),
-    )
-
-
 def make_human(argument: str, parameters: Field) -> AgentSource:
     """Return the source of the person; AgentError where there is none to ask."""
     parameters.mapping(known=[])
-    if argument.partition("?")[0] == "web":
-        return _web_people(f"human:{argument}")
     if argument:
         raise AgentError(
-            f"agent 'human:{argument}': write 'human' for the terminal, 'human:web' for the browser."
+            f"agent 'human:{argument}': 'human' takes no argument. Write 'human'."
         )
     if not (is_keyless() or (sys.stdin is not None and sys.stdin.isatty())):
         raise AgentError(
@@ -265,10 +152,6 @@ def _read_typed_lines() -> str:
     if not first or (first.startswith(":") and not first.startswith("::")):
         return first
     return "\n".join([first, *iter(lambda: input(". "), "")])
-
-
-def _encodable_text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _shorten_line(text: str) -> str:

@@ -219,7 +219,7 @@ def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSourc
 def padded_spec(spec: str) -> str:
     """Return the spec of the agent that a padded one asks; "" for any other.
 
-    >>> unpadded("padded:question:1500:window:4k")
+    >>> padded_spec("padded:question:1500:window:4k")
     'window:4k'
     """
     name, _, argument = spec.partition(":")

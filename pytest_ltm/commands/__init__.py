@@ -103,12 +103,12 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "trend": Command(
             "commands.run_history",
             "draw_trend",
-            "show scores over time, in the terminal or as a page",
+            "show scores over time, of runs and of baselines",
         ),
         "serve": Command(
             "commands.serve",
             "serve_pages",
-            "open runs in the browser: live, to review, to take the test",
+            "open runs in the browser, also while they happen",
         ),
     },
     "Share results": {
@@ -155,7 +155,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "review": Command(
             "commands.review",
             "review_run",
-            "list verdicts worth a look, and how often they are wrong",
+            "list verdicts worth a look, each with the reason",
         ),
         "amend": Command(
             "commands.examples", "amend_verdict", "correct one verdict by hand"

@@ -441,26 +441,24 @@ def _ways_out(
     folder: Path,
     ltm_dir: Path,
     run: run_file.RunFile | None,
-    diagnosises: Sequence[ConversationDiagnosis],
+    diagnoses: Sequence[ConversationDiagnosis],
 ) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if known else str(folder)
     name = shlex.quote(path)
-    spoken = [
-        each for each in diagnosises if each.exchanges or each.state == "complete"
-    ]
+    spoken = [each for each in diagnoses if each.exchanges or each.state == "complete"]
     no_start = "" if run else f"no {run_file.FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = (
         ""
-        if any((folder / each.name / RESULTS).is_file() for each in diagnosises)
+        if any((folder / each.name / RESULTS).is_file() for each in diagnoses)
         else "it has no results yet"
     )
     # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _conversation_names(spoken)})
     replayed = f"replay:{path}/{labels[0]}" if len(labels) > 1 else f"replay:{path}"
-    not_resumable = no_start or _not_resumable(diagnosises, run.settings if run else {})
+    not_resumable = no_start or _not_resumable(diagnoses, run.settings if run else {})
     ways = [
         ("resume", f"pytest --ltm-resume={name}", not_resumable),
         ("score again", f"pytest --ltm-rescore={name}", no_start or nothing),
@@ -475,13 +473,13 @@ def _ways_out(
 
 
 def _not_resumable(
-    diagnosises: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]
+    diagnoses: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]
 ) -> str:
     if settings.get("rescored"):
         return f"it was made by scoring run {settings['rescored']} again: do that again"
-    reasons = [f"{each.name}: {each.resume}" for each in diagnosises if each.resume]
-    held = [f"{each.name}: {each.lock}" for each in diagnosises if each.held]
-    left = any(not each.resume and each.state != "complete" for each in diagnosises)
+    reasons = [f"{each.name}: {each.resume}" for each in diagnoses if each.resume]
+    held = [f"{each.name}: {each.lock}" for each in diagnoses if each.held]
+    left = any(not each.resume and each.state != "complete" for each in diagnoses)
     # Conversations that were not begun have no folder; of a shard nobody knows how many
     # it has.
     agents, spans, trials = (
@@ -493,16 +491,16 @@ def _not_resumable(
         and isinstance(spans, dict)
         and type(trials) is int
     ):
-        begun = {name.planned_name for name in _conversation_names(diagnosises)}
+        begun = {name.planned_name for name in _conversation_names(diagnoses)}
         left = left or len(begun) < len(agents) * len(spans) * trials
     return "; ".join([*held, *reasons]) if held or not left else ""
 
 
 def _conversation_names(
-    diagnosises: Iterable[ConversationDiagnosis],
+    diagnoses: Iterable[ConversationDiagnosis],
 ) -> list[ConversationName]:
     return [
-        name for each in diagnosises if (name := ConversationName.of_folder(each.name))
+        name for each in diagnoses if (name := ConversationName.of_folder(each.name))
     ]
 
 
@@ -671,8 +669,8 @@ class Checked:
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
-    checkeds = list(map(Checked.of_journal, _journal_paths(run)))
-    damaged = any(each.problems for each in checkeds)
+    checks = list(map(Checked.of_journal, _journal_paths(run)))
+    damaged = any(each.problems for each in checks)
     try:
         found = find_discrepancies(read_run(run))
         differs = [
@@ -681,20 +679,20 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
             if not each.unfinished and not each.line
         ]
     except LtmError as error:  # a run that has just begun has no results
-        differs = [] if checkeds else [str(error)]
+        differs = [] if checks else [str(error)]
     if as_json:
         beside = Checked(
             file=str(run), lines=0, torn=0, head="", problems=tuple(differs)
         )
         lines = [
             json.dumps(
-                [asdict(each) for each in [*checkeds, *[beside] * bool(differs)]],
+                [asdict(each) for each in [*checks, *[beside] * bool(differs)]],
                 indent=1,
             )
         ]
     else:
         lines = []
-        for each in checkeds:
+        for each in checks:
             whole = f"{each.file}: {pluralize(each.lines, 'line')}, whole; last checksum {each.head}"
             lines += each.problems or [whole]
             lines += [

@@ -1,15 +1,25 @@
-"""`review RUN`: the verdicts that deserve a look, and what reviewers have found so far."""
+"""`review RUN`: the verdicts that deserve a look, with the reasons."""
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from msgspec import Struct, structs
+
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import strip_checksum, whole_lines
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.model.judge import PROMPTS, parse_grade
+from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_json,
@@ -19,39 +29,26 @@ from pytest_ltm.commands.arguments import (
 )
 from pytest_ltm.figures.text import (
     clip_text,
-    format_percent,
     one_line,
     pluralize,
+    score_text,
+    text_of,
     verdict_text,
 )
-from pytest_ltm.gate.run_loading import find_side
-from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.decisions import Opinions
-from pytest_ltm.web.review.findings import (
-    ErrorRateEstimate,
-    ReviewerAgreement,
-    estimate_error_rates,
-    judge_rows,
-    reviewer_agreements,
-    verdict_rows,
-)
-from pytest_ltm.web.review.queue import KINDS, MEANING, Cases, read_cases
+from pytest_ltm.gate.changes import GateSide, one_agent
+from pytest_ltm.gate.run_loading import find_side, results_in
+from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.reports.html.details import plan_definitions
 
 _WIDTH = 100
+# Scores that differ by less are one score: thirds are written with few digits.
+SAME = 0.01
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run, how much of it is shown, and the files to write."""
+    """Add the run, what it is compared with, and how much is listed."""
     before = "a baseline or a run: verdicts that moved much against it are listed, too"
     add_option(parser, "--compare", "BASELINE", before)
-    add_option(
-        parser,
-        "--sample",
-        "N",
-        "size of the random sample (default: 100)",
-        100,
-        type=positive_integer,
-    )
     add_option(
         parser,
         "--most",
@@ -60,18 +57,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         10,
         type=positive_integer,
     )
-    for flag, metavar, use in (
-        ("--rows", "FILE.jsonl", "verdict-check"),
-        ("--judge-rows", "FILE.yml", "judge-check"),
-    ):
-        add_option(
-            parser,
-            flag,
-            metavar,
-            f"write reviewed answers as labels for {use}",
-            None,
-            type=Path,
-        )
     add_json(parser)
     add_baselines(parser)
     add_run(parser)
@@ -80,8 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def review_run(given: Namespace) -> int:
     """List the verdicts that deserve a look, with reasons, those that are most often wrong first.
 
-    Then what reviewers found: their agreement, and the share of wrong verdicts in a
-    random sample. Verdicts are changed on the page of ltm serve, or with ltm amend.
+    `ltm show RUN ITEM` prints one as a chat, `ltm amend` corrects it.
     """
     path = find_run(given.run, given.ltm_dir)
     before = (
@@ -90,89 +74,33 @@ def review_run(given: Namespace) -> int:
         else None
     )
     cases = read_cases(path, before)
-    opinions = decisions.Opinions(decisions.read_decisions(path))
-    drawn = estimate_error_rates(cases.drawn_cases[: given.sample], opinions)
-    pairs = reviewer_agreements(opinions)
     if given.json:
-        print(json.dumps(_as_json(cases, opinions, pairs, drawn), indent=1))
+        print(json.dumps(_cases_json(cases), indent=1))
     else:
-        print(
-            "\n".join(
-                [
-                    *_queue_lines(cases, opinions, given.most),
-                    *_opinion_lines(pairs, drawn),
-                ]
-            )
-        )
-    if given.rows:
-        text = verdict_rows(cases, opinions)
-        write_output(given.rows, text.encode())
-        print(
-            f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check"
-        )
-    if given.judge_rows:
-        text, left_out = judge_rows(cases, opinions)
-        write_output(given.judge_rows, text.encode())
-        without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
-        print(f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}")
+        print("\n".join(_queue_lines(cases, given.most)))
     return 0
 
 
-def _queue_lines(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
-    """Yield how many verdicts deserve a look and why, and the first of those at which nobody has looked."""
+def _queue_lines(cases: Cases, most: int) -> Iterator[str]:
+    """Yield how many verdicts deserve a look and why, and the first of them."""
     yield f"{pluralize(len(cases.cases), 'verdict')} of run {cases.run_id}, {len(cases.queue):,} deserve a look"
     for kind in KINDS:
         of_kind = sum(any(why.kind == kind for why in case.why) for case in cases.queue)
         if of_kind:
             yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
-    left = [case for case in cases.queue if not opinions.opinions_on(case.row.nodeid)]
-    for case in left[:most]:
+    for case in cases.queue[:most]:
         score = verdict_text(case.row, "none")
         yield clip_text(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
         yield from (
             clip_text(f"       {why.kind}: {one_line(why.text)}", _WIDTH)
             for why in case.why
         )
-    if len(left) > most:
-        yield f"       … and {len(left) - most:,} more"
+    if len(cases.queue) > most:
+        yield f"       … and {len(cases.queue) - most:,} more"
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
 
 
-def _opinion_lines(
-    pairs: list[ReviewerAgreement], drawn: ErrorRateEstimate
-) -> Iterator[str]:
-    """Yield how far reviewers agree, and what the random sample says."""
-    for pair in pairs:
-        result, who = pair.kappa, " and ".join(pair.reviewers)
-        if result.value is None or result.interval is None:
-            yield f"{who}: no kappa ({result.reason})"
-        else:
-            kappa = f"{result.value:.2f} ({result.interval.low:.2f} to {result.interval.high:.2f})"
-            yield f"{who}: Cohen's kappa {kappa} over {pluralize(result.cases, 'answer')} that both graded"
-    if not drawn.reviewed:
-        return
-    rate, low, high = map(
-        format_percent, (drawn.rate, drawn.interval.low, drawn.interval.high)
-    )
-    wrong = f"{drawn.wrong} of {pluralize(drawn.reviewed, 'verdict')} wrong, {rate} ({low} to {high})"
-    yield f"random sample: {wrong}; {drawn.too_much} gave too much, {drawn.too_little} too little"
-    rest = {
-        "not looked at": drawn.open,
-        "unsure": drawn.unsure,
-        "skipped": drawn.skipped,
-        "disputed": drawn.disputed,
-    }
-    missing = ", ".join(f"{count} {name}" for name, count in rest.items() if count)
-    if missing:
-        yield f"  of {drawn.asked} drawn: {missing}"
-
-
-def _as_json(
-    cases: Cases,
-    opinions: Opinions,
-    pairs: list[ReviewerAgreement],
-    drawn: ErrorRateEstimate,
-) -> dict[str, Any]:
+def _cases_json(cases: Cases) -> dict[str, Any]:
     return {
         "run": cases.run_id,
         "verdicts": len(cases.cases),
@@ -181,25 +109,223 @@ def _as_json(
                 "nodeid": case.row.nodeid,
                 "score": case.row.score,
                 "why": [{"kind": why.kind, "text": why.text} for why in case.why],
-                "decided_by": sorted(opinions.opinions_on(case.row.nodeid)),
-                "credit": opinions.credit(case.row.nodeid),
             }
             for case in cases.queue
         ],
-        "agreement": [
-            {
-                "reviewers": list(pair.reviewers),
-                "kappa": pair.kappa.value,
-                "answers": pair.kappa.cases,
-                "interval": pair.kappa.interval
-                and [pair.kappa.interval.low, pair.kappa.interval.high],
-            }
-            for pair in pairs
-        ],
-        "sample": {
-            **{name: getattr(drawn, name) for name in drawn.__struct_fields__},
-            "wrong": drawn.wrong,
-            "rate": drawn.rate,
-            "interval": [drawn.interval.low, drawn.interval.high],
-        },
     }
+
+
+# --- Which verdicts deserve a look.
+
+
+Kind = Literal[
+    "unsure", "judge and rules", "split votes", "moved", "near the limit", "words"
+]
+# Why a verdict deserves a look, what is most often wrong first.
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MEANING: Mapping[Kind, str] = {
+    "unsure": "neither rules nor judge could tell",
+    "judge and rules": "the judge says one thing, and the words of the answer another",
+    "split votes": "the judge's votes differ",
+    "moved": "another score than in the baseline, by half of full marks or more",
+    "near the limit": "one check more or less, or a tenth of full marks, decides whether it passes",
+    "words": "the rules say one thing, and a plain comparison of words another",
+}
+MOVED = 0.5
+# Shares of full marks.
+NEAR = 0.1
+
+
+class Why(Struct, frozen=True):
+    """One reason to look at a verdict."""
+
+    kind: Kind
+    text: str
+    """A sentence for the reviewer."""
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """An example that has a verdict, or should have one."""
+
+    row: ScenarioResult
+    """With the automatic verdict, whatever was amended."""
+    folder: Path
+    """Of its conversation."""
+    definition: Mapping[str, Any]
+    """What its definition says: "expected", "parameters"; empty where the plan is not there."""
+    why: tuple[Why, ...] = ()
+    """Why its verdict deserves a look; empty where nothing speaks against it."""
+
+    @property
+    def expected(self) -> str:
+        """What its definition says of right answers, as text; "" where it says nothing."""
+        said = self.definition.get("expected")
+        return "" if said is None else text_of(said)
+
+
+class Cases(Struct, frozen=True, kw_only=True, dict=True):
+    """All examples of a run that have a verdict, or should have one."""
+
+    run_id: str
+    path: Path
+    cases: tuple[Case, ...]
+    """In the order of the run."""
+    notices: tuple[str, ...] = ()
+    """What could not be read."""
+
+    @cached_property
+    def queue(self) -> tuple[Case, ...]:
+        """Those that deserve a look: by the first reason for it; scenarios take turns, so that none fills the start."""
+        turns: Counter[tuple[int, str]] = Counter()
+        placed: list[tuple[int, int, int, Case]] = []
+        for case in self.cases:
+            if case.why:
+                kind = min(KINDS.index(why.kind) for why in case.why)
+                turns[kind, case.row.scenario] += 1
+                placed.append(
+                    (kind, turns[kind, case.row.scenario], -len(case.why), case)
+                )
+        return tuple(case for *_, case in sorted(placed, key=lambda each: each[:3]))
+
+
+def read_cases(path: Path, before: GateSide | None = None) -> Cases:
+    """Return the examples of a run folder that can be reviewed, each with the reasons to look at it.
+
+    `before`: what the run is compared with. LtmError if there are no results to read.
+    """
+    result, notices = results_in(path)
+    if not result:
+        raise LtmError(
+            f"{path}: no results to review"
+            + "".join(f": {notice}" for notice in notices[:1])
+        )
+    # The scores that agents had, those of the only agent where it has another name.
+    earlier: dict[tuple[str, ...], float] = {}
+    known = before.agents if before else ()
+    for agent in {held.result.agent for held in result}:
+        if before and (agent in known or len(known) == 1):
+            rows = one_agent(before, agent if agent in known else "").result.scenarios
+            earlier |= {
+                (agent, *_case_key(row)[1:]): row.score
+                for row in rows
+                if row.score is not None
+            }
+    cases: list[Case] = []
+    for held in result:
+        definitions = {
+            name: one
+            for name, one in plan_definitions(held.plan()).items()
+            if isinstance(one, dict)
+        }
+        votes = _split_votes(held.path / "journal.jsonl", held.result)
+        for row in held.result.scenarios:
+            if row.scored or row.cause in ("unscored", "ungraded"):
+                case = Case(
+                    row=row, folder=held.path, definition=definitions.get(row.id, {})
+                )
+                why = tuple(
+                    _review_reasons(
+                        case, votes.get(row.id, ""), earlier.get(_case_key(row))
+                    )
+                )
+                cases.append(structs.replace(case, why=why))
+    return Cases(
+        run_id=path.resolve().name,
+        path=path,
+        cases=tuple(cases),
+        notices=tuple(notices),
+    )
+
+
+def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Why]:
+    row = case.row
+    if not row.scored:
+        yield Why("unsure", row.reason)
+    yield from _by_words(case)
+    if votes:
+        yield Why("split votes", votes)
+    if (
+        row.score is not None
+        and before is not None
+        and abs(row.score - before) >= MOVED
+    ):
+        yield Why("moved", f"{score_text(before)} before, {score_text(row.score)} now")
+    if row.score is None or not SAME < row.score < 1 - SAME:
+        return
+    step = 1 / len(row.checks) if len(row.checks) > 1 else NEAR
+    if abs(row.score - row.threshold) <= step + 1e-9:
+        what = "one check" if len(row.checks) > 1 else f"{NEAR:.0%} of full marks"
+        way = "passes" if row.score >= row.threshold else "fails"
+        yield Why(
+            "near the limit",
+            f"it {way} with {score_text(row.score)} by no more than {what}",
+        )
+
+
+def _by_words(case: Case) -> Iterator[Why]:
+    """Yield a reason where a plain comparison of the answer's words with the expected text says otherwise."""
+    row, reference = case.row, case.definition.get("expected")
+    if (
+        row.score is None
+        or len(row.questions) != 1
+        or not isinstance(reference, str)
+        or not reference.strip()
+    ):
+        return
+    [question] = row.questions
+    # The words of a longer answer are those of any text, so they prove nothing.
+    if SAME < row.score < 1 - SAME or len(question.answer) > 20_000:
+        return
+    inquiry = PROMPTS["answer"].inquiry(
+        question=question.text, reference=reference, answer=question.answer
+    )
+    says_yes = parse_grade(_BY_WORDS.assess(inquiry), inquiry.grades) == "yes"
+    if says_yes == (row.score > SAME):
+        return
+    there = f"its words are{'' if says_yes else ' not'} those of {reference[:80]!r}"
+    if row.judge_calls:
+        yield Why(
+            "judge and rules",
+            f"the judge {'fails' if says_yes else 'passes'} it, and {there}",
+        )
+    else:
+        yield Why("words", f"the rules give {score_text(row.score)}, and {there}")
+
+
+_BY_WORDS = RulesJudge()
+
+
+def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
+    """Return by example how the judge's votes on one question differ, where they do, as far as the journal is read."""
+    votes: dict[tuple[str, str], Counter[str]] = {}
+    asked_often = any(row.judge_calls > 1 for row in held.scenarios)
+    for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
+        # Most lines are of other events: decoding those as well would take most of the
+        # time.
+        if not line.startswith(b'{"event":"judge"'):
+            continue
+        with suppress(LtmError):
+            event = events.decode_event(strip_checksum(line), "")
+            prompt = (
+                PROMPTS.get(event.name)
+                if isinstance(event, events.JudgeAsked)
+                else None
+            )
+            if (
+                isinstance(event, events.JudgeAsked)
+                and event.reply is not None
+                and prompt is not None
+            ):
+                grade = parse_grade(event.reply, prompt.grades)
+                said = "no grade" if isinstance(grade, Unscored) else grade
+                votes.setdefault((event.example, event.prompt), Counter())[said] += 1
+    return {
+        example: "the judge's votes: "
+        + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())
+        for (example, _), tally in votes.items()
+        if len(tally) > 1
+    }
+
+
+def _case_key(row: ScenarioResult) -> tuple[str, ...]:
+    return row.agent, row.scenario, row.example, row.span_label, row.trial

@@ -1,4 +1,4 @@
-"""`runs [FOLDER]`: what was run, newest first; `trend [PATHS]`: what it earned over time, as text or as a page."""
+"""`runs [FOLDER]`: what was run, newest first; `trend [PATHS]`: what it earned over time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from pytest_ltm.commands.arguments import (
     add_filters,
     add_json,
     add_ltm_dir,
-    add_output,
     add_since,
 )
 from pytest_ltm.commands.doctor import is_resumable
@@ -40,7 +39,6 @@ from pytest_ltm.figures.text import (
 )
 from pytest_ltm.gate.baseline import parse_baseline
 from pytest_ltm.reports.history import Past, read_past, result_standings, run_folders
-from pytest_ltm.reports.html.trend_page import build_trend
 from pytest_ltm.reports.trend import (
     PLAIN,
     UNICODE_SIGNS,
@@ -227,10 +225,9 @@ LEAST = 80
 
 
 def add_draw_arguments(parser: ArgumentParser) -> None:
-    """Add the results, which of them are drawn, and the page."""
+    """Add the results, and which of them are drawn."""
     paths = "run folders or IDs, baseline files, or folders of either (default: all runs and baselines here)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=paths)
-    add_output(parser, "FILE.html", "write a page instead, with all results")
     add_filters(
         parser, agents="(repeatable; default: those under test, without bundled ones)"
     )
@@ -252,12 +249,6 @@ def draw_trend(given: Namespace) -> int:
         given.paths, given.ltm_dir, given.baselines, since=given.since
     )
     series = series_of(result, given.agent, given.span)
-    if given.output is not None:
-        if not series:
-            raise ConfigurationError(why_nothing_to_draw(result, given.paths))
-        build_trend(series, notes, given.output)
-        print(given.output)
-        return 0
     if given.json:
         print(json.dumps(trend_json(series), indent=1))
     else:

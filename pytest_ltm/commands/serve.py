@@ -1,4 +1,4 @@
-"""`serve`: the local page: runs, the live view, review of verdicts, people who sit tests."""
+"""`serve`: the local page: runs, the live view, reports and comparisons."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from argparse import ArgumentParser, Namespace
 from threading import Thread
 
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.commands.arguments import (
-    add_baselines,
-    add_flags,
-    add_ltm_dir,
-    add_option,
-)
+from pytest_ltm.commands.arguments import add_flags, add_ltm_dir, add_option
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,14 +27,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_flags(parser, i_know="let others reach another --host, unencrypted")
     live = "link to this run's live view, and stop when standard input ends, as --ltm-live does"
     add_option(parser, "--live", "RUN", live)
-    add_baselines(parser)
     add_ltm_dir(parser)
 
 
 def serve_pages(given: Namespace) -> int:
     """Serve a page on this computer: runs, live ones too, reports, and comparisons of two runs.
 
-    People review verdicts on it and take the test themselves (--ltm-agent=human:web).
     It prints a link with a key, starts no run and sends nothing anywhere. Needs pip
     install 'pytest-ltm[web]'.
     """
@@ -67,7 +60,6 @@ def serve_pages(given: Namespace) -> int:
     secret, strangers = secrets.token_hex(16), Strangers()
     app = make_app(
         ltm_dir=given.ltm_dir,
-        baselines=given.baselines,
         secret=secret,
         hosts=hosts,
         port=port,
@@ -76,9 +68,7 @@ def serve_pages(given: Namespace) -> int:
     )
     if not _is_loopback(given.host):
         who = f"anyone who can reach {shown}:{port}"
-        print(
-            f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to {who}"
-        )
+        print(f"Warning: runs in {given.ltm_dir} are served unencrypted to {who}")
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
@@ -120,8 +110,8 @@ def _listening_socket(given: Namespace) -> socket.socket:
     host, port = given.host, given.port
     if not _is_loopback(host) and not given.i_know:
         raise ConfigurationError(
-            f"--host {host}: others could then reach the page, unencrypted: the transcripts of all runs in "
-            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
+            f"--host {host}: others could then read the transcripts of all runs in {given.ltm_dir}, unencrypted. "
+            "Add --i-know if you mean it"
         )
     # 0.0.0.0 and :: mean every address, and a link needs one
     if not host.strip("0.:"):

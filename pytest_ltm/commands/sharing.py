@@ -36,8 +36,8 @@ from pytest_ltm.reports.exports import (
     every_eval_ever,
     inspect_ai,
     junit,
+    mlflow,
     table_files,
-    trackers,
 )
 from pytest_ltm.reports.exports.loaded import load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all
@@ -113,6 +113,8 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
         colour = next(
             colour for least, colour in _SCALE if (standing.share or 0.0) >= least
         )
+        if not standing.shows_memory:
+            message, colour = f"{message}, not above guessing", "red"
         if past.gate in ("regressed", "failed"):
             message, colour = f"{message}, {past.gate}", "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
@@ -177,8 +179,7 @@ SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 WRITERS = {
     "junit": junit.outputs,
     "inspect": inspect_ai.outputs,
-    "mlflow": trackers.mlflow_outputs,
-    "wandb": trackers.wandb_outputs,
+    "mlflow": mlflow.outputs,
     "eee": every_eval_ever.outputs,
 }
 
@@ -239,7 +240,7 @@ def export_runs(given: Namespace) -> int:
     """Write one or many runs in the format of another tool.
 
     csv, jsonl and parquet are a folder with a file for each table, or one file with
-    --table; inspect, mlflow, wandb and eee (Every Eval Ever) are a folder with an entry
+    --table; inspect, mlflow and eee (Every Eval Ever) are a folder with an entry
     for each agent and span. Nothing is overwritten without --force. Exit status 1 if
     something is missing because a run was killed or a journal is damaged, or if results
     do not follow from the record.

@@ -159,8 +159,7 @@ def scenario_of(folder: str) -> str:
 def read_any(path: str | Path, scenario: str) -> Definition:
     """Return the definition in a file of our format or the published one, as its fields tell.
 
-    What a published file leaves to the files beside it is read from those (see
-    `_companions`).
+    What a published file leaves to the files beside it is read from those.
     """
     top = read_json(path)
     if (

@@ -164,17 +164,15 @@ def _difference_interval(comparison: Comparison) -> Interval | None:
 
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
-    agent_metricses = agent_metrics(run)
-    if not agent_metricses:
+    metrics = agent_metrics(run)
+    if not metrics:
         return []
     text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
     starred = (
-        " *: some examples have none."
-        if any(one.partial for one in agent_metricses)
-        else ""
+        " *: some examples have none." if any(one.partial for one in metrics) else ""
     )
     lines = wrap_text(text + starred, width)
-    for one in agent_metricses:
+    for one in metrics:
         lines += _measure_table(one, width, color=color)
         lines += [
             line for sentence in one.sentences for line in wrap_text(sentence, width)

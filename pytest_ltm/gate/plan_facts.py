@@ -207,10 +207,10 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         for name, values in _differing_values(theirs[key], ours[key]).items()
         if name not in silent
     ]
-    whats = group_by(pairs, lambda each: each[1])
+    keys_by_value = group_by(pairs, lambda each: each[1])
     sentences += [
         f"{_list_examples([key for key, _ in keys])}: {what}"
-        for what, keys in whats.items()
+        for what, keys in keys_by_value.items()
     ]
     options = []
     for name, (there, _) in settings.items():

@@ -272,11 +272,11 @@ def comparison_text(
     if comparison.can_tell and comparison.p is not None:
         count = pluralize(comparison.conversations, "conversation")
         ends = comparison.interval
-        rests = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
-        rests += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
+        details = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
+        details += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
         claim = f"{word}, too" if real and shown else word if real else "not shown"
         elsewhere, beyond = (
-            f"{ELSEWHERE}: {claim} ({rests}).",
+            f"{ELSEWHERE}: {claim} ({details}).",
             f"elsewhere p {p_text(comparison.p)}",
         )
     else:

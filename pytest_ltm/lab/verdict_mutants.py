@@ -75,8 +75,8 @@ def answer_mutants(
         other: The answer to another question, to which this one's may be confused.
 
     Example:
-        >>> dict(mutants("Where did I go?", "Turku", "Ghent"))["swapped"]
-        'Ghent'
+        >>> dict(answer_mutants("Where did I go?", "Turku", "Ghent"))["swapped"]
+        'It is Ghent.'
     """
     read = read_gold(gold, question)
     right = read.texts[0].strip().rstrip(".")
@@ -423,7 +423,7 @@ def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
 
 @_makes("AnswersWithSources", of_several=True)
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the mutants of `_wholes` with sources that are denied, all that there are, or all but the right ones."""
+    """Yield mutants whose sources are denied, all there are, or all but the right ones."""
     everything = ", ".join(args["titles"])
     others = [
         ", ".join(title for title in args["titles"] if title not in right)

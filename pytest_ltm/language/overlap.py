@@ -1,27 +1,26 @@
-"""How far two texts overlap: ROUGE and BLEU by well-known libraries, imported when first used, bounded in time."""
+"""How far two texts overlap: ROUGE and BLEU, bounded in time."""
 
 from __future__ import annotations
 
-import sys
-from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
+import math
+from collections import Counter
+from functools import cache
 from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm.language.porter import porter_stem
 
 # Characters compared; a longer text is cut, for ROUGE-L takes time with the product of
 # both lengths.
 LIMIT = 20_000
 _WORD = lazy_pattern(r"\w+")
 _ASCII_WORD = lazy_pattern("[a-z0-9]+")
-_STEMMER = "nltk.stem.porter"
 _ORDERS = (1, 2, 4)
+# The count of n-grams that stands for none.
+_SMOOTHED = 0.1
 
 
 def rouge_l(target: str, text: str) -> float:
@@ -38,29 +37,6 @@ def _stemmed_words(text: str) -> list[str]:
     words = _ASCII_WORD.findall(text[:LIMIT].lower())
     # as rouge-score does: it stems no word of three letters or fewer
     return [porter_stem(word) if len(word) > 3 else word for word in words]
-
-
-@lru_cache(maxsize=50_000)
-def porter_stem(word: str) -> str:
-    """Return the Porter stem of one word, as NLTK's stemmer with its default extensions gives it."""
-    return str(_make_stemmer().stem(word))
-
-
-@cache
-def _make_stemmer() -> Any:
-    """Return NLTK's stemmer, imported without all else of NLTK: that takes 70 MB, and a second."""
-    spec = None if "nltk" in sys.modules else find_spec("nltk")
-    if spec is None or spec.origin is None:
-        return import_module(_STEMMER).PorterStemmer()
-    folder = Path(spec.origin).parent
-    try:
-        for name, place in (("nltk", folder), ("nltk.stem", folder / "stem")):
-            sys.modules[name] = package = ModuleType(name)
-            package.__path__ = [str(place)]
-        return import_module(_STEMMER).PorterStemmer()
-    finally:  # whoever imports NLTK later gets all of it
-        for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
-            del sys.modules[name]
 
 
 def rouge_scores(target: str, text: str) -> dict[str, float]:
@@ -84,19 +60,29 @@ def make_rouge_scorer() -> Any:
 def bleu_scores(target: str, text: str) -> dict[str, float]:
     """Return `bleu1`, `bleu2` and `bleu4` of one sentence: words in lower case, smoothed where no n-gram is shared.
 
-    The smoothing adds 0.1 to counts of 0 (method 1 of Chen and Cherry, 2014).
+    Papineni et al., 2002; the smoothing adds 0.1 to counts of 0 (method 1 of Chen and
+    Cherry, 2014).
     """
     wanted, said = (_WORD.findall(each[:LIMIT].casefold()) for each in (target, text))
     if set(wanted).isdisjoint(said):
         return {f"bleu{order}": 0.0 for order in _ORDERS}
-    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
-
-    smooth = SmoothingFunction().method1
-    scores = (
-        sentence_bleu([wanted], said, (1 / order,) * order, smoothing_function=smooth)
-        for order in _ORDERS
-    )
+    precisions = [_ngram_precision(wanted, said, size) for size in range(1, 5)]
+    brevity = min(1.0, math.exp(1 - len(wanted) / len(said)))
     return {
-        f"bleu{order}": float(score)
-        for order, score in zip(_ORDERS, scores, strict=True)
+        f"bleu{order}": brevity * _geometric_mean(precisions[:order])
+        for order in _ORDERS
     }
+
+
+def _ngram_precision(wanted: list[str], said: list[str], size: int) -> float:
+    """Return the share of n-grams of an answer that the wanted text has, each as often as there."""
+    there, here = (
+        Counter(zip(*(words[start:] for start in range(size)), strict=False))
+        for words in (wanted, said)
+    )
+    return ((there & here).total() or _SMOOTHED) / max(1, here.total())
+
+
+def _geometric_mean(shares: list[float]) -> float:
+    weight = 1 / len(shares)
+    return math.exp(math.fsum(weight * math.log(share) for share in shares))

@@ -104,8 +104,7 @@ def strip_punctuation(text: str) -> str:
 def word_stem(word: str) -> str:
     """Return the word without its commonest English endings; a rough key, not a dictionary form.
 
-    Not nltk's: importing that takes over a second, and each stem 20 times as long;
-    verdicts would change, too.
+    Not Porter's, which cuts more: verdicts would change.
     """
     word = _BRITISH.sub("or", word)
     for ending in _ENDINGS:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._core.journal.result import RunResult, span_place
 from pytest_ltm.figures.columns import Column
+from pytest_ltm.figures.guessing import columns_with_memory, guessing_test
 from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
 from pytest_ltm.figures.statistics.pairs import Pair, as_scored_row, pair_rows
 from pytest_ltm.figures.statistics.spans_reached import effective_span
@@ -86,16 +87,7 @@ def agent_sentences_for(
         )
         missing = sum(side.column.unscored_examples for side in of)
         lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
-        # Guessing is worth a word only where it earns anything, and where the agent is
-        # above it.
-        best = max(_scored_columns(of), key=_above_guessing, default=None)
-        above = _above_guessing(best) if best and best.floor else 0.0
-        parts = [
-            _losses_sentence(of),
-            f"{above:.2f} above guessing" * (above > 0),
-            beside,
-            lost,
-        ]
+        parts = [_losses_sentence(of), _lead_phrase(_scored_columns(of)), beside, lost]
         agent_sentences.append(
             AgentSentence(
                 agent, _retention_sentence(of), "; ".join(filter(None, parts))
@@ -146,6 +138,12 @@ def largest_span_label(sides: Iterable[Placed]) -> str:
 
 def _retention_sentence(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
+    columns = _scored_columns(sides)
+    if not columns:
+        return "nothing has a score"
+    shown = columns_with_memory(columns)
+    if not shown:
+        return _guessing_phrase(columns)
     # Only an isolated score tells what an agent forgets from what it cannot do at all.
     if len({side.column.span is None for side in sides}) > 1:
         result = effective_span([row for side in sides for row in side.column.rows])
@@ -153,40 +151,62 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
             return _reach_text(
                 span, f"{result.share:.0%} of its isolated score", result.curve[0].label
             )
-    columns = _scored_columns(sides)
-    if not columns:
-        return "nothing has a score"
-    first, last, best = columns[0], columns[-1], max(map(_above_guessing, columns))
-    if best <= 0:
-        guessing = (
-            f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
-        )
-        return (
-            f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
-        )
+    return _reached_phrase(columns, shown)
+
+
+def _reached_phrase(columns: Sequence[Column], shown: Sequence[Column]) -> str:
+    """Return how far an agent remembers; `shown`: the columns that show it to be above guessing."""
     if len(columns) == 1:
         # One distance does not say how memory fades with distance.
-        return f"{_share_with_interval(last)} {_place_phrase(last)}"
+        return f"{_share_with_interval(columns[0])} {_place_phrase(columns[0])}"
+    best = max(_lead(column) for column in shown)
     # The share of what an agent earns above guessing at its best span that it must keep
     # to be said to remember.
     reached = max(
         place
         for place, column in enumerate(columns)
-        if _above_guessing(column) >= 0.5 * best
+        if column in shown and _lead(column) >= 0.5 * best
     )
     at, further = columns[reached], columns[reached + 1 :]
+    if max(guessing_test(column).share for column in shown) < _REMEMBERS:
+        return (
+            f"remembers little: {join_words([_share_at(column) for column in columns])}"
+        )
     if not further:
         return (
             f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
         )
-    beyond = f"{further[0].share} at {further[0].span_label}"
+    beyond = _share_at(further[0])
     return f"remembers to about {at.span_label} tokens ({_share_with_interval(at)}, {beyond})"
 
 
-def only_guesses(columns: Iterable[Column]) -> bool:
-    """Return whether nothing of this is better than guessing, where anything has a score."""
-    scored = [column for column in columns if column.out_of]
-    return bool(scored) and all(_above_guessing(column) <= 0 for column in scored)
+_REMEMBERS = 0.3
+"""The share of full marks below which nobody would say that an agent remembers."""
+
+
+def _guessing_phrase(columns: Sequence[Column]) -> str:
+    """Return what is said of an agent that no column shows to remember."""
+    best = max(columns, key=_lead)
+    floor = f"{best.floor / best.out_of:.0%} by guessing" if best.floor else ""
+    if _lead(best) <= 0:
+        where = f"{best.share} {_place_phrase(best)}"
+        return f"no better than guessing ({', '.join(filter(None, [where, floor]))})"
+    figures = f"{_share_with_interval(best)} {_place_phrase(best)}"
+    return f"{figures}, not shown to be above guessing{f' ({floor})' if floor else ''}"
+
+
+def _lead_phrase(columns: Sequence[Column]) -> str:
+    """Return the share above guessing, where guessing earns anything and the agent is shown to be above it."""
+    leads = [_lead(column) for column in columns_with_memory(columns) if column.floor]
+    return f"{max(leads):.2f} above guessing" if leads else ""
+
+
+def _lead(column: Column) -> float:
+    return guessing_test(column).lead
+
+
+def _share_at(column: Column) -> str:
+    return f"{column.share} at {column.span_label}"
 
 
 def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
@@ -198,13 +218,6 @@ def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
             key=lambda one: one.span or 0,
         )
         or scored
-    )
-
-
-def _above_guessing(column: Column) -> float:
-    """Return the accuracy, without what is open, beyond what guessing would earn."""
-    return (column.accuracy_lower_bound or 0.0) - (
-        column.floor / column.out_of if column.out_of else 0.0
     )
 
 

@@ -25,6 +25,7 @@ from pytest_ltm._core.journal.run_file import (
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.locks import lock_holder
+from pytest_ltm.figures.guessing import compare_with_guessing
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import ScoredRow
 from pytest_ltm.figures.statistics.spans_reached import score_interval
@@ -59,6 +60,8 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
     rows: tuple[ScoredRow, ...]
     cost_usd: float | None = None
     """What its replies cost; None where nobody reports it."""
+    shows_memory: bool = True
+    """The total is shown to be better than guessing."""
 
     @property
     def points(self) -> str:
@@ -253,12 +256,18 @@ class _Bounds(Struct):
             )
 
 
+class _Draws(Struct):
+    examples: int
+    floor: float = 0.0
+
+
 class _Result(Struct):
     agent: str
     span_label: str
     span: int | None
     bounds: _Bounds | None
     cost_usd: float | None = None
+    scenarios: dict[str, _Draws] = {}
 
 
 class _Example(Struct):
@@ -341,6 +350,9 @@ def _make_standings(
             low=low,
             high=high,
             full=full,
+            shows_memory=compare_with_guessing(
+                (low or 0.0) / (full or 1), one.scenarios.values()
+            ).shows_memory(),
             plan=plan_of(each.plan_fingerprint for each in held),
             own=not any(
                 each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS

@@ -17,7 +17,6 @@ from starlette.routing import Route
 from pytest_ltm._core.journal.result import span_place
 from pytest_ltm._core.journal.run_file import newest_first, read_run_file
 from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm.agents._mailbox import list_people
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_dollars, format_percent, one_line
@@ -32,9 +31,8 @@ from pytest_ltm.gate.run_loading import read_run, side_of_run
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.history import HistoricalScore, Past, read_past
 from pytest_ltm.reports.html.page import build_report
-from pytest_ltm.web import human_test, live_page, page_parts
+from pytest_ltm.web import live_page, page_parts
 from pytest_ltm.web.guard import Guard, Strangers
-from pytest_ltm.web.review import pages
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,20 +75,17 @@ def runs_page(request: Request) -> Response:
             "state": "running" if past.state == "in progress" else past.state,
             "has_results": any(path.glob("*/results.json")),
             "has_journals": any(path.glob("*/journal.jsonl")),
-            "people": len(list_people(path)),
         }
         # Whatever a row shows can be looked for, also the state.
         text = " ".join(map(str, row.values())).lower()
         rows += [row] * all(word in text for word in words)
     return page_parts.render_template(
-        request,
         "runs.html.j2",
         title="Runs",
         runs=rows,
         find=" ".join(words),
         more=max(0, len(newest) - MOST_RUNS),
         standings=[] if words else _standings(pasts),
-        people=any(row["people"] for row in rows),
     )
 
 
@@ -201,7 +196,7 @@ def compare_page(request: Request) -> Response:
     )
     lines = [f"{sides[1].name} against {changes.before}", *change_lines(changes, WIDTH)]
     return page_parts.render_template(
-        request, "compare.html.j2", title="Two runs compared", text="\n".join(lines)
+        "compare.html.j2", title="Two runs compared", text="\n".join(lines)
     )
 
 
@@ -215,7 +210,6 @@ ROUTES = [
 def make_app(
     *,
     ltm_dir: Path,
-    baselines: Path,
     secret: str,
     hosts: Collection[str],
     port: int,
@@ -235,8 +229,6 @@ def make_app(
     routes = [
         *ROUTES,
         *live_page.ROUTES,
-        *pages.ROUTES,
-        *human_test.ROUTES,
         Route("/static/{name}", serve_static),
     ]
     app = Starlette(
@@ -244,11 +236,7 @@ def make_app(
         middleware=[guard],
         exception_handlers={LtmError: refused_page, 404: missing_page},
     )
-    app.state.ltm_dir, app.state.baselines, app.state.secret = (
-        ltm_dir,
-        baselines,
-        secret,
-    )
+    app.state.ltm_dir = ltm_dir
     app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live
     return app
 
@@ -262,11 +250,10 @@ def serve_static(request: Request) -> Response:
     return Response(page_parts.static_files()[name], media_type=kind)
 
 
-def refused_page(request: Request, error: Exception) -> Response:
+def refused_page(_request: Request, error: Exception) -> Response:
     """Say what was wrong with a request."""
     status = error.status if isinstance(error, page_parts.PageError) else 400
     return page_parts.render_template(
-        request,
         "refused.html.j2",
         status=status,
         title="That did not work",

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 from collections.abc import Collection
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-# Of what is posted: the longest answer of a person, each of its characters escaped.
-MOST_BYTES = 16_000_000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -33,9 +29,8 @@ _HEADERS = {
 }
 # What stands before the secret in the link.
 ENTRANCE = "/open/"
-PEOPLE = "/sit/"
-# Addresses that need no secret of the server: those of people have their own.
-OPEN = (PEOPLE, "/static/")
+# Addresses that need no secret.
+OPEN = "/static/"
 
 
 MOST_STRANGERS, STRANGER_SECONDS = 64, 30.0
@@ -150,12 +145,11 @@ class Guard:
                     headers.setdefault(
                         name, value
                     )  # the report has a policy of its own
-                if is_known or (path.startswith(PEOPLE) and message["status"] < 400):
+                if is_known:
                     self._strangers.admit(scope.get("client"))
             await send(message)
 
-        with suppress(ClientDisconnect):  # who leaves gets no answer
-            await (self._app if answer is None else answer)(scope, receive, sent)
+        await (self._app if answer is None else answer)(scope, receive, sent)
 
     def _foreign(self, scope: Scope) -> Response | None:
         """Return the answer to what does not come from a page of this server."""
@@ -169,21 +163,11 @@ class Guard:
             return PlainTextResponse("This server has another address.", 421)
         # Browsers name the origin of whatever another site makes them send.
         origin, own = headers.get("origin"), {f"http://{host}" for host in self._hosts}
-        if (
-            scope["method"] not in {"GET", "HEAD"}
-            if origin is None
-            else origin.lower() not in own
-        ):
+        if origin is not None and origin.lower() not in own:
             return PlainTextResponse("Only the page itself may ask for this.", 403)
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return PlainTextResponse("That is too much to send at once.", 413)
+        if scope["method"] not in {"GET", "HEAD"}:
+            return PlainTextResponse("This page shows runs and takes nothing.", 405)
         return None
 
     def _is_secret(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._secret.encode())
-
-
-def form_token(secret: str) -> str:
-    """Return what a form must hold that was made for those who have this secret."""
-    return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()

@@ -69,7 +69,7 @@ def live_page(request: Request) -> Response:
         newest = newest_first(request.app.state.ltm_dir)[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
     return page_parts.render_template(
-        request, "live.html.j2", title="Live", runs=[path.name for path in runs]
+        "live.html.j2", title="Live", runs=[path.name for path in runs]
     )
 
 
@@ -135,7 +135,7 @@ class _LiveUpdates:
             run.state() for run in runs
         ]  # before the journals: what is over by then is read to its end
         changed: list[dict[str, Any]] = []
-        itemses: list[list[Any]] = []
+        items: list[list[Any]] = []
         more = False
         for run in runs:
             with run.lock:
@@ -155,29 +155,29 @@ class _LiveUpdates:
                             if before[at : at + 1] != [line]
                         ]
                         changed.append(state)
-                    itemses += (
+                    items += (
                         self._new_exchanges(each) if each.id == self._opened else []
                     )
         news: dict[str, list[Any]] = {
             "runs": states if states != self._runs else [],
             "conversations": changed,
         }
-        news["said"], self._runs = itemses, states
+        news["said"], self._runs = items, states
         text = "".join(
             _format_event(name, value) for name, value in news.items() if value
         )
         return text, more, all(state["over"] or state["gone"] for state in states)
 
     def _new_exchanges(self, each: FollowedConversation) -> list[list[Any]]:
-        itemses = each.last_exchanges(after=self._last, most=MAX_INITIAL_EXCHANGES)
-        answered = [row[0] for row in itemses if row[4] is not None]
-        if itemses == self._waits:
+        items = each.last_exchanges(after=self._last, most=MAX_INITIAL_EXCHANGES)
+        answered = [row[0] for row in items if row[4] is not None]
+        if items == self._waits:
             return []
         self._last, self._waits = (
             max([self._last, *answered]),
-            [row for row in itemses if row[4] is None],
+            [row for row in items if row[4] is None],
         )
-        return itemses
+        return items
 
 
 def _format_event(name: str, value: object) -> str:
@@ -385,12 +385,12 @@ class FollowedConversation:
 
         The reply of the message that waits for one is None.
         """
-        itemses: list[list[Any]] = []
+        items: list[list[Any]] = []
         for number in reversed(self.record.messages):  # a message that has no reply yet
             if number in self.record.replies:
                 break
             if after < number < before and (asked := self.record.exchange(number)):
-                itemses.append(
+                items.append(
                     [
                         number,
                         asked.by,
@@ -401,11 +401,11 @@ class FollowedConversation:
                     ]
                 )
         for each in reversed(self.record.transcript):
-            if each.number <= after or len(itemses) >= most:
+            if each.number <= after or len(items) >= most:
                 break
             if each.number < before:
                 fault = self.record.fault(each.number)
-                itemses.append(
+                items.append(
                     [
                         each.number,
                         each.by or each.kind,
@@ -415,7 +415,7 @@ class FollowedConversation:
                         fault,
                     ]
                 )
-        itemses.sort(key=lambda each: int(each[0]))
+        items.sort(key=lambda each: int(each[0]))
 
         def shown(part: object) -> object:
             if not isinstance(part, str):
@@ -426,7 +426,7 @@ class FollowedConversation:
                 else f"{part[:LONGEST]}… ({len(part):,} characters)"
             )
 
-        return [list(map(shown, each)) for each in itemses[-most:]]
+        return [list(map(shown, each)) for each in items[-most:]]
 
 
 class FollowedRun:

@@ -1,22 +1,18 @@
-"""What pages share: templates, forms whose token is checked, where runs are."""
+"""What pages share: templates, scripts and styles, and where runs are."""
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
-from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from pytest_ltm._core.journal.run_file import find_run
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm.web.guard import MOST_BYTES, form_token
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,52 +28,14 @@ class PageError(LtmError):
         self.status = status
 
 
-def render_template(
-    request: Request, template: str, *, status: int = 200, **shown: Any
-) -> Response:
+def render_template(template: str, *, status: int = 200, **shown: Any) -> Response:
     """Return a page: a template that extends `layout.html.j2`, with what it shows.
 
     Whatever was said in a run passes the filter `harmless`, which shows control
     characters as escapes.
     """
-    csrf = Markup('<input type="hidden" name="csrf" value="{}">').format(
-        form_token(_viewer_secret(request))
-    )
-    text = _template_environment().get_template(template).render(csrf=csrf, **shown)
+    text = _template_environment().get_template(template).render(**shown)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
-
-
-async def posted_form(request: Request) -> Mapping[str, str]:
-    """Return what was posted; Refused if it does not hold the token of this page, or is too long."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            raise PageError(413, "That is too much to send at once.")
-    try:
-        qsl = parse_qsl(
-            body.decode("utf-8", "replace"),
-            keep_blank_values=True,
-            max_num_fields=100,
-            errors="replace",
-        )
-    except ValueError as error:
-        raise PageError(400, "That is not a form of this page.") from error
-    given = dict(qsl)
-    if not hmac.compare_digest(
-        given.get("csrf", "").encode(), form_token(_viewer_secret(request)).encode()
-    ):
-        raise PageError(
-            403,
-            "This page is older than the server. Load it again; what you typed is still there.",
-        )
-    return given
-
-
-def _viewer_secret(request: Request) -> str:
-    """Return what only those know who may see this page: a person's link, which outlives the server, or its secret."""
-    secret: str = request.path_params.get("link") or request.app.state.secret
-    return secret
 
 
 def run_folder(request: Request, name: str) -> Path:

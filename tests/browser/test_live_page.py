@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from _chromium import Chromium
 from alone import alone
 from run_folders import latest_run
-from test_people_pages import PATIENCE, go, playing, serving, shows
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 pytest.importorskip("uvicorn", reason="the page needs the extra web")
@@ -29,6 +30,54 @@ class Slow:
         return f"<script>alert(1)</script> {message[:20]}"
 """
 POSITIONS = "[...document.querySelectorAll('.card progress')].map((each) => each.value)"
+PATIENCE = 60.0
+
+
+@contextmanager
+def serving(
+    project: Path, port: int = 0
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start `ltm serve`; return its process and the link that it prints."""
+    command = [sys.executable, "-m", "pytest_ltm", "serve", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def go(browser: Chromium, url: str) -> None:
+    browser.call("Page.navigate", url="about:blank")
+    browser.events.clear()
+    browser.call("Page.navigate", url=url)
+    shows(browser, "")
+
+
+def shows(browser: Chromium, text: str) -> None:
+    """Wait until a page is there, with this text."""
+    browser.wait_for(
+        "location.href !== 'about:blank' && document.readyState === 'complete' && "
+        f"document.body.innerText.includes({json.dumps(text)})"
+    )
+
+
+@contextmanager
+def playing(project: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a run in a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        cwd=project,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, **alone(), "PYTEST_ADDOPTS": ""},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(

@@ -269,7 +269,7 @@ def test_what_is_no_measure_for_others_is_not_kept(
 def test_a_baseline_that_only_guesses_is_kept_with_a_warning(bots: Project) -> None:
     result = bots.ltm("--ltm-save=main", "-q", "-k", "cat", agent="bot=silent")
     result.stdout.fnmatch_lines(
-        ["baseline saved: *main.json. It is no better than guessing, so a gate can*"]
+        ["baseline saved: *main.json. It is not shown to be better than guessing, so*"]
     )
     play(bots, "Bot", "--ltm-save=main").stdout.no_fnmatch_line(
         "*better than guessing, so*"

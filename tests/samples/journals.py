@@ -65,9 +65,9 @@ def wait(example: str = "a/0", tokens: int = 9) -> events.WaitBegan:
     return events.WaitBegan(example=example, tokens=tokens, time=NOW)
 
 
-def fault(number: int = 0, text: str = "boom", *, fatal: bool = False) -> events.Fault:
+def fault(number: int = 0, text: str = "boom", **more: Any) -> events.Fault:
     """Return a fault of the agent."""
-    return events.Fault(exchange=number, text=text, fatal=fatal)
+    return events.Fault(exchange=number, text=text, **more)
 
 
 def judge(

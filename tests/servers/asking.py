@@ -18,11 +18,6 @@ class Got(NamedTuple):
     headers: dict[str, str]
     text: str
 
-    @property
-    def csrf(self) -> str:
-        """The token of the page's forms."""
-        return self.text.split('name="csrf" value="')[1].split('"')[0]
-
 
 def ask(
     app: ASGIApp,

@@ -1,4 +1,4 @@
-"""`ltm export` to Inspect, MLflow and W&B: what is written is opened by the library that owns the format."""
+"""`ltm export` to Inspect and MLflow: what is written is opened by the library that owns the format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest_ltm
 from pytest_ltm._core.journal.timings import Began, Timings
 from pytest_ltm.commands import main
 from pytest_ltm.reports.exports.loaded import run_slices
-from pytest_ltm.reports.exports.trackers import mlflow_name
+from pytest_ltm.reports.exports.mlflow import mlflow_name
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"
@@ -103,7 +103,7 @@ def test_a_part_is_an_agent_at_a_span_with_the_figures_of_the_tables() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "module"),
-    [("inspect", "inspect_ai.log"), ("mlflow", "mlflow"), ("wandb", "wandb")],
+    [("inspect", "inspect_ai.log"), ("mlflow", "mlflow")],
 )
 @pytest.mark.usefixtures("run")
 def test_an_absent_library_is_one_clear_error(
@@ -238,20 +238,14 @@ def test_inspect_reads_logs_with_hostile_texts(
     )
 
 
-# --- MLflow and W&B: in processes of their own, for they start services and leave
-# threads behind
+# --- MLflow: in a process of its own, for it starts services and leaves threads behind
 
 
 def keep_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what an export sets in the environment, for its process, taken back."""
-    for name in (
-        "MLFLOW_DISABLE_TELEMETRY",
-        *(f"WANDB_{each}" for each in ("ERROR_REPORTING", *_WANDB_DIRS)),
-    ):
-        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "")
 
 
-_WANDB_DIRS = ("CACHE_DIR", "CONFIG_DIR", "DATA_DIR")
 OFFLINE = """
 import socket
 def refused(self, address, *more):
@@ -341,25 +335,3 @@ def test_mlflow_reads_a_run_for_each_agent_and_span(run: Path) -> None:
         assert outcomes == examples
     assert SECRET.encode() not in written("ltm-mlflow")
     assert b"[redacted $SOME_API_KEY]" in written("ltm-mlflow")
-
-
-@pytest.mark.slow
-def test_wandb_reads_an_offline_run_for_each_agent_and_span(run: Path) -> None:
-    needs("wandb")
-    export = ("-m", "pytest_ltm", "export", run.name, "--to=wandb")
-    assert in_a_process(*export) == "ltm-wandb: full at 2k\nltm-wandb: my_bot at 2k\n"
-    in_a_process(*export, "--force")
-    folders = sorted(Path("ltm-wandb/wandb").glob("offline-run-*"))
-    assert len(folders) == 2
-    for folder in folders:
-        said = json.loads(
-            in_a_process(
-                "-m", "wandb", "leet", "inspect", "--summary", "--json", str(folder)
-            )
-        )
-        expected = figures()[said["name"]]
-        assert {name: said["summary"][name] for name in expected} == expected
-        assert (said["project"], said["config"]["run"]) == ("pytest-ltm", "run-7")
-        assert said["summary"]["example_table"]["nrows"] == expected["examples"]
-    assert SECRET.encode() not in written("ltm-wandb")
-    assert b"[redacted $SOME_API_KEY]" in written("ltm-wandb")

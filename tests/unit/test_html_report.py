@@ -204,7 +204,8 @@ def test_equal_agents_are_level(tmp_path: Path) -> None:
     same = [held([played("colours", 0.5, agent=agent)]) for agent in ("one", "two")]
     page = report(tmp_path, write_run(tmp_path / "run", *same))
     assert (
-        "one50% at 2k; weakest in colours; equal to two in all 1 example" in page.text
+        "one50% at 2k, not shown to be above guessing; weakest in colours; equal to two in all 1 example"
+        in page.text
     )
     assert "Is the difference real?No difference" in page.text
 
@@ -260,7 +261,10 @@ def test_agents_of_the_package_are_yardsticks_beside_somebody_s_own(
         )
     ]
     page = report(tmp_path, write_run(tmp_path / "run", *talks))
-    assert "mine50% at 2k; weakest in colours " in page.text
+    assert (
+        "mine50% at 2k, not shown to be above guessing; weakest in colours "
+        in page.text
+    )
     assert (
         "What do the bundled agents earn at 2k?full 100%full 100% and window_8k 25%."
         in page.text
@@ -271,7 +275,10 @@ def test_agents_of_the_package_are_yardsticks_beside_somebody_s_own(
 def test_the_headline_says_what_is_forgotten(tmp_path: Path) -> None:
     rows = [played("colours", 1.0), played("names", 0.25), played("jokes", 0.0)]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
-    assert "full42% at 2k; weakest in jokes and names" in page.text
+    assert (
+        "full42% at 2k, not shown to be above guessing; weakest in jokes and names"
+        in page.text
+    )
 
 
 @pytest.mark.slow

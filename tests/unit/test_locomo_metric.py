@@ -9,7 +9,7 @@ from benchmark_data import LOCOMO, lines_of
 
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import official_f1, stemmed_tokens
-from pytest_ltm.language.overlap import porter_stem
+from pytest_ltm.language.porter import porter_stem
 
 
 def test_categories_have_the_numbers_of_the_file() -> None:

@@ -11,10 +11,12 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 PACKAGES = ("pytest_ltm", "pytest_ltm.agents", "pytest_ltm.testing")
 
 
@@ -107,6 +109,21 @@ def test_the_examples_of_an_exported_name_run(name: str) -> None:
         outcome: list[str] = []
         doctest.DocTestRunner(verbose=False).run(test, out=outcome.append)
         assert outcome == [], "".join(outcome)
+
+
+MODULES_WITH_EXAMPLES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "pytest_ltm").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODULES_WITH_EXAMPLES)
+def test_the_examples_of_private_modules_run(name: str) -> None:
+    results = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
+    assert results.attempted
+    assert results.failed == 0
 
 
 def test_examples_are_found() -> None:

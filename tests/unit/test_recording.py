@@ -29,6 +29,7 @@ HEADER, MESSAGE, REPLY, FAULT, FATAL = (
     fault(),
     fault(fatal=True),
 )
+PASSING = fault(passing=True)
 WAIT, JUDGE, FILLER = wait(), judge(), filler(1)
 END, ENDED = events.End(example="a/0"), events.End(reason="complete")
 INTERRUPTED, GONE = (
@@ -86,6 +87,37 @@ def test_what_came_from_outside_is_kept_but_for_the_last_faults_of_an_agent_that
     assert path.read_bytes().endswith(b"\n")
     (resumed,) = timings.iter_timings(tmp_path / "timings.jsonl", timings.Resumed)
     assert opened(resumed.cut[: resumed.cut.rfind("\n") + 1]) == before[kept:]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "lost"),
+    [
+        ([MESSAGE, REPLY, WAIT, MESSAGE, PASSING, END, ENDED], 3, 1),
+        ([MESSAGE, REPLY, MESSAGE, PASSING, MESSAGE, PASSING, END], 3, 2),
+        ([MESSAGE, REPLY, MESSAGE, FAULT, MESSAGE, PASSING, ENDED], 5, 1),
+        ([MESSAGE, REPLY, MESSAGE, PASSING, MESSAGE, FAULT, END, ENDED], 9, 0),
+        ([MESSAGE, PASSING, MESSAGE, REPLY, MESSAGE], 5, 0),
+        ([MESSAGE, PASSING, END, ENDED], 1, 1),
+    ],
+)
+def test_passing_faults_at_the_end_are_never_final(
+    tmp_path: Path, said: list[events.Event], kept: int, lost: int
+) -> None:
+    path = journal(tmp_path, header("AcceptsHistory"), *said)
+    before, recording = list(events.read_events(path)), read_recording(path)
+    assert recording is not None
+    assert (recording.lost, recording.complete) == (lost, kept == len(before))
+    cut_back(tmp_path, recording)
+    assert list(events.read_events(path)) == before[:kept]
+
+
+def test_a_complete_conversation_whose_agent_cannot_be_restored_stays_complete(
+    tmp_path: Path,
+) -> None:
+    path = journal(tmp_path, HEADER, MESSAGE, REPLY, MESSAGE, PASSING, ENDED)
+    recording = read_recording(path)
+    assert recording is not None
+    assert (recording.lost, recording.complete) == (0, True)
 
 
 def test_what_is_complete_or_just_fits_is_not_touched(tmp_path: Path) -> None:

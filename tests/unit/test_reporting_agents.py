@@ -39,7 +39,7 @@ def test_a_control_is_never_ranked_and_a_bundled_agent_only_among_such() -> None
     assert under_test(both) == {"mine"}
     assert [side.agent for side in rank_sides(both)] == ["mine"]
     assert [one.sentence for one in agent_sentences_for(both)] == [
-        "mine: 50% at 2k; weakest in a"
+        "mine: 50% at 2k, not shown to be above guessing; weakest in a"
     ]
 
 
@@ -59,7 +59,9 @@ def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
     assert second.text == "weakest in a; worse than one in 1 of 1 example at 2k"
 
 
-def at(span: int, floor: float = 0.0, **scores: float) -> ConversationResult:
+def at(
+    span: int, floor: float = 0.0, *, examples: int = 30, **scores: float
+) -> ConversationResult:
     rows = [
         played(
             name,
@@ -68,9 +70,11 @@ def at(span: int, floor: float = 0.0, **scores: float) -> ConversationResult:
             span=span,
             span_label=f"{span}",
             floor=floor,
-            nodeid=f"{span}-{name}",
+            example=str(number),
+            nodeid=f"{span}-{name}-{number}",
         )
         for name, score in scores.items()
+        for number in range(examples)
     ]
     return held(rows, agent_spec="bot:Bot")
 
@@ -114,8 +118,21 @@ def test_an_agent_that_earns_what_guessing_earns_is_no_better() -> None:
 
 def test_it_says_how_far_above_guessing_an_agent_is() -> None:
     assert (
-        said(at(2000, 0.25, a=0.5))
+        said(at(2000, 0.25, examples=60, a=0.5))
         == "bot: 50% at 2000; weakest in a; 0.25 above guessing"
+    )
+
+
+def test_what_luck_may_explain_is_not_called_memory() -> None:
+    one, two = at(2000, 0.25, examples=1, a=0.5), at(8000, 0.25, examples=1, a=0.5)
+    assert "not shown to be above guessing" in said(one)
+    assert "remembers" not in said(one, two)
+
+
+def test_an_agent_that_loses_most_at_once_is_not_said_to_remember() -> None:
+    assert (
+        said(at(2000, a=0.2, b=0.2), at(8000, a=0.1, b=0.0))
+        == "bot: remembers little: 20% at 2000 and 5% at 8000; loses b and a first"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import timedelta
 
 import pytest
@@ -18,7 +17,6 @@ from pytest_ltm._core.storage.clock import START
 from pytest_ltm.agents import _caller
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents.reader.reader import make_reader
-from pytest_ltm.language.overlap import _make_stemmer
 
 TEXTS = ["Grüße", "", "\ud83d lone", "x" * 100]
 
@@ -105,9 +103,3 @@ def test_an_agent_of_a_vast_state_is_told_again_what_it_was_told(
     assert agent.saves_cheaply
     agent.tell("[2 March 2026] Ann: " + "hello " * 1_000, "Noted.")
     assert not agent.saves_cheaply
-
-
-def test_the_stemmer_leaves_the_rest_of_nltk_to_whoever_imports_it() -> None:
-    stemmer = _make_stemmer.__wrapped__()
-    assert stemmer.stem("organizations") == "organ"
-    assert "nltk" not in sys.modules or hasattr(sys.modules["nltk"], "word_tokenize")

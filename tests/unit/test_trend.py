@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from pytest_ltm.commands import main
 from pytest_ltm.commands.run_history import file_versions
 from pytest_ltm.gate.run_loading import save_baseline
 from pytest_ltm.reports.history import read_past
-from pytest_ltm.reports.html.trend_page import build_trend
 from pytest_ltm.reports.trend import (
     PLAIN,
     UNICODE_SIGNS,
@@ -92,12 +90,6 @@ def test_a_plan_says_in_what_it_differs_from_the_one_before(
         "not the plan before ('there'): the seed is 0 there and 7 in this plan",
         "not the plan before ('there'): its trials differ",
     ]
-    main(["trend", "-o", "trend.html"])
-    text = (tmp_path / "trend.html").read_text()
-    assert (
-        "Plan 2 is not the plan before (&#39;there&#39;): the seed is 0 there and 7 in this plan"
-        in text
-    )
 
 
 def test_of_many_plans_the_last_are_shown(
@@ -163,8 +155,6 @@ def test_no_results_and_paths_that_lead_nowhere_are_said(
     assert lines(capsys, "empty") == ["no results in empty"]
     assert main(["trend", "nowhere"]) == 2
     assert "there is no run 'nowhere'" in capsys.readouterr().err
-    assert main(["trend", "-o", "trend.html"]) == 2
-    assert not (tmp_path / "trend.html").exists()
     assert not ltm.exists()
 
 
@@ -312,117 +302,3 @@ def test_names_drive_no_terminal(ltm: Path, capsys: pytest.CaptureFixture[str]) 
     run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, agent=HOSTILE["control"]))
     shown = "\n".join(lines(capsys))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
-
-
-# --- The page.
-
-
-class Page(HTMLParser):
-    """Elements and texts."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.feed(source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
-
-def page(path: Path) -> Page:
-    return Page(path.read_text(encoding="utf-8"))
-
-
-def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
-    ltm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for day, plan in enumerate("AABA", start=1):
-        run_folder(ltm, f"2026010{day}-080000-aaaa", *trials(GOOD, plan=plan, of=2))
-    run_folder(
-        ltm, "20260105-080000-bbbb", *trials(GOOD, plan="A", of=2, ended="interrupted")
-    )
-    assert main(["trend", "-o", "trend.html"]) == 0
-    assert capsys.readouterr().out == "trend.html\n"
-    found = page(tmp_path / "trend.html")
-    curves = [
-        each["d"] or "" for each in found.all("path") if each.get("class") == "curve"
-    ]
-    assert [curve.count("L") for curve in curves] == [0, 2]
-    assert len(found.all("circle")) == 4
-    assert len(found.all("tr")) == 1 + 5
-    assert "not drawn: interrupted" in found.texts
-    assert {"2026-01-01", "plan 2", "bot at 2k"} <= set(found.texts)
-
-
-def test_the_page_needs_no_script_and_makes_no_request(
-    ltm: Path, tmp_path: Path
-) -> None:
-    run_folder(ltm, "20260101-080000-aaaa")
-    main(["trend", "-o", "trend.html"])
-    found = page(tmp_path / "trend.html")
-    assert found.all("script") == []
-    links = [
-        each[name] or ""
-        for _, each in found.tags
-        for name in ("src", "href")
-        if each.get(name)
-    ]
-    assert all(link.startswith("#") or link == "data:," for link in links)
-    assert not [
-        name
-        for _, each in found.tags
-        for name in each
-        if name == "style" or name.startswith("on")
-    ]
-    policy = found.all("meta")[1]["content"] or ""
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
-    assert "script-src" not in policy
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", sorted({*HOSTILE} - {"half a surrogate"})
-)  # which makes a summary that is no JSON
-def test_hostile_names_change_nothing_in_the_page(
-    ltm: Path, tmp_path: Path, name: str
-) -> None:
-    text = HOSTILE[name]
-    calm = series_of(
-        of_run(read_past(run_folder(ltm, "20260101-080000-aaaa", branch="calm")))
-    )
-    other = trials(GOOD, agent=text, span="2k", plan=text)
-    folder = run_folder(
-        ltm,
-        "20260102-080000-aaaa",
-        *other,
-        branch=text.encode(errors="replace").decode(),
-    )
-    build_trend(calm, ["calm"], tmp_path / "calm.html")
-    build_trend(series_of(of_run(read_past(folder))), [text], tmp_path / "hostile.html")
-    tags = [
-        [
-            (tag, sorted(attributes))
-            for tag, attributes in page(tmp_path / f"{each}.html").tags
-        ]
-        for each in ("calm", "hostile")
-    ]
-    assert tags[0] == tags[1]
-
-
-def test_a_page_of_many_results_draws_the_last_and_lists_all(
-    ltm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pytest_ltm.reports.html.trend_page.MAX_DRAWN_RESULTS", 7)
-    points(ltm, 7 + 5)
-    main(["trend", "-o", "trend.html"])
-    found = page(tmp_path / "trend.html")
-    assert len(found.all("circle")) == 7
-    assert len(found.all("tr")) == 1 + 7 + 5
-    assert any("has 5 earlier ones" in text for text in found.texts)

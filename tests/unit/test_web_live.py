@@ -90,9 +90,7 @@ def state(run: FollowedRun) -> dict[str, Any]:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Starlette:
-    return make_app(
-        ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1
-    )
+    return make_app(ltm_dir=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
 
 
 def pushed(
@@ -341,7 +339,6 @@ def test_the_stream_ends_with_the_server(
 def test_a_run_that_is_awaited_need_not_have_begun(tmp_path: Path) -> None:
     app = make_app(
         ltm_dir=tmp_path,
-        baselines=tmp_path,
         secret="k",
         hosts=["127.0.0.1:1"],
         port=1,

@@ -218,6 +218,7 @@ class ForeignCaller(Generic[E]):
             )
         except LtmError as error:
             error.args = (f"{error}{self._retries.history(failures, error)}",)
+            error.passing = self._retries.may_pass(error)
             raise
 
     def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:

@@ -312,6 +312,10 @@ class Retries(Struct, frozen=True, kw_only=True):
             ready()
             attempt, waited = attempt + 1, waited + wait
 
+    def may_pass(self, error: BaseException) -> bool:
+        """Return whether the same call may succeed later."""
+        return classify_failure(error, now=self._now()) is not None
+
     def history(self, failures: Sequence[Failed], last: BaseException) -> str:
         """Return what to add to the text of a fault that stayed: how often it was tried, and why no more."""
         trouble = classify_failure(last, now=self._now())

@@ -236,6 +236,7 @@ class Channel:
                     exchange=number,
                     text=str(fault),
                     fatal=fault.fatal,
+                    passing=fault.passing,
                     lost=fault.usage,
                     account=fault.account,
                 )

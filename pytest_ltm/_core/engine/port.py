@@ -819,7 +819,7 @@ class Recorded:
             # With what was lost, since the event that is written for it must be the
             # recorded one.
             again = AgentFault(fault.text, fatal=fault.fatal)
-            again.usage = fault.lost
+            again.passing, again.usage = fault.passing, fault.lost
             raise again
         result = self.upcoming(kind)
         if result is None:

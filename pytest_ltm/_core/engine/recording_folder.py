@@ -1,14 +1,15 @@
 """Recording: what the folder of a started conversation holds, and how much of it is kept when it is resumed.
 
 What came from outside (replies, told filler, judge calls, faults) is kept. What follows
-the last of it comes of itself when the conversation is played again, so it is cut off;
-where the agent was gone its last faults are, too, so that it may be asked again. What
-is cut off goes to `timings.jsonl` first: a kill at any instant loses nothing.
+the last of it comes of itself when the conversation is played again, so it is cut off.
+So are the faults at the end where the agent was gone, or where they may pass: it is
+asked again. What is cut off goes to `timings.jsonl` first: a kill at any instant loses
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.timings import Resumed, Timings
 from pytest_ltm._core.model.agent import NOT_RESTORABLE, Capabilities
 from pytest_ltm._core.model.plan import Plan, plan_differences
+from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.disk import disk_fault, open_regular
 from pytest_ltm._core.storage.errors import DefinitionError, LtmError
 from pytest_ltm._core.storage.schema import show_value
@@ -56,11 +58,13 @@ class Recording(Struct, frozen=True, kw_only=True):
     """Bytes of a last line that is not whole."""
     heard: bool
     """The agent has heard something: one that starts afresh would not know it."""
+    lost: int = 0
+    """Messages at its end that were lost to passing faults, and are sent again."""
 
     @property
     def complete(self) -> bool:
         """The conversation has come to its end: there is nothing to send."""
-        return self.record.complete
+        return self.record.complete and not self.lost
 
     @property
     def exchanges(self) -> int:
@@ -76,13 +80,14 @@ def read_recording(path: Path) -> Recording | None:
     """
     if not path.is_file():
         return None
-    record = ConversationRecord()
+    record, lost = ConversationRecord(), _LostMessages()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
         # The place before a row of faults: an agent that was gone is asked again from
         # there.
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
+        lost.follow(event, outside)
         if isinstance(event, _OUTSIDE):
             outside = end
     if record.header is None:
@@ -92,25 +97,59 @@ def read_recording(path: Path) -> Recording | None:
         or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS
         or bool(record.ended_early)
     )
-    kept = (
-        end
-        if record.complete
-        else before_faults
-        if gone and record.faults_in_a_row
-        else outside
-    )
-    size, heard = (
-        path.stat().st_size,
-        len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone),
-    )
+    kept = outside
+    if record.complete:
+        kept = end
+    elif gone and record.faults_in_a_row:
+        kept = before_faults
+    asks_again = lost.count > 0 and _is_restorable(record, path.parent)
+    if asks_again:
+        kept = min(kept, lost.begin)
+    size = path.stat().st_size
+    has_faults = record.faults_in_a_row > lost.count * asks_again and not gone
     return Recording(
         record=record,
         header=record.header,
         kept=kept,
         size=size,
         torn=size - end,
-        heard=heard,
+        heard=len(record.transcript) > 0 or has_faults,
+        lost=lost.count if asks_again else 0,
     )
+
+
+class _LostMessages:
+    """The messages at the end of a journal that passing faults left without a reply.
+
+    Told filler does not end the row: most agents only note it, so it says nothing about
+    a server that was down. Where telling used something, the server was there.
+    """
+
+    def __init__(self) -> None:
+        self.count = self.begin = 0
+
+    def follow(self, event: events.Event, place: int) -> None:
+        """Go on to the next event; what came from outside before it ends at `place`."""
+        match event:
+            case events.ReplyReceived():
+                self.count = 0
+            case events.FillerSent(usage=usage) if usage is not None:
+                self.count = 0
+            case events.Fault(passing=False):
+                self.count = 0
+            case events.Fault():
+                if not self.count:
+                    self.begin = place
+                self.count += 1
+
+
+def _is_restorable(record: ConversationRecord, folder: Path) -> bool:
+    """Return whether an agent can be brought to where it was at the last reply."""
+    if record.header is None or record.header.agent is None:
+        return False
+    capabilities = Capabilities(record.header.agent.capabilities)
+    said, states = record.transcript.remembered, Checkpoints(folder / CHECKPOINTS)
+    return not said or not _restoring_obstacle(capabilities, said, states)
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
@@ -208,11 +247,21 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
     """Return why no agent could resume the recording, or ""."""
     if recording.complete or not recording.heard:
         return ""
-    capabilities = recorded_agent(recording).capabilities
+    return _restoring_obstacle(
+        recorded_agent(recording).capabilities,
+        recording.record.transcript.remembered,
+        checkpoints,
+    )
+
+
+def _restoring_obstacle(
+    capabilities: Capabilities, said: Sequence[Exchange], checkpoints: Checkpoints
+) -> str:
+    """Return why an agent cannot be told what was said, or "".
+
+    A question asked alone is not in `said`: it leaves the agent where it was.
+    """
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        said = (
-            recording.record.transcript.remembered
-        )  # a question asked alone leaves the agent where it was
         lost = said and not checkpoints.has_state(said[-1].number)
         return f"there is no checkpoint of exchange {said[-1].number}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -11,6 +12,7 @@ from pytest_ltm._core.engine import conversation as _talk
 from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.events import AgentFacts
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.run_file import conversations_in
 from pytest_ltm._core.model.filler import FillerExchange
@@ -140,20 +142,8 @@ def plan_of(header: events.Header) -> Plan:
 
 def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
     """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
-    for path in (
-        path
-        for name, path in conversations_in(run, JOURNAL).items()
-        if name.agent == label
-    ):
-        try:
-            header = header_of(path)
-        except LtmError:
-            continue
-        configuration = (
-            header.agent.configuration
-            if header is not None and header.agent is not None
-            else None
-        )
+    for agent in _recorded_agents(run, label):
+        configuration = agent.configuration
         fields = (
             configuration.get("file", configuration)
             if isinstance(configuration, dict)
@@ -162,6 +152,22 @@ def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
         if isinstance(fields, dict) and isinstance(fields.get("agent"), str):
             return fields
     return None
+
+
+def recorded_spec(run: Path, label: str) -> str:
+    """Return the spec of a recorded agent; "" where nothing is recorded of it."""
+    return next((agent.spec for agent in _recorded_agents(run, label)), "")
+
+
+def _recorded_agents(run: Path, label: str) -> Iterator[AgentFacts]:
+    """Yield what the journals of an agent's conversations say of it."""
+    for name, path in conversations_in(run, JOURNAL).items():
+        if name.agent != label:
+            continue
+        with suppress(LtmError):
+            header = header_of(path)
+            if header is not None and header.agent is not None:
+                yield header.agent
 
 
 def as_recorded(text: str) -> str:

@@ -387,7 +387,7 @@ OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.Sta
 
 
 class Unwrapped:
-    """In place of `config.hook.pytest_runtest_protocol`: without the wrappers that `Around` puts around each item."""
+    """Stand in for the protocol hook, without the wrappers put around each item."""
 
     def __init__(self, hook: Any, rest: Any) -> None:
         self._hook, self._rest = hook, rest
@@ -405,7 +405,7 @@ class Unwrapped:
 def one_by_one(session: pytest.Session) -> Iterator[None]:
     """Have other plugins wrap each item meanwhile, not what pytest asks for, in which others begin and end.
 
-    What pytest itself wraps around the protocol a `Stretch` swaps, or it watches the
+    What pytest itself wraps around the protocol a `ItemContext` swaps, or it watches the
     process.
     """
     config = session.config

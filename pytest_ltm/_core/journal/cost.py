@@ -536,10 +536,10 @@ def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
         if isinstance(one, events.JudgeAsked | events.JudgeChecked)
         and one.fault is not None
     ]
-    timed_ones = iter_readable(timed, timings.decode_timing)
+    timed_events = iter_readable(timed, timings.decode_timing)
     lost += [
         one.lost
-        for one in timed_ones
+        for one in timed_events
         if isinstance(one, timings.JudgeTime) and not one.remembered
     ]
     spent = (

@@ -256,6 +256,8 @@ class Fault(JournalRecord, frozen=True, kw_only=True):
     text: str
     fatal: bool = False
     """The conversation cannot go on after it."""
+    passing: bool = False
+    """The same message may be answered later, so a resumed run sends it again."""
     lost: Usage | None = None
     """What was used all the same."""
     account: Account | Literal[""] = ""

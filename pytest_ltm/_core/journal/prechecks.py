@@ -195,9 +195,6 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
 # --- `probe.jsonl`: what each agent was asked before its conversations, and whether it
 # knew what another was told.
 
-# Annotations are evaluated here, because they say how each field is read.
-
-
 PROBE_FILE = "probe.jsonl"
 ProbeVerdict: TypeAlias = Literal["clean", "leaks", "skipped"]
 
@@ -376,10 +373,12 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
 
 def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
     """Return whether the replies of an agent that was told nothing answer questions of the plan."""
-    somes = [some for question, reply in asked if (some := question.found_in(reply))]
+    matches = [
+        match for question, reply in asked if (match := question.found_in(reply))
+    ]
     return (
-        len(somes) >= KNOWN_ANSWERS
-        and sum(map(len, frozenset().union(*somes))) >= KNOWN_LETTERS
+        len(matches) >= KNOWN_ANSWERS
+        and sum(map(len, frozenset().union(*matches))) >= KNOWN_LETTERS
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from pytest_ltm._core.calls import KINDS, share_limits
 from pytest_ltm._core.journal.run_file import LATEST, find_run
@@ -31,7 +33,7 @@ def agent_sources(
 ) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
     if settings.rescored is not None:
-        from pytest_ltm._core.engine.rescore import recorded_settings
+        from pytest_ltm._core.engine.rescore import recorded_settings, recorded_spec
 
         def none() -> object:
             raise AgentError("no agent exists while a run is scored again")
@@ -39,7 +41,7 @@ def agent_sources(
         return {
             agent.label: agent_source(
                 none,
-                spec=agent.spec,
+                spec=recorded_spec(settings.rescored, agent.label) or agent.spec,
                 settings=recorded_settings(settings.rescored, agent.label),
             )
             for agent in settings.agents
@@ -70,6 +72,19 @@ def agent_sources(
         if agent.family
     }
     return join_families(sources, families)
+
+
+def with_resolved_agents(
+    settings: RunSettings, sources: Mapping[str, AgentSource]
+) -> RunSettings:
+    """Return the settings with each agent under the spec that its results will name."""
+    agents = tuple(
+        agent.resolved_as(sources[agent.label].spec)
+        if agent.label in sources
+        else agent
+        for agent in settings.agents
+    )
+    return structs.replace(settings, agents=agents)
 
 
 def _agent_source(

@@ -436,11 +436,9 @@ def repeat_command(
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     own = agent.own_label
-    spec = (
-        agent.spec
-        if node_label(redact_secrets(agent.spec)) == own
-        else f"{own}={agent.spec}"
-    )
+    spec = agent.typed_spec
+    if node_label(redact_secrets(spec)) != own:
+        spec = f"{own}={spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
     alone = (

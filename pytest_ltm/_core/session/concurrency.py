@@ -1,4 +1,4 @@
-"""AtOnce: plays several conversations of a run at once in this process (`--ltm-concurrency`).
+"""ConcurrentRunner: plays several conversations of a run at once in this process (`--ltm-concurrency`).
 
 Bodies, fixtures and hooks run on the main thread, one at a time, so pytest's state is
 never shared; only what takes its time elsewhere overlaps. Items are reported as they

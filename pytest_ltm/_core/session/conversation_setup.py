@@ -1,7 +1,7 @@
 """How one conversation of the run is opened: what it is made from, its folder, who answers in it, what becomes of it.
 
-A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is scored again,
-`Rehearsed` in a dry run.
+A run has one `ConversationMode`: `LiveMode` here, `RescoredConversation` where a
+recorded run is scored again, `Rehearsed` in a dry run.
 """
 
 from __future__ import annotations
@@ -495,7 +495,11 @@ class LiveMode(ConversationMode):
                 gone=result.gone,
             )
         write_results(self.given.folder / _recording.RESULTS, result)
-        if not stopped and talk.gone is None:
+        if (
+            not stopped
+            and talk.gone is None
+            and not talk.channel.record.faults_in_a_row
+        ):
             shutil.rmtree(
                 self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
             )

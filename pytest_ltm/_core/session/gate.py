@@ -21,6 +21,7 @@ from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import LtmError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.text import one_line, wrap_text
 from pytest_ltm.gate import change_report
@@ -43,7 +44,7 @@ from pytest_ltm.gate.verdict import (
     decide_gate,
     why_undetectable,
 )
-from pytest_ltm.reports.agent_sentences import next_step, only_guesses, run_sentences
+from pytest_ltm.reports.agent_sentences import next_step, run_sentences
 from pytest_ltm.reports.markdown import (
     STEP_SUMMARY,
     add_to_step_summary,
@@ -400,7 +401,10 @@ class Gate:
                 version("pytest-ltm"),
             )
             if only_guesses(result_columns(result)):
-                saved += ". It is no better than guessing, so a gate can hardly notice that memory gets worse"
+                saved += (
+                    ". It is not shown to be better than guessing, so a gate can hardly notice that memory gets worse: "
+                    "add trials"
+                )
         except LtmError as error:
             saved = one_line(str(error))
         return saved.replace(str(self._run.config.rootpath) + os.sep, "")

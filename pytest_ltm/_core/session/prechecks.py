@@ -101,15 +101,15 @@ class Probe:
         with FileLock(
             self._path.with_name(".probe.lock")
         ):  # the others wait for what is found out here
-            decideds = _journal.probe_decisions(self._path.parent)
-            for label in (label for label in items if label not in decideds):
+            decisions = _journal.probe_decisions(self._path.parent)
+            for label in (label for label in items if label not in decisions):
                 probed = self._probed(label, self._run.sources[label], items[label])
                 if probed is not None:
-                    decideds[label] = probed
+                    decisions[label] = probed
                     _journal.append_probe_row(self._path, probed)
         leaks = (
             f"agent {one.agent!r}: {one.why}. {CURE}"
-            for one in decideds.values()
+            for one in decisions.values()
             if one.verdict == "leaks"
         )
         return next(leaks, "")

@@ -43,7 +43,6 @@ from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm.agents._hidden import can_hide_folders
-from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.figures.statistics.totals import agent_paces
 from pytest_ltm.figures.text import one_line, pluralize, score_text, wrap_text
 from pytest_ltm.gate.run_loading import (
@@ -152,15 +151,9 @@ class Report:
             f"{one.label} ({one.spec})" if one.label != one.spec else one.label
             for one in agents
         ]
-        people = [
-            label
-            for label, source in sources
-            if spec_within(source).startswith("human:web")
-        ]
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
         reach = "cannot read the run folder" if can_hide_folders() else can
-        link = "`ltm serve` in another terminal shows the link to answer at"
         return [
             f"ltm: agents: {', '.join(named)}",
             *(
@@ -168,7 +161,6 @@ class Report:
                 for label, source in sources
                 if source.calls
             ),
-            *(f"ltm: {label} is a person: {link}" for label in people),
             *[f"ltm: {apart} {reach}"] * bool(apart),
         ]
 

@@ -48,7 +48,6 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.reports.terminal import rescored_lines
 from pytest_ltm.users._user_connection import UserConnection
-from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
 
 if TYPE_CHECKING:
     from pytest_ltm._core.session.session import LtmRun
@@ -99,12 +98,6 @@ class Rescoring:
                 shutil.copyfile(
                     self._source / _amendments.FILE,
                     self._run.folder.path / _amendments.FILE,
-                )
-            if (self._source / REVIEWS).is_dir():
-                shutil.copytree(
-                    self._source / REVIEWS,
-                    self._run.folder.path / REVIEWS,
-                    dirs_exist_ok=True,
                 )
         except (LtmError, OSError) as error:
             raise pytest.UsageError(f"{RESCORE}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,11 @@ class Begun(Struct, frozen=True):
             for name, one in self.recordings.items()
             if one is not None and one.complete
         )
+
+    @property
+    def lost(self) -> int:
+        """How many messages at the end of conversations were lost to passing faults."""
+        return sum(one.lost for one in self.recordings.values() if one is not None)
 
     @property
     def exchanges(self) -> int:
@@ -113,6 +118,9 @@ class ResumeGuard:
             f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} started conversations are "
             f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not repeated"
         )
+        if begun.lost:
+            lost = pluralize(begun.lost, "message")
+            resumed += f"; {lost} lost to passing faults will be sent again"
         left_out = [
             f"ltm: {name}: an incomplete last line of {size:,} bytes is ignored"
             for name, size in torn.items()
@@ -237,6 +245,8 @@ class Unfinished:
         if len(done) >= total and all(
             each.ended == "complete" for each in result.conversations
         ):
+            if any(row.cause == "agent" for row in done):
+                self._offer_asking_again(write_line)
             return
         tokens = sum(each.tokens for each in result.conversations)
         if not tokens and not cut_off:
@@ -259,6 +269,14 @@ class Unfinished:
         if cut_off or paid or tokens > PAID_TOKENS or took > PAID_SECONDS:
             for line in self._how(self._run.config.get_terminal_writer().fullwidth):
                 write_line(line)
+
+    def _offer_asking_again(self, write_line: Callable[..., object]) -> None:
+        """Print how messages lost to passing faults are sent again, if there are any."""
+        lost = Begun.read_begun_run(self._run.folder.path).lost
+        if lost:
+            messages = pluralize(lost, "message")
+            command = resume_command(self._run)
+            write_line(f"send {messages} lost to passing faults again: {command}")
 
     def _how(self, width: int) -> Iterator[str]:
         begun = Begun.read_begun_run(self._run.folder.path)

@@ -223,6 +223,7 @@ class LtmRun:
         """Whether anything is played: else nothing is written and no agent is made."""
         with allow_missing_keys() if self.rehearses else nullcontext():
             self.sources = _agents.agent_sources(config, settings) if acts else {}
+        self.settings = settings = _agents.with_resolved_agents(settings, self.sources)
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is resumed."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from pytest_ltm._core.journal.cost import Limits, Prices
 from pytest_ltm._core.model.plan import Questions, Seed
@@ -27,15 +27,28 @@ class AgentChoice(Struct, frozen=True):
     label: str
     """What it is called in the run; where that is not in English, the language is a part of it: `full.de`."""
     spec: str
+    """What it is, where it is looked up resolved: `mybot:Bot` where `mybot` was given."""
     language: str = "en"
     """What it is talked to in, as `--ltm-language` says it."""
     family: str = ""
     """The spec with several values that it is one of; "": it stands for itself."""
+    given: str = ""
+    """The spec as it was given, where the resolved one differs."""
 
     @property
     def own_label(self) -> str:
         """The label without the language."""
         return self.label.removesuffix(_language_suffix(self.language))
+
+    @property
+    def typed_spec(self) -> str:
+        """The spec as people type it."""
+        return self.given or self.spec
+
+    def resolved_as(self, spec: str) -> AgentChoice:
+        """Return the same agent under the spec that its source reports."""
+        given = self.typed_spec
+        return structs.replace(self, spec=spec, given=given if given != spec else "")
 
 
 def _language_suffix(language: str) -> str:
@@ -47,11 +60,10 @@ def in_languages(
 ) -> tuple[AgentChoice, ...]:
     """Return each agent once for each language, as agents of their own."""
     return tuple(
-        AgentChoice(
-            f"{agent.label}{_language_suffix(language)}",
-            agent.spec,
-            language,
-            agent.family,
+        structs.replace(
+            agent,
+            label=f"{agent.label}{_language_suffix(language)}",
+            language=language,
         )
         for agent in agents
         for language in languages

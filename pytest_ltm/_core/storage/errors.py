@@ -35,6 +35,8 @@ class LtmError(Exception):
     """The call was stopped in its middle, so that what became of it is unknown."""
     refused = False
     """There was a reply, which could not be used."""
+    passing = False
+    """The same message may be answered later."""
     usage: Any = None
     """The Usage of what came to nothing, as far as it is known."""
     account: Any = ""

@@ -21,7 +21,7 @@ from pytest_ltm.language.meanings import (
     meaning_keys,
     telling_keys,
 )
-from pytest_ltm.language.overlap import porter_stem
+from pytest_ltm.language.porter import porter_stem
 from pytest_ltm.language.quantities import (
     canonical_values,
     holds_amounts,

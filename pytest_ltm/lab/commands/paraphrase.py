@@ -126,17 +126,19 @@ def paraphrase_suite(given: Namespace) -> int:
             place: hashlib.sha256(path.read_bytes()).hexdigest()
             for place, path in sources.items()
         }
-        solveds = _play_solvers(
+        solutions = _play_solvers(
             solvers,
             [f"--ltm-definitions={given.output.resolve()}", *options],
             folder / "other",
         )
     checked_by = {
-        place: next((spec for spec in able[place].by if spec in solveds[place].by), "")
+        place: next(
+            (spec for spec in able[place].by if spec in solutions[place].by), ""
+        )
         for place in sources
     }
     wrong = {
-        place: _why_unchecked(able[place], solveds[place])
+        place: _why_unchecked(able[place], solutions[place])
         for place, spec in checked_by.items()
         if not spec
     }
@@ -182,14 +184,14 @@ def _play_solvers(
     solvers: Sequence[str], words: Sequence[str], folder: Path
 ) -> dict[str, Solved]:
     """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
-    solveds: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
+    solutions: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
     for spec, row in play_rows(solvers, words, folder, skipped=True):
-        one = solveds[f"{row.scenario}/{row.example}"]
+        one = solutions[f"{row.scenario}/{row.example}"]
         if row.score is not None and row.score >= FULL_MARKS:
             one.by.append(spec)
         else:
             one.reasons[spec] = row.reason
-    return solveds
+    return solutions
 
 
 def _why_unchecked(own: Solved, other: Solved) -> str:

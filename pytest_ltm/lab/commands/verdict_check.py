@@ -320,23 +320,10 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
     golds: dict[str, dict[str, Any]] = {}
     for where, row in read_json_rows(path, ["id"]):
         try:
-            if dressed and "automatic" not in row:
+            if dressed:
                 _try_dresses(report, row)
             report.verdicts.append(_check_row(row))
-            if "automatic" not in row:
-                names = (
-                    ("scenario", "args")
-                    if "scenario" in row
-                    else ("set", "type", "question", "answer")
-                )
-                parts = (row[name] for name in names)
-                key = " ".join(
-                    json.dumps(one, sort_keys=True)
-                    if isinstance(one, dict)
-                    else str(one)
-                    for one in parts
-                )
-                golds.setdefault(key, row)
+            golds.setdefault(_gold_key(row), row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DatasetError(
                 f"{where}: not a labelled row ({type(error).__name__}: {error})"
@@ -357,19 +344,30 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
     return report
 
 
+def _gold_key(row: Mapping[str, Any]) -> str:
+    """Return what is equal of rows whose right answers are the same."""
+    names = (
+        ("scenario", "args")
+        if "scenario" in row
+        else ("set", "type", "question", "answer")
+    )
+    values = [row[name] for name in names]
+    texts = [
+        json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
+        for value in values
+    ]
+    return " ".join(texts)
+
+
 def kind_of_row(row: Mapping[str, Any]) -> str:
     """Return the scenario of a row, or its data set and type of question."""
     return str(row["scenario"]) if "scenario" in row else f"{row['set']} {row['type']}"
 
 
 def _check_row(row: Mapping[str, Any]) -> CheckedVerdict:
-    """Return what the rules say of a reply; of a reviewed one, which lacks what they expect, what they said in play."""
+    """Return what the rules say of a reply, beside its label."""
     of_scenario = "scenario" in row
-    if of_scenario and "automatic" in row:
-        value = upper = None if row["automatic"] is None else float(row["automatic"])
-        reason = row["reason"]
-    else:
-        value, upper, reason = _rule_row(row)
+    value, upper, reason = _rule_row(row)
     reply = (
         " | ".join(map(repr, row["answers"][-4:]))
         if of_scenario

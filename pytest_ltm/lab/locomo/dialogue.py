@@ -255,8 +255,8 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     first, second = rng.sample(load_texts("personas")["names"], 2)
     plan = session_outlines(size.sessions, size.turns, rng)
     world = weave_world((first, second), plan, rng)
-    generated_turnses = write_sessions(world, plan, rng)
-    turns = [turn for session in generated_turnses for turn in session]
+    sessions = write_sessions(world, plan, rng)
+    turns = [turn for session in sessions for turn in session]
     told = {
         one.event.id: place
         for place, turn in enumerate(turns)
@@ -267,4 +267,4 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
         world, events=tuple(sorted(world.events, key=lambda event: told[event.id]))
     )
     asked = generate_questions(world, turns, size.max_questions, rng)
-    return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))
+    return Generated(name, world, tuple(map(tuple, sessions)), tuple(asked))

@@ -86,7 +86,7 @@ def write_sessions(
     """Return the turns of each session; the speakers alternate."""
     speaker = _Speaker(world, rng)
     events = iter([event for event in world.events if not event.beside])
-    generated_turnses = []
+    sessions = []
     for outline in outlines:
         you, who = world.speakers[outline.first], world.speakers[1 - outline.first]
         turns: list[GeneratedTurn] = []
@@ -102,8 +102,8 @@ def write_sessions(
                     reveals,
                 )
             )
-        generated_turnses.append(turns)
-    return generated_turnses
+        sessions.append(turns)
+    return sessions
 
 
 class _Speaker:

@@ -155,7 +155,7 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
         abs(len(value) - count) <= max(2, count // 5),
         f"it has {len(value)} turns; write {count}.",
     )
-    fieldses = []
+    turns = []
     for place, one in enumerate(value):
         text = text_field(
             one, "text", f"turn {place + 1} must be an object with a `text`."
@@ -165,23 +165,23 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
             one.get("speaker") == who,
             f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.",
         )
-        fieldses.append(
+        turns.append(
             scene.turn(
                 place, text, one["photo"] if isinstance(one.get("photo"), str) else ""
             )
         )
-    return fieldses
+    return turns
 
 
 def check_reflection(
-    value: Any, who: str, other: str, fieldses: Sequence[dict[str, Any]]
+    value: Any, who: str, other: str, turns: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return one speaker's summary and observations, by whom they are about; each cites a turn that exists."""
     require(
         isinstance(value, dict) and isinstance(value.get("summary"), str),
         "it must have a text `summary`.",
     )
-    ids = {turn["dia_id"] for turn in fieldses}
+    ids = {turn["dia_id"] for turn in turns}
     for name in ("told", "learned"):
         require(
             isinstance(value.setdefault(name, []), list),
@@ -607,7 +607,7 @@ def _write_session(
         asked = step_prompt(
             "reflection", name=who, other=other, when=when, turns=turn_lines(written)
         )
-        read = partial(check_reflection, who=who, other=other, fieldses=written)
+        read = partial(check_reflection, who=who, other=other, turns=written)
         kept[who] = written_by(model, asked, read, f"{what}, reflection of {who}")
     draft.kept.append(kept)
     if questions <= 0:

@@ -96,14 +96,14 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     def records(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
         clean = cache(for_library)  # many cells say the same
-        fieldses = []
+        rows = []
         for row in self._rows:
             cells = structs.asdict(row)
             cells |= {
                 f"{METRIC}{name}": value
                 for name, value in cells.pop(METRICS, {}).items()
             }
-            fieldses.append(
+            rows.append(
                 {
                     name: clean(value)
                     if isinstance(value := cells.get(name), str)
@@ -111,7 +111,7 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
                     for name in self.columns
                 }
             )
-        return fieldses
+        return rows
 
     def frame(self) -> Any:
         """Return a pandas.DataFrame with a row for each of these.

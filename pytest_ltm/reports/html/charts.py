@@ -64,7 +64,6 @@ class ChartPoint(NamedTuple):
     """Bottom of the interval's bar."""
     high: float
     title: str
-    is_run: bool = True
 
 
 def path_through(points: Sequence[ChartPoint]) -> str:

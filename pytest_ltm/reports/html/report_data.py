@@ -122,7 +122,7 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
         for run in runs
         for agent in {each.result.agent for each in run.conversations}
     )
-    serieses: list[ResultSeries] = []
+    all_series: list[ResultSeries] = []
     conversations: list[ConversationEntry] = []
     # One count for the whole page: links, parcels and the page's address name an
     # example by it.
@@ -135,7 +135,7 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                 for each in run.conversations
                 if (each.result.agent, each.result.span_label) == place
             ]
-            series, own = len(serieses), list[ExampleEntry]()
+            series, own = len(all_series), list[ExampleEntry]()
             for key, folder in enumerate(mine, start=len(conversations)):
                 rows = tuple(
                     ExampleEntry(
@@ -159,13 +159,13 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                 if held_in[column.agent] > 1
                 else column.name
             )
-            serieses.append(
+            all_series.append(
                 ResultSeries(
                     key=series, run=number, agent=name, column=column, rows=tuple(own)
                 )
             )
     return Material(
-        runs=tuple(runs), series=tuple(serieses), conversations=tuple(conversations)
+        runs=tuple(runs), series=tuple(all_series), conversations=tuple(conversations)
     )
 
 

@@ -255,14 +255,14 @@ class Recovery:
             name: self._scene(run / name)
             for name in dict.fromkeys(brief.folder for brief in briefs)
         }
-        open_ones = (
+        open_items = (
             [brief for brief in briefs if brief.nodeid not in rows] if death else []
         )
-        spoke = (one for one in open_ones if one.key == speaking)
+        spoke = (one for one in open_items if one.key == speaking)
         begun = (
-            one for one in open_ones if scenes[one.folder].spent_by(one.key)["tokens"]
+            one for one in open_items if scenes[one.folder].spent_by(one.key)["tokens"]
         )
-        blamed = next((one.nodeid for one in chain(spoke, begun, open_ones)), "")
+        blamed = next((one.nodeid for one in chain(spoke, begun, open_items)), "")
         others = f"{death}, and the conversation is given up" if blamed else why
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:

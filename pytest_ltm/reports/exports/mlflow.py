@@ -1,4 +1,4 @@
-"""Runs in a store of MLflow and as offline runs of W&B, which `wandb sync` sends: one for each agent and span."""
+"""Runs in a store of MLflow: one for each agent and span."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json
 import logging
 import os
 import re
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -33,7 +32,7 @@ _LONGEST_NAME, _LONGEST = 250, 6_000
 """Characters of a name, and of a parameter's value."""
 
 
-def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an entry for each agent and span in the store in the folder `to`; LtmError where mlflow is absent."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     import_library("mlflow", extra="mlflow", user="--to mlflow")
@@ -47,22 +46,13 @@ def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
         stored = {
             run.data.tags.get(_TAG, "") for run in client.search_runs([experiment])
         }
-    return _run_targets(results, to, _write_mlflow_run, lambda part: part.id in stored)
-
-
-def _run_targets(
-    results: Results,
-    to: Path,
-    write: Callable[[RunSlice, Examples, Path], None],
-    is_there: Callable[[RunSlice], bool],
-) -> list[ExportTarget]:
     rows = examples_of(results)
     return [
         ExportTarget(
             to,
-            partial(write, part, rows(part)),
+            partial(_write_mlflow_run, part, rows(part)),
             escape_unprintable(part.name),
-            is_there(part),
+            part.id in stored,
         )
         for part in run_slices(results)
     ]
@@ -132,55 +122,3 @@ def mlflow_name(name: str) -> str:
     """Return a name as MLflow can have it."""
     kind, slash, rest = name.partition("/")
     return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', rest)}"[:_LONGEST_NAME]
-
-
-PROJECT = "pytest-ltm"
-# What W&B would add of itself: this machine, its packages, its repository, what is
-# printed.
-_QUIET = {
-    "silent": True,
-    "console": "off",
-    "disable_git": True,
-    "disable_code": True,
-    "save_code": False,
-    "x_disable_meta": True,
-    "x_disable_stats": True,
-    "x_disable_machine_info": True,
-    "x_save_requirements": False,
-}
-
-
-def wandb_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
-    """Return an offline run for each agent and span in the folder `to`; LtmError where wandb is absent."""
-    os.environ["WANDB_ERROR_REPORTING"] = "false"
-    for kind in ("CACHE", "CONFIG", "DATA"):  # else they are in the user's home
-        os.environ[f"WANDB_{kind}_DIR"] = str(to.resolve() / kind.lower())
-    import_library("wandb", extra="wandb", user="--to wandb")
-    return _run_targets(
-        results, to, _write_wandb_run, lambda part: bool(_written_runs(part, to))
-    )
-
-
-def _written_runs(part: RunSlice, to: Path) -> list[Path]:
-    return list((to / "wandb").glob(f"offline-run-*-{part.id}"))
-
-
-def _write_wandb_run(part: RunSlice, examples: Examples, to: Path) -> None:
-    wandb = import_library("wandb", extra="wandb", user="")
-    to.mkdir(exist_ok=True)
-    for old in _written_runs(part, to):
-        shutil.rmtree(old)
-    run = wandb.init(
-        mode="offline",
-        project=PROJECT,
-        id=part.id,
-        name=escape_unprintable(for_library(part.name)),
-        group=escape_unprintable(for_library(part.run.result.run_id)),
-        dir=str(to),
-        config=for_library(part.facts()),
-        settings=wandb.Settings(**_QUIET),
-    )
-    lines = [list(line) for line in zip(*examples.values(), strict=True)]
-    table = wandb.Table(columns=list(examples), data=lines, allow_mixed_types=True)
-    run.log({**for_library(part.figures()), "example_table": table})
-    run.finish(exit_code=0 if part.complete else 1)
