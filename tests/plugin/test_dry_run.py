@@ -249,6 +249,8 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
         "--ltm-examples=1",
         "-k",
         "not restaurant",
+        # Then spans end where replies take them, as the forecast's replies do.
+        "--ltm-count=capped",
     )
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"
     run(project, *words, "--ltm-dry-run", agent=spec)

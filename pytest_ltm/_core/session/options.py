@@ -194,8 +194,9 @@ OPTIONS = (
     Option(
         "--ltm-count",
         "MODE",
-        "what counts towards spans: replies up to their message's length (capped), none (told), all; or only filler",
-        parse=one_of("capped", "told", "all", "filler"),
+        "what counts towards spans beside messages: 16 tokens a reply (told), replies up to their message's length "
+        "(capped), all of them; or only filler",
+        parse=lazy_parser("_core.model.transcript:read_count"),
     ),
     Option(
         "--ltm-thoughts",
