@@ -305,7 +305,7 @@ def _without_sections(text: str) -> str:
         if (
             match.start()
             and marked
-            and RE.only_thought.search(match["label"])
+            and RE.pure.fullmatch(match["label"])
             and text[: match.start()].strip()
         ):
             return text[: match.start()]

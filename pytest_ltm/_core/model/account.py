@@ -126,16 +126,13 @@ def account_of(
     reason = "" if account == "whole" else end
     if account in {"kept back", "broken off"}:
         return Outcome(account, reason, passing=account == "broken off")
-    if calls and offered:
-        return Outcome("whole")
     if calls:
-        return Outcome("asked for a tool", reason)
+        return Outcome("whole") if offered else Outcome("asked for a tool", reason)
     if account == "asked for a tool":
         # the call itself was lost on the way
         return Outcome(account, reason, passing=True)
-    if not isinstance(text, str) or not says(text):
-        return Outcome("nothing said", reason)
     # an empty text is silence only where it is all that came, and ended well
-    if (thoughts or reason) and not text.strip():
-        return Outcome("nothing said", reason)
-    return Outcome(account, reason)
+    is_said = isinstance(text, str) and (
+        says(text) and (bool(text.strip()) or not (thoughts or reason))
+    )
+    return Outcome(account if is_said else "nothing said", reason)
