@@ -13,9 +13,9 @@ from pytest_ltm._core.model.account import (
     Outcome,
     account_of,
     name_end,
-    says_something,
     sort_end,
 )
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 from pytest_ltm._core.storage.secrets import redact_secrets
 
@@ -105,7 +105,7 @@ class Reception(Struct, frozen=True, kw_only=True):
     model: ModelSpec
     offered: bool = False
     """The model was offered tools, so that it may call them instead of replying."""
-    says: Callable[[str], bool] = says_something
+    says: Callable[[str], bool] = SPOKEN.says_something
     """Whether any of a text is speech."""
 
 

@@ -30,7 +30,7 @@ from pytest_ltm._core.calls.refusal import (
     too_long,
 )
 from pytest_ltm._core.calls.transport import Arrived, ClientGuard, Unreached
-from pytest_ltm._core.model.account import says_something
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import (
     can_interrupt,
     sleep_interruptibly,
@@ -100,7 +100,7 @@ class Completions:
         *,
         timeout: float | None = None,
         rng: random.Random | None = None,
-        says: Callable[[str], bool] = says_something,
+        says: Callable[[str], bool] = SPOKEN.says_something,
     ) -> None:
         self.model, self._provider = model, provider
         longest = timeout or SHARING.reply_timeout

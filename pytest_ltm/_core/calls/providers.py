@@ -35,7 +35,7 @@ from pytest_ltm._core.calls.chat_responses import (
 )
 from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.calls.transport import ClientGuard, HttpTransport, Transport
-from pytest_ltm._core.model.account import says_something
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import sleep_interruptibly
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, LtmError
 from pytest_ltm._core.storage.schema import Field
@@ -57,7 +57,7 @@ class CommandModel:
     """Nothing is reported, so nothing is known to be lost."""
 
     def __init__(
-        self, model: ModelSpec, says: Callable[[str], bool] = says_something
+        self, model: ModelSpec, says: Callable[[str], bool] = SPOKEN.says_something
     ) -> None:
         self.model, self._says = model, says
 
@@ -302,7 +302,7 @@ def open_model(
     *,
     timeout: float | None = None,
     rng: random.Random | None = None,
-    says: Callable[[str], bool] = says_something,
+    says: Callable[[str], bool] = SPOKEN.says_something,
 ) -> Completions:
     """Return the connection to a model; AgentError where its client is not installed or its key is not set."""
     from pytest_ltm._core.calls.completions import Completions

@@ -11,7 +11,6 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_ltm._core.model.account import has_word, split_words
-from pytest_ltm.language.patterns import lazy_pattern
 
 # Statuses of the classes 4xx and 5xx that do not mean what their class does.
 _PASSING_4XX = frozenset({408, 409, 425, 429, 499})
@@ -281,22 +280,22 @@ class TooLong(Struct, frozen=True):
 
 
 # Of the reply, or of a picture: no matter of the prompt's length.
-_REPLY_LIMIT = lazy_pattern(
+_REPLY_LIMIT = re.compile(
     r"`?'?\bmax_\w*tokens\b'?`?|\b(?:completion|output|generated|new|draft) tokens?\b|\bimages?\b.*",
     re.IGNORECASE,
 )
-_BELOW_NOTHING = lazy_pattern(r"\bmax_\w*tokens\b.{0,60}-\d", re.IGNORECASE)
-_THOUSANDS = lazy_pattern(r"(?<=\d)[,_\u202f\u00a0'\u2019](?=\d{3}(?!\d))")
-_NUMBER = lazy_pattern(
+_BELOW_NOTHING = re.compile(r"\bmax_\w*tokens\b.{0,60}-\d", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d)[,_\u202f\u00a0'\u2019](?=\d{3}(?!\d))")
+_NUMBER = re.compile(
     r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
 )
-_LIMIT_AHEAD = lazy_pattern(
+_LIMIT_AHEAD = re.compile(
     r"max|limit|context|ctx|window|only|up to|at most|exceed|size|than|[<>]=?|allow|must be|range|support|超|最大|限",
     re.IGNORECASE,
 )
-_TOP = lazy_pattern(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
-_LIMIT_BEHIND = lazy_pattern(r"\W*(?:tokens? )?(?:max|limit)", re.IGNORECASE)
-_PROMPT_BEHIND = lazy_pattern(
+_TOP = re.compile(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
+_LIMIT_BEHIND = re.compile(r"\W*(?:tokens? )?(?:max|limit)", re.IGNORECASE)
+_PROMPT_BEHIND = re.compile(
     r"\W*(?:tokens? )?(?:(?:from|in|of) )?(?:the )?(?:input|messages?|prompt|text)",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -16,7 +17,6 @@ from pytest_ltm._core.calls.hub import sleep_here
 from pytest_ltm._core.calls.refusal import UNTAKEN, may_pass
 from pytest_ltm._core.storage import clock as _clock
 from pytest_ltm._core.storage.errors import TransientFault, text_of
-from pytest_ltm.language.patterns import lazy_pattern
 
 # Names of exceptions of HTTP clients that never got to send anything.
 _NOT_CONNECTED = frozenset(
@@ -176,7 +176,7 @@ def _words_of(error: BaseException) -> str:
     return _ADDRESS.sub("", " ".join(part for part in parts if isinstance(part, str)))
 
 
-_ADDRESS = lazy_pattern(r"https?://\S+")
+_ADDRESS = re.compile(r"https?://\S+")
 
 
 def _http_status(error: BaseException) -> int | None:

@@ -11,8 +11,6 @@ from typing import Final, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm.language import speech
-from pytest_ltm.language.patterns import lazy_pattern
 
 Account: TypeAlias = Literal[
     "whole",
@@ -28,7 +26,7 @@ ACCOUNTS: Final[tuple[Account, ...]] = get_args(Account)
 SCORED: Final = frozenset[Account]({"whole", "cut", "unknown"})
 
 _WORDS = load_packaged_yaml(__file__, "account.yml")
-_PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _LONGEST_END = 60
 
 
@@ -96,20 +94,15 @@ def _is_good(words: str) -> bool:
     )
 
 
-def says_something(text: str) -> bool:
-    """Return whether any of a reply is speech."""
-    return bool(speech(text).strip())
-
-
 def account_of(
     text: object,
     end: str = "",
     *,
+    says: Callable[[str], bool],
     ends: str = "",
     thoughts: str = "",
     calls: int = 0,
     offered: bool = False,
-    says: Callable[[str], bool] = says_something,
 ) -> Outcome:
     """Return the account of a reply that arrived.
 

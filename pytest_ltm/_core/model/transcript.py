@@ -79,6 +79,8 @@ class Reading(Struct, frozen=True, kw_only=True):
         return self.thoughts == "keep" or bool(self(reply).strip())
 
 
+# What is speech of a reply.
+SPOKEN = Reading(thoughts="strip")
 # As published rules read, and all conversations did whose plan does not say.
 RAW = Reading()
 
