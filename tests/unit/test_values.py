@@ -105,3 +105,8 @@ def test_the_values_of_a_sentence_are_found_with_their_places() -> None:
         ("an hour and a half", "amount"),
     ]
     assert all(sentence[value.start : value.end] == value.text for value in found)
+
+
+@pytest.mark.parametrize("text", ["Non lo so", "so it goes", "set it out", "long ago"])
+def test_words_that_are_days_or_months_elsewhere_are_no_values(text: str) -> None:
+    assert find_values(text) == []

@@ -326,7 +326,7 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
     end = RE.supposed.sub("", concluding_part(hypothesis))
     # a dash in the place of an answer is none
-    refused = refuses_answer(end) or (end != "" and not plain_words(end))
+    refused = refuses_answer(end) or (hypothesis != "" and not plain_words(hypothesis))
     asked, known = content_stems(question), casefold_plain(explained)
     if match := RE.but_not.search(known):
         # of what the question takes for granted only that is missing of which the file

@@ -118,8 +118,15 @@ def _calendar_names(section: str) -> dict[str, int]:
         for widths in _locale_data(language)[section].values():
             for width in ("wide", "abbreviated"):
                 for number, name in widths.get(width, {}).items():
-                    names.setdefault(name_key(name), number)
+                    key = name_key(name)
+                    if width == "wide" or _is_telling(key, language):
+                        names.setdefault(key, number)
     return names
+
+
+def _is_telling(key: str, language: str) -> bool:
+    """Return whether an abbreviation is no English word: a Portuguese `out` is October, a German `so` Sunday."""
+    return language.startswith("en") or len(key) > _SHORT + 1 or not key.isascii()
 
 
 @cache
