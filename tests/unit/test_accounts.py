@@ -40,7 +40,20 @@ STAYS = (
     "You have no credit left, see billing",
     "Permission denied for this project",
 )
-GARBAGE: tuple[Any, ...] = (None, True, 0, -1.5, 10**40, "", "x", "error", [], {}, [[]], {"a": None})
+GARBAGE: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1.5,
+    10**40,
+    "",
+    "x",
+    "error",
+    [],
+    {},
+    [[]],
+    {"a": None},
+)
 
 
 def spell(name: str, rng: Random) -> str:
