@@ -13,6 +13,7 @@ import shlex
 import stat
 import zipfile
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
@@ -468,7 +469,7 @@ def _checked_entries(
 ) -> dict[str, zipfile.ZipInfo]:
     """Return the files of a zip by name; LtmError for any that a bundle cannot have."""
     infos = archive.infolist()
-    folded = [info.filename.casefold() for info in infos]
+    folded = Counter(info.filename.casefold() for info in infos)
     if len(infos) > _MOST_FILES or sum(info.file_size for info in infos) > _LARGEST:
         raise LtmError(f"{path}: too large for a bundle: {len(infos):,} files")
     for info in infos:
@@ -478,7 +479,7 @@ def _checked_entries(
             "a bundle has no file of this name"
             if name != MANIFEST and not _KEPT.fullmatch(name)
             else "it occurs twice, perhaps in different case"
-            if folded.count(name.casefold()) > 1
+            if folded[name.casefold()] > 1
             else "it is not a plain file"
             if kind not in (0, stat.S_IFREG)
             else "it is encrypted"

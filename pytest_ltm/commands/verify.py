@@ -298,6 +298,8 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
             f"known answers given to the judge: {one.verdict}"
             for one in prechecks.judge_prechecks(run.path)
         )
+    if run.summary and "sum" not in run.summary:
+        yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
     # The times that are kept beside the journals tell how often an agent was asked.
     faults = replies = timed = again = resumed = 0
     for each in run.conversations:
