@@ -344,7 +344,8 @@ class LtmRun:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
         # Plugins deselect objects of their own: pytest-testmon has some without a stash.
-        own = [item for item in items if isinstance(item, pytest.Item)]
+        deselected: Sequence[object] = items
+        own = [item for item in deselected if isinstance(item, pytest.Item)]
         known = [
             item.stash[LTM_ITEM]
             for item in own
