@@ -35,10 +35,15 @@ from pytest_ltm.agents._capabilities import (
 )
 from pytest_ltm.agents._discovery import (
     Called,
+    adapter_class,
     cannot_reply,
     find_only_agent,
     method_that_replies,
-    refuse_framework_object,
+)
+from pytest_ltm.agents._foreign_forms import (
+    MessagesAgent,
+    read_replies,
+    takes_messages,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
 
@@ -307,7 +312,9 @@ def agent_source(
         given, spec = find_only_agent(given, spec)
     # First of all: such an object may well take one argument, and would fail only when
     # it is asked.
-    refuse_framework_object(given, spec)
+    given = adapter_class(given, spec) or given
+    if not isinstance(given, type) and takes_messages(given):
+        given = functools.partial(MessagesAgent, cast("Callable[..., Any]", given))
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
     made = functools.partial(
@@ -341,13 +348,15 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
         raise AgentError(
             f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}()."
         )
-    refuse_framework_object(made, spec)
+    adapter = adapter_class(made, spec)
+    if adapter is not None:
+        return cast("Agent", adapter())
     if not calls and hasattr(made, "reply"):
         if not accepts_arguments(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
-        return cast("Agent", made)
+        return _asked_agent(made, made.reply) if takes_messages(made.reply) else made
     if not calls and callable(made) and accepts_arguments(made, 1):
-        return cast("Agent", Called(made, made))
+        return _asked_agent(made, made)
     if not (
         made is None
         or isinstance(made, (str, bytes, int, float, list, tuple, dict, set))
@@ -357,7 +366,14 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
         raise AgentError(
             f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}."
         )
-    return cast("Agent", Called(made, getattr(made, calls)))
+    return _asked_agent(made, getattr(made, calls))
+
+
+def _asked_agent(made: object, call: Callable[..., Any]) -> Agent:
+    """Return an agent that is asked by some callable, with one message or with all so far."""
+    if takes_messages(call):
+        return cast("Agent", Called(made, MessagesAgent(call).reply))
+    return cast("Agent", Called(made, read_replies(call)))
 
 
 def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:

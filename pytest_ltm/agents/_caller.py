@@ -50,6 +50,7 @@ from pytest_ltm.agents._capabilities import (
     takes_user,
     user_kwargs,
 )
+from pytest_ltm.agents._foreign_forms import reply_in
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -288,6 +289,8 @@ class AgentCaller:
                 given = self._call("reply_with_images", message, contents)
             else:
                 given = self._call("reply", message, **user_kwargs(user))
+        if not isinstance(given, (str, Reply)):
+            given = self._door.call("gave a reply that cannot be read", reply_in, given)
         return check_reply(given, self._door.refusal)
 
     def _accept(self, message: str, reply: str, user: str) -> Reply:

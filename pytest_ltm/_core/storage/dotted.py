@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pathlib
 import sys
 import traceback
@@ -45,9 +46,9 @@ class DottedPath:
     def resolve(self, base: pathlib.Path | None = None) -> object:
         """Return what the path names.
 
-        What is not to be found on `sys.path` is looked for in `base` (default: the
-        working directory), which stays on `sys.path` if it is there, so that its own
-        later imports work.
+        What `base` (default: the working directory) or its folder `src` has comes before
+        what is installed under the same name. The folder stays on `sys.path`, so that
+        its own later imports work.
         """
         if not is_dotted(self.spec) and not (
             self._may_be_module and self.spec.isidentifier()
@@ -58,7 +59,8 @@ class DottedPath:
         module_name, colon, attributes = self.spec.partition(":")
         top = module_name.partition(".")[0]
         folder = base or pathlib.Path.cwd()
-        if self._import(top) is None and self._import_from(folder, top) is None:
+        _prefer_own_module(folder, top)
+        if self._import(top) is None:
             raise self._wrong(
                 f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}"
             )
@@ -95,20 +97,6 @@ class DottedPath:
                 f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}"
             ) from error
 
-    def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
-        entry = str(folder)
-        if entry in sys.path:
-            return None
-        sys.path.insert(0, entry)
-        importlib.invalidate_caches()
-        module = None
-        try:
-            module = self._import(name)
-        finally:
-            if module is None and entry in sys.path:
-                sys.path.remove(entry)
-        return module
-
     def _attribute(self, result: object, names: list[str]) -> object:
         for name in names:
             try:
@@ -123,6 +111,24 @@ class DottedPath:
                     f"{name!r} of {_describe_object(result)} failed with {describe_error(error)}"
                 ) from error
         return result
+
+
+def _prefer_own_module(folder: pathlib.Path, name: str) -> None:
+    """Put the folder that has a module on `sys.path`, unless it is there or the module is imported."""
+    if name in sys.modules:
+        return
+    for place in (folder, folder / "src"):
+        if str(place) not in sys.path and _has_module(place, name):
+            sys.path.insert(0, str(place))
+            importlib.invalidate_caches()
+            return
+
+
+def _has_module(folder: pathlib.Path, name: str) -> bool:
+    if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
+        return True
+    # A folder without __init__.py is a package only if nothing else has the name.
+    return (folder / name).is_dir() and importlib.util.find_spec(name) is None
 
 
 def _line_of(error: BaseException) -> str:
