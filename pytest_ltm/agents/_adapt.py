@@ -42,7 +42,6 @@ from pytest_ltm.agents._discovery import (
 )
 from pytest_ltm.agents._foreign_forms import (
     MessagesAgent,
-    read_replies,
     takes_messages,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
@@ -212,6 +211,8 @@ class AgentSource:
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _reject_awaitable(produce()))
+            adapter = adapter_class(made, self.spec)
+            made = made if adapter is None else adapter()
             agent = _adapt_agent(made, self.spec, self.calls)
             register_control(
                 agent, embedded=self.embedded or self.spec.startswith("replay:")
@@ -348,9 +349,6 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
         raise AgentError(
             f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}()."
         )
-    adapter = adapter_class(made, spec)
-    if adapter is not None:
-        return cast("Agent", adapter())
     if not calls and hasattr(made, "reply"):
         if not accepts_arguments(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
@@ -373,7 +371,7 @@ def _asked_agent(made: object, call: Callable[..., Any]) -> Agent:
     """Return an agent that is asked by some callable, with one message or with all so far."""
     if takes_messages(call):
         return cast("Agent", Called(made, MessagesAgent(call).reply))
-    return cast("Agent", Called(made, read_replies(call)))
+    return cast("Agent", Called(made, call))
 
 
 def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:

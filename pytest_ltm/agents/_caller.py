@@ -18,6 +18,7 @@ from pytest_ltm._core.calls.foreign import (
     check_usage,
     is_count,
     shown,
+    text_of_reply,
 )
 from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._core.calls.logged_errors import LoggedErrors
@@ -50,7 +51,6 @@ from pytest_ltm.agents._capabilities import (
     takes_user,
     user_kwargs,
 )
-from pytest_ltm.agents._foreign_forms import reply_in
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -290,7 +290,9 @@ class AgentCaller:
             else:
                 given = self._call("reply", message, **user_kwargs(user))
         if not isinstance(given, (str, Reply)):
-            given = self._door.call("gave a reply that cannot be read", reply_in, given)
+            given = self._door.call(
+                "gave a reply that cannot be read", text_of_reply, given
+            )
         return check_reply(given, self._door.refusal)
 
     def _accept(self, message: str, reply: str, user: str) -> Reply:

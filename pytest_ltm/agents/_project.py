@@ -24,6 +24,8 @@ _SKIPPED = frozenset(
 _MOST_FILES = 2_000
 _FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
+# A model as many libraries name it: `openai:gpt-5-mini`, `anthropic/claude`.
+_MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
 # The strength of the evidence: the smaller, the better.
 REPLY, USUAL_NAME, LIKELY_NAME, UNSURE = range(4)
 
@@ -163,6 +165,7 @@ class Project(Struct, frozen=True):
         for module in self.modules:
             names |= set(_KEY_NAME.findall(module.text))
             imported |= module.imported_packages() - self.own_packages
+            imported |= set(_MODEL.findall(module.text))
         names |= {key for package, key in KEYS.items() if package in imported}
         return sorted(names)
 

@@ -67,29 +67,50 @@ def cure_reply(given: object) -> str:
     return f". Return its {path.removeprefix('.')}" if path else ""
 
 
-def path_to_text(given: object, depth: int = DEPTH) -> str:
+def path_to_text(given: object) -> str:
     """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
-    if isinstance(given, (list, tuple)) and given and depth:
-        inner = path_to_text(given[-1], depth - 1)
-        return "[-1]" * (isinstance(given[-1], str) or bool(inner)) + inner
+    found = find_text(given)
+    return "" if found is None else found[0]
+
+
+def find_text(given: object, depth: int = DEPTH) -> tuple[str, str] | None:
+    """Return where in a value a text is, and the text; None if no known name leads to one."""
+    if isinstance(given, str):
+        return "", given
+    if not depth:
+        return None
+    if isinstance(given, (list, tuple)):
+        found = find_text(given[-1], depth - 1) if given else None
+        return found and (f"[-1]{found[0]}", found[1])
     is_mapping = isinstance(given, Mapping)
-    held: Any = given if is_mapping else getattr(given, "__dict__", ())
-    names = [name for name in NAMES if name in held]
-    if is_mapping and not names and len(held) == 1:
-        names = [name for name in held if isinstance(name, str)]
+    fields: Any = given if is_mapping else getattr(given, "__dict__", ())
+    names = [name for name in NAMES if name in fields]
+    if is_mapping and not names and len(fields) == 1:
+        names = [name for name in fields if isinstance(name, str)]
     for name in names:
         try:
-            value = held[name] if is_mapping else getattr(given, name)
+            value = fields[name] if is_mapping else getattr(given, name)
         except Exception:  # noqa: BLE001, S112 - an error message must not fail on what it reports
             continue
-        inner = (
-            path_to_text(value, depth - 1)
-            if depth and not isinstance(value, str)
-            else ""
-        )
-        if inner or isinstance(value, str):
-            return (f"[{name!r}]" if is_mapping else f".{name}") + inner
-    return ""
+        found = find_text(value, depth - 1)
+        if found is not None:
+            step = f"[{name!r}]" if is_mapping else f".{name}"
+            return step + found[0], found[1]
+    return None
+
+
+def text_of_reply(given: object) -> object:
+    """Return the text of a reply object, such as a library's message; anything else as it is.
+
+    A bare list of texts, bytes and iterators are not read: they may be parts of a
+    reply, or none.
+    """
+    if given is None or isinstance(given, (str, bytes, Reply, Iterator)):
+        return given
+    if isinstance(given, (list, tuple)) and given and isinstance(given[-1], str):
+        return given
+    found = find_text(given)
+    return given if found is None else found[1]
 
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.

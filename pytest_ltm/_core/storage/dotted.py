@@ -59,8 +59,7 @@ class DottedPath:
         module_name, colon, attributes = self.spec.partition(":")
         top = module_name.partition(".")[0]
         folder = base or pathlib.Path.cwd()
-        _prefer_own_module(folder, top)
-        if self._import(top) is None:
+        if self._import_top(folder, top) is None:
             raise self._wrong(
                 f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}"
             )
@@ -97,6 +96,19 @@ class DottedPath:
                 f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}"
             ) from error
 
+    def _import_top(self, folder: pathlib.Path, name: str) -> ModuleType | None:
+        """Return a module, one of the folder's own first; its place stays on `sys.path` if that works."""
+        place = _own_place(folder, name)
+        module = None
+        sys.path[:0] = place
+        importlib.invalidate_caches()
+        try:
+            module = self._import(name)
+        finally:
+            if module is None:
+                sys.path[:] = [entry for entry in sys.path if entry not in place]
+        return module
+
     def _attribute(self, result: object, names: list[str]) -> object:
         for name in names:
             try:
@@ -113,15 +125,11 @@ class DottedPath:
         return result
 
 
-def _prefer_own_module(folder: pathlib.Path, name: str) -> None:
-    """Put the folder that has a module on `sys.path`, unless it is there or the module is imported."""
-    if name in sys.modules:
-        return
-    for place in (folder, folder / "src"):
-        if str(place) not in sys.path and _has_module(place, name):
-            sys.path.insert(0, str(place))
-            importlib.invalidate_caches()
-            return
+def _own_place(folder: pathlib.Path, name: str) -> list[str]:
+    """Return the folder that has a module and is not on `sys.path` yet; none if the module is imported."""
+    places = [] if name in sys.modules else [folder, folder / "src"]
+    own = [str(place) for place in places if _has_module(place, name)]
+    return [place for place in own[:1] if place not in sys.path]
 
 
 def _has_module(folder: pathlib.Path, name: str) -> bool:
