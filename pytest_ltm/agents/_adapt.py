@@ -370,7 +370,7 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
 def _asked_agent(made: object, call: Callable[..., Any]) -> Agent:
     """Return an agent that is asked by some callable, with one message or with all so far."""
     if takes_messages(call):
-        return cast("Agent", Called(made, MessagesAgent(call).reply))
+        call = MessagesAgent(call).reply
     return cast("Agent", Called(made, call))
 
 

@@ -58,6 +58,11 @@ _HISTORIES = "lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
+        "try": Command(
+            "commands.try_agent",
+            "try_agent",
+            "hold six short conversations with a bot: what does it remember?",
+        ),
         "init": Command(
             "commands.init",
             "write_first_files",
