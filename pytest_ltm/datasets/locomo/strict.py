@@ -29,6 +29,7 @@ from pytest_ltm.language.quantities import (
     same_amounts,
 )
 from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.rulings.assertion import proven_yes
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
     Ruling,
@@ -276,7 +277,7 @@ def strict_verdict(
     )
 
 
-def _verdict_by_category(  # noqa: PLR0911 - one rule, one line
+def _verdict_by_category(
     category: int, question: str, gold: str, prediction: str
 ) -> Ruling:
     if Category(category) is Category.ADVERSARIAL:
@@ -297,10 +298,12 @@ def _verdict_by_category(  # noqa: PLR0911 - one rule, one line
         )
         return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
-        return _yes_or_no(leading, gold, question, said)
-    if expected := next(filter(None, map(time_of, texts)), ()):
-        return time_ruling(expected, gold, said)
-    return _amount_or_phrase(gold, question, said)
+        ruling = _yes_or_no(leading, gold, question, said)
+    elif expected := next(filter(None, map(time_of, texts)), ()):
+        ruling = time_ruling(expected, gold, said)
+    else:
+        ruling = _amount_or_phrase(gold, question, said)
+    return proven_yes(ruling, read_gold(gold, question), question, said)
 
 
 def _adversarial_verdict(question: str, prediction: str) -> Ruling:

@@ -29,6 +29,7 @@ from pytest_ltm.language.quantities import (
     same_amounts,
 )
 from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.rulings.assertion import proven_yes
 from pytest_ltm.language.rulings.gold import (
     HEDGED,
     Gold,
@@ -129,9 +130,16 @@ def _rule_by_type(
             gold.texts[0], question, hypothesis
         )
         return Ruling("no" if replaced or reason in FINAL else "unscored", reason)
-    if _repeats_gold(gold, question, hypothesis):
+    if plain_words(hypothesis) == plain_words(gold.whole) and same_amounts(
+        hypothesis, gold.whole
+    ):
         return Ruling("yes", "repeats the expected answer")
-    return _by_kind(gold, question_type, question, hypothesis)
+    ruling = (
+        Ruling("yes", "repeats the expected answer")
+        if _repeats_gold(gold, question, hypothesis)
+        else _by_kind(gold, question_type, question, hypothesis)
+    )
+    return proven_yes(ruling, gold, question, concluding_part(hypothesis))
 
 
 def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> Ruling:

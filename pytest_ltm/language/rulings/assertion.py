@@ -1,0 +1,323 @@
+"""Whether an answer asserts the value it names: in a clause of its own, for what is asked, with no rival beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from pytest_ltm.language.clauses import normalize_text, phrase_positions
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.meanings import (
+    FRAME,
+    LIGHT,
+    STOPS,
+    is_of_root,
+    meaning_key,
+)
+from pytest_ltm.language.numbers import write_digits
+from pytest_ltm.language.quantities import is_equal_amount, read_quantities
+from pytest_ltm.language.rulings.gold import Gold, Ruling, time_of
+from pytest_ltm.language.words import plain_words
+
+RE = LEXICON.expressions("assertion")
+Span = tuple[int, int]
+# Words that say nothing of the world: of talking, concluding, counting and dates.
+_GENERIC = frozenset(map(meaning_key, LEXICON.words("assertion generic")))
+_EMPTY = STOPS | FRAME | LIGHT | _GENERIC
+_PEOPLE = frozenset(LEXICON.words("stance people"))
+_POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
+_CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
+_EXPLAINS = frozenset(LEXICON.words("assertion explains"))
+_FEW_WORDS = 6
+
+
+def proven_yes(ruling: Ruling, gold: Gold, question: str, reply: str) -> Ruling:
+    """Return a ruling, but unscored for a yes where the reply may not assert what it names."""
+    if ruling.verdict != "yes":
+        return ruling
+    doubt = assertion_doubt(gold, question, reply)
+    return Ruling("unscored", f"{ruling.reason}, and {doubt}") if doubt else ruling
+
+
+def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
+    """Return why a reply that names the expected value may not assert it; "" if it does, or names it in other words.
+
+    Args:
+        gold: What is expected.
+        question: What was asked: its words are neither rivals nor doubts.
+        reply: What the answer concludes.
+    """
+    topic = _Topic(question, gold.whole)
+    text, spots = _find_gold(gold, reply)
+    sentences = list(_split_at(RE.stop, text))
+    doubts = {spot: _doubt_at(sentences, spot, topic) for spot in spots}
+    claims = [spot for spot, doubt in doubts.items() if not doubt]
+    if not claims:
+        return next(iter(doubts.values()), "")
+    homes = [_sentence_of(sentences, spot) for spot in claims]
+    for spot, doubt in doubts.items():
+        if doubt in _CONTRARY and _sentence_of(sentences, spot) in homes:
+            return f"{doubt} in the same sentence"
+    if gold.kind == "yes or no":
+        return ""
+    return _rival_doubt(sentences, claims, topic)
+
+
+# --- What the question is about, and what is strange to it.
+
+
+class _Topic:
+    """The words of a question and of the value that is expected."""
+
+    def __init__(self, question: str, gold: str) -> None:
+        self._keys = frozenset(map(meaning_key, plain_words(f"{question} {gold}")))
+
+    def strange_words(self, text: str) -> list[str]:
+        """Return the words of a text that say something of the world, and not what is asked or expected."""
+        strange = []
+        for word in plain_words(text):
+            key = meaning_key(word)
+            if key in self._keys or key in _EMPTY:
+                continue
+            if not any(is_of_root(key, asked) for asked in self._keys):
+                strange.append(word)
+        return strange
+
+    def holds_rival(self, text: str) -> bool:
+        """Return whether a text has a strange word, or an amount that is neither asked nor expected."""
+        if self.strange_words(text):
+            return True
+        amounts = RE.amount.findall(text)
+        return any(amount not in self._keys for amount in amounts)
+
+    def shares_words(self, text: str) -> bool:
+        """Return whether a text has a telling word of the question or of the expected value."""
+        keys = set(map(meaning_key, plain_words(text)))
+        return not keys.isdisjoint(self._keys - STOPS)
+
+    def has_mark(self, pattern: re.Pattern[str], text: str) -> bool:
+        """Return whether a text has a match of a pattern that is not made of the question's own words."""
+        for match in pattern.finditer(text):
+            words = set(plain_words(match[0])) - _POINTERS
+            if not words or not self._keys.issuperset(map(meaning_key, words)):
+                return True
+        return False
+
+
+# --- Where a reply names the value.
+
+
+def _find_gold(gold: Gold, reply: str) -> tuple[str, list[Span]]:
+    """Return a reply in the form in which it is searched, and where it names what is expected."""
+    text = normalize_text(reply)
+    if gold.kind == "yes or no":
+        return text, phrase_positions(text, plain_words(gold.texts[0])[0])
+    spots = []
+    for wording in gold.texts:
+        spots += phrase_positions(text, wording, plural=True)
+    # items of an order may be apart; a time has too many forms to be found by its words
+    if spots or gold.kind == "order" or time_of(gold.texts[0]):
+        return text, spots
+    if gold.amounts:
+        digits = write_digits(reply)
+        amounts = [amount for parts in gold.amounts for amount in parts]
+        for found in read_quantities(digits):
+            if any(is_equal_amount(amount, found) for amount in amounts):
+                spots.append((found.start, found.end))
+        if spots:
+            return digits, spots
+    return text, _find_words(gold.texts[0], text)
+
+
+def _find_words(wording: str, text: str) -> list[Span]:
+    """Return where a text has words of a short wording; a long one is said in other words, too."""
+    keys = set(map(meaning_key, plain_words(wording))) - STOPS
+    if len(keys) > _FEW_WORDS:
+        return []
+    spots = []
+    for match in RE.word.finditer(text):
+        key = meaning_key(match[0])
+        if key in keys or any(is_of_root(key, other) for other in keys):
+            spots.append(match.span())
+    return spots
+
+
+# --- Sentences, and the parts between their marks.
+
+
+class _Part(Struct, frozen=True):
+    """A part of a text."""
+
+    start: int
+    end: int
+    link: str = ""
+    """The mark or word before it."""
+    depth: int = 0
+    """In how many brackets it is."""
+    text: str = ""
+
+
+def _split_at(stops: re.Pattern[str], text: str) -> Iterator[_Part]:
+    start = 0
+    for match in stops.finditer(text):
+        yield _Part(start, match.end(), text=text[start : match.end()])
+        start = match.end()
+    yield _Part(start, len(text), text=text[start:])
+
+
+def _sentence_of(sentences: Sequence[_Part], spot: Span) -> _Part:
+    return next(
+        (part for part in sentences if part.start <= spot[0] < part.end), sentences[-1]
+    )
+
+
+def _parts_of(sentence: str) -> list[_Part]:
+    """Return the parts between the commas, brackets, dashes and contrasting words of a sentence."""
+    parts = []
+    start, link, depth = 0, "", 0
+    for match in RE.cut.finditer(sentence):
+        text = sentence[start : match.start()]
+        parts.append(_Part(start, match.start(), link, depth, text))
+        link, start = match[0].strip(), match.end()
+        depth += link in ("(", "[")
+        depth = max(0, depth - (link in (")", "]")))
+    parts.append(_Part(start, len(sentence), link, depth, sentence[start:]))
+    return parts
+
+
+# --- How one mention stands in its clause.
+
+_BRACKETS, _CONTRAST = "names it in brackets", "names it in contrast"
+_ASIDE, _SUBJECT = "names it aside", "says something else of it"
+_AMONG, _OTHERS = "names it among others", "says it of something else"
+_CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
+
+
+def _doubt_at(sentences: Sequence[_Part], spot: Span, topic: _Topic) -> str:
+    """Return why the mention at a place asserts nothing; "" if it does."""
+    sentence = _sentence_of(sentences, spot)
+    start, end = spot[0] - sentence.start, spot[1] - sentence.start
+    parts = _parts_of(sentence.text)
+    first = next(part for part in parts if start <= part.end)
+    last = next((part for part in parts if end <= part.end), parts[-1])
+    before = sentence.text[first.start : start]
+    after = sentence.text[end : last.end]
+    rest = sentence.text[end:]
+    if first.depth:
+        outside = " ".join(part.text for part in parts if part.depth < first.depth)
+        alone = not topic.strange_words(f"{outside} {before} {after}")
+        return "" if alone else _BRACKETS
+    contrasts = first.link in _CONTRASTS and topic.has_mark(RE.cut, first.link)
+    if contrasts or _is_between_dashes(parts, first, last, topic):
+        return _CONTRAST
+    if topic.has_mark(RE.aside_before, before) or topic.has_mark(RE.aside_after, rest):
+        return _ASIDE
+    begins = not (RE.clause_word.search(before) or topic.shares_words(before))
+    if begins and _is_other_subject(after, topic):
+        return _SUBJECT
+    if _is_listed(sentence.text[:start], rest, topic):
+        return _AMONG
+    return _OTHERS if _is_of_another(before, after, topic) else ""
+
+
+def _is_between_dashes(
+    parts: Sequence[_Part], first: _Part, last: _Part, topic: _Topic
+) -> bool:
+    """Return whether a mention is put in between two dashes, with something strange before them."""
+    index = parts.index(last)
+    closed = RE.dash.fullmatch(first.link) and parts[index + 1 : index + 2]
+    if not closed or parts[index + 1].link != first.link:
+        return False
+    return any(topic.strange_words(part.text) for part in parts[:index])
+
+
+def _is_other_subject(after: str, topic: _Topic) -> bool:
+    """Return whether a value begins its clause, which goes on to say of it what nobody asked: "Biscuit is your dog"."""
+    if not RE.predicate.match(after):
+        return False
+    if topic.strange_words(after):
+        return True
+    return not (topic.shares_words(after) or RE.confirms.search(after))
+
+
+def _is_listed(before: str, after: str, topic: _Topic) -> bool:
+    """Return whether something strange stands beside a value in a row: "a few others and Biscuit"."""
+    if link := RE.listed_before.search(before):
+        item = RE.item_end.split(before[: link.start()])[-1]
+        comma = link[0].strip()[:1] in ("", ",")
+        if RE.and_more.search(item) or (
+            topic.holds_rival(item) and (not comma or _is_item(item))
+        ):
+            return True
+    if not (link := RE.listed_after.match(after)):
+        return False
+    item, *others = RE.item_end.split(after[link.end() :])
+    if RE.goes_on.match(item):
+        return False
+    if link[0].strip() == "," and not (_is_item(item) and others):
+        return False
+    return topic.holds_rival(item) or RE.and_more.search(item) is not None
+
+
+def _is_item(text: str) -> bool:
+    """Return whether a part of a sentence is a name or a thing alone, not a clause or a frame of one."""
+    if RE.verb_word.search(text) or RE.frame.match(text):
+        return False
+    return 0 < len(plain_words(text)) <= _FEW_WORDS
+
+
+def _is_of_another(before: str, after: str, topic: _Topic) -> bool:
+    """Return whether a clause says the value of a person or a thing that was not asked about."""
+    behind = RE.for_whom.match(after)
+    people = [*plain_words(before), behind[1] if behind else ""]
+    if any(person in _PEOPLE and topic.strange_words(person) for person in people):
+        return True
+    return any(topic.strange_words(match[1]) for match in RE.owned.finditer(before))
+
+
+# --- Whether something else answers, too.
+
+
+def _rival_doubt(
+    sentences: Sequence[_Part], claims: Sequence[Span], topic: _Topic
+) -> str:
+    """Return the doubt that another value stands where an answer stands: alone, or behind "it is"."""
+    opened = False
+    first_claim = min(claims)[0]
+    for sentence in sentences:
+        places = [start - sentence.start for start, _ in claims]
+        inside = [n for n in places if 0 <= n < len(sentence.text)]
+        for part in _parts_of(sentence.text):
+            opens = not opened or sentence.start + part.end < first_claim
+            opened = opened or bool(plain_words(part.text))
+            claimed = any(part.start <= n <= part.end for n in inside)
+            if claimed or part.depth or part.link in _EXPLAINS | _CONTRASTS:
+                continue
+            if _is_rival(part, topic, opens=opens, inside=inside):
+                return "names another one, too"
+    return ""
+
+
+def _is_rival(
+    part: _Part, topic: _Topic, *, opens: bool, inside: Sequence[int]
+) -> bool:
+    """Return whether a part of a sentence answers with something strange.
+
+    Args:
+        part: The part.
+        topic: What is asked and expected.
+        opens: Whether the answer begins with it.
+        inside: Where in its sentence the expected value is claimed.
+    """
+    text = RE.label.sub("", part.text)
+    if not topic.holds_rival(text) or topic.has_mark(RE.aside_before, text):
+        return False
+    # after the claim, "it" is what was claimed
+    if RE.answers.match(text) or ((inside or opens) and RE.says_it_is.match(text)):
+        return bool(topic.strange_words(text))
+    # what follows a value behind a comma explains it: "Ghent, the old port"
+    explains = part.link == "," and any(place < part.start for place in inside)
+    beside = bool(inside) and not explains
+    return (opens or beside) and _is_item(text)

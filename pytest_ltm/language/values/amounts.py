@@ -1,0 +1,696 @@
+"""Amounts: numbers, quantities with units, money, percent, rates, ranges and bounds, and when two are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from pytest_ltm.language.values import cldr
+from pytest_ltm.language.values.numerals import Number, read_numbers
+from pytest_ltm.language.values.sameness import Sameness
+from pytest_ltm.language.values.writing import LEXICON, Token
+
+TIMES = "times"
+_TIMES_WORDS = frozenset(("x", "times", "time", "\u00d7"))
+_MULTIPLICATIVES = {"once": 1, "twice": 2, "thrice": 3, "double": 2, "triple": 3}
+_MONEY = "money:"
+_COUNTED = "noun:"
+_PERCENT = "concentr-percent"
+_PER = LEXICON.words("per")
+_ONES = frozenset(("a", "an"))
+_DIMENSIONS = LEXICON.words("dimensions")
+# The unit of a bare number behind another one: 5'11, 1h30.
+_NEXT_SMALLER = {"length-foot": "length-inch", "duration-hour": "duration-minute"}
+# Lengths of time of which the larger has no fixed number of the smaller.
+_CALENDAR_UNITS = ("month", "year", "decade", "century", "quarter")
+# Converted amounts that differ by less may be meant alike: four weeks and a month, 10 km and 6.2 miles.
+_ROUGHLY = 0.15
+_EXACTLY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of something, or the numbers between two bounds."""
+
+    low: Fraction | None
+    """None: without a lower bound."""
+    high: Fraction | None
+    units: frozenset[str] = frozenset()
+    """Ids of the units it may have: of CLDR, `money:EUR`, `times`, `noun:` and a stem; none of a bare number."""
+    per: tuple[Fraction, str] | None = None
+    """How many of which unit it is counted in: (2, `duration-week`) for every other week."""
+    about: bool = False
+    open_ends: bool = False
+    """Whether the bound itself is not in it: more than 5."""
+    ordinal: bool = False
+    likely: bool = True
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is one number."""
+        return self.low == self.high and not self.about
+
+
+# --- Reading.
+
+
+def read_amounts(
+    tokens: Sequence[Token], nouns: frozenset[str] = frozenset()
+) -> list[Amount]:
+    """Return the readings of tokens that are an amount, all of them; [] otherwise.
+
+    `nouns`: words that may stand behind a number and say nothing, as the question has them.
+    """
+    bound, body = _split_bound(tokens)
+    if not body:
+        return []
+    found = [*_read_range(body, nouns), *_read_frequency(body)]
+    found += [amount for amount, end in _quantities(body, 0, nouns) if end == len(body)]
+    return [_bounded(amount, bound) for amount in found if amount.is_exact or not bound]
+
+
+_LONGEST = 3
+
+
+@cache
+def _bounds(section: str) -> Mapping[str, str]:
+    """Return bounds by the words for them that stand in front of a number, or behind it."""
+    table = LEXICON.table(section)
+    return {words: bound for bound, phrases in table.items() for words in phrases}
+
+
+def _split_bound(tokens: Sequence[Token]) -> tuple[str, Sequence[Token]]:
+    """Return the bound that words before or behind an amount set, and the amount's tokens."""
+    tokens = _strip_leading(tokens)
+    for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
+        bound = _bounds("bounds in front").get(_phrase(tokens[:size]))
+        if bound:
+            return bound, _strip_leading(tokens[size:])
+    for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
+        bound = _bounds("bounds behind").get(_phrase(tokens[-size:]))
+        if bound:
+            return bound, tokens[:-size]
+    return "", tokens
+
+
+def bound_words() -> frozenset[str]:
+    """Return the first words of bounds, rates and multiples."""
+    phrases = (
+        *_bounds("bounds in front"),
+        *_MULTIPLICATIVES,
+        *_rate_words(),
+        *("between", "from", "every"),
+    )
+    return frozenset(phrase.split(" ")[0] for phrase in phrases)
+
+
+def _strip_leading(tokens: Sequence[Token]) -> Sequence[Token]:
+    for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
+        if _phrase(tokens[:size]) in _bounds("exactly"):
+            return tokens[size:]
+    return tokens
+
+
+def _phrase(tokens: Sequence[Token]) -> str:
+    return " ".join(token.key for token in tokens)
+
+
+def _bounded(amount: Amount, bound: str) -> Amount:
+    if not bound:
+        return amount
+    if bound == "~":
+        return replace(amount, about=True)
+    is_open = len(bound) == 1
+    if bound[0] == ">":
+        return replace(amount, high=None, open_ends=is_open)
+    return replace(amount, low=None, open_ends=is_open)
+
+
+_RANGE_MARKS = frozenset(("-", "to", "and", "through", "until", "till"))
+
+
+def _read_range(tokens: Sequence[Token], nouns: frozenset[str]) -> Iterator[Amount]:
+    """Yield the readings of tokens that are a range: 5-10 km, from 5 to 10 km, between 5 and 10."""
+    first = tokens[0].key
+    between = first in ("between", "from")
+    body = tokens[1:] if between else tokens
+    for place, token in enumerate(body[1:-1], start=1):
+        is_mark = token.key in _RANGE_MARKS and (
+            token.key != "and" or first == "between"
+        )
+        if is_mark:
+            for low, end in _quantities(body[:place], 0, nouns):
+                if end == place:
+                    yield from _ranges_from(low, body[place + 1 :], nouns)
+
+
+def _ranges_from(
+    low: Amount, rest: Sequence[Token], nouns: frozenset[str]
+) -> Iterator[Amount]:
+    for high, end in _quantities(rest, 0, nouns):
+        if end == len(rest) and low.low is not None and high.high is not None:
+            units = low.units or high.units
+            fits = not low.units or not high.units or low.units & high.units
+            if fits and low.low < high.high:
+                yield replace(
+                    low, high=high.high, units=units, likely=low.likely and high.likely
+                )
+
+
+def _quantities(
+    tokens: Sequence[Token], start: int, nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    """Yield the amounts that begin at a token, each with where it ends."""
+    for amount, bare_end in _simple_quantities(tokens, start, nouns):
+        end = bare_end
+        while end < len(tokens) and tokens[end].key in _DIMENSIONS:
+            end += 1
+        yield amount, end
+        yield from _with_rate(tokens, amount, end)
+
+
+def _simple_quantities(
+    tokens: Sequence[Token], start: int, nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    if start >= len(tokens):
+        return
+    if tokens[start].key in _MULTIPLICATIVES:
+        yield (
+            _amount_of(Fraction(_MULTIPLICATIVES[tokens[start].key]), {TIMES}),
+            start + 1,
+        )
+        return
+    yield from _money_before_number(tokens, start)
+    yield from _lap_times(tokens, start)
+    for number in _counts(tokens, start):
+        yield from _with_units(tokens, number, nouns)
+        if (
+            _is_digits(tokens, start)
+            and number.end == start + 2
+            and tokens[start + 1].key == "k"
+        ):
+            # runners leave the unit out: 5k
+            yield _amount_of(number.value, {"length-meter"}), number.end
+
+
+def _is_digits(tokens: Sequence[Token], place: int) -> bool:
+    return place < len(tokens) and tokens[place].is_number
+
+
+def _counts(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    yield from read_numbers(tokens, start)
+    if tokens[start].key in _ONES and start + 1 < len(tokens):
+        yield Number(Fraction(1), start + 1)
+    if (
+        tokens[start].key == "half"
+        and start + 1 < len(tokens)
+        and tokens[start + 1].key in _ONES
+    ):
+        yield Number(Fraction(1, 2), start + 2)
+
+
+def _amount_of(
+    value: Fraction, units: set[str], *, likely: bool = True, ordinal: bool = False
+) -> Amount:
+    return Amount(value, value, frozenset(units), likely=likely, ordinal=ordinal)
+
+
+def _with_units(
+    tokens: Sequence[Token], number: Number, nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    """Yield a number with each unit that may stand behind it, and alone."""
+    article = tokens[number.end - 1].key in _ONES and number.value == 1
+    if not article:
+        yield (
+            _amount_of(
+                number.value, set(), likely=number.likely, ordinal=number.ordinal
+            ),
+            number.end,
+        )
+    for unit, end in _units_at(tokens, number.end):
+        yield from _with_smaller(tokens, number, unit, end)
+    codes, end = _currency_at(tokens, number.end)
+    if codes:
+        yield _amount_of(number.value, codes, likely=number.likely), end
+    if (
+        not article
+        and end == number.end
+        and not any(True for _ in _units_at(tokens, number.end))
+    ):
+        yield from _with_noun(tokens, number, nouns)
+
+
+def _with_noun(
+    tokens: Sequence[Token], number: Number, nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    """Yield a number of things: 12 plants; of the things that are asked for it is a bare number."""
+    end = number.end
+    if end < len(tokens) and tokens[end].key in _TIMES_WORDS:
+        yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
+        return
+    words = tokens[end:]
+    if not words or len(words) > _LONGEST or not all(token.is_word for token in words):
+        return
+    stems = [_noun_stem(token.key) for token in words]
+    unasked = [stem for stem in stems if stem not in nouns]
+    units = {_COUNTED + " ".join(stems)} if unasked else set()
+    yield (
+        _amount_of(number.value, units, likely=number.likely, ordinal=number.ordinal),
+        len(tokens),
+    )
+
+
+def _noun_stem(word: str) -> str:
+    return word[:-1] if word.endswith("s") and len(word) > _LONGEST else word
+
+
+def _with_smaller(
+    tokens: Sequence[Token], number: Number, unit: cldr.UnitName, end: int
+) -> Iterator[tuple[Amount, int]]:
+    """Yield an amount, and the sum of it and a smaller one behind it: 5 feet 11 inches, an hour and a half."""
+    likely = number.likely and unit.likely
+    amount = _amount_of(number.value, {unit.unit}, likely=likely)
+    yield amount, end
+    begin = end + (end < len(tokens) and tokens[end].key in ("and", ","))
+    for smaller in read_numbers(tokens, begin):
+        if begin > end and _is_part_in_words(tokens, begin, smaller):
+            yield (
+                _amount_of(number.value + smaller.value, {unit.unit}, likely=likely),
+                smaller.end,
+            )
+        for part, part_end in _units_at(tokens, smaller.end):
+            total = _sum_in_smaller(number.value, unit.unit, smaller.value, part.unit)
+            if total is not None:
+                yield _amount_of(total, {part.unit}, likely=likely), part_end
+        implied = _NEXT_SMALLER.get(unit.unit)
+        if implied and begin == end:
+            total = _sum_in_smaller(number.value, unit.unit, smaller.value, implied)
+            if total is not None:
+                yield _amount_of(total, {implied}), smaller.end
+
+
+def _is_part_in_words(tokens: Sequence[Token], begin: int, number: Number) -> bool:
+    return 0 < number.value < 1 and tokens[begin].is_word
+
+
+def _sum_in_smaller(
+    large: Fraction, unit: str, small: Fraction, smaller: str
+) -> Fraction | None:
+    """Return the sum of two amounts in the smaller unit; None where they make no sum."""
+    factor = conversion_factor(unit, smaller)
+    if factor is None or factor <= 1 or small >= factor or large.denominator != 1:
+        return None
+    return large * Fraction(factor).limit_denominator(1000) + small
+
+
+def _units_at(
+    tokens: Sequence[Token], place: int
+) -> Iterator[tuple[cldr.UnitName, int]]:
+    """Yield the units whose name begins at a token: of names in the same case, else in any; longest name first."""
+    for size in range(min(4, len(tokens) - place), 0, -1):
+        words = [token.text.replace(".", "") for token in tokens[place : place + size]]
+        for glue in (" ", ""):
+            name = glue.join(words)
+            name = name.replace("''", '"')
+            units = cldr.unit_names().get(
+                _primes(name)
+            ) or cldr.folded_unit_names().get(_primes(name).casefold())
+            if units:
+                for unit in units:
+                    yield unit, place + size
+                return
+    if place < len(tokens) and tokens[place].is_word:
+        identity = _unit_by_pint(tokens[place].key)
+        if identity:
+            yield cldr.UnitName(identity, likely=True), place + 1
+
+
+def _primes(name: str) -> str:
+    return name.replace("'", "\u2032").replace('"', "\u2033")
+
+
+def _currency_at(tokens: Sequence[Token], place: int) -> tuple[set[str], int]:
+    for size in range(min(3, len(tokens) - place), 0, -1):
+        name = _phrase(tokens[place : place + size])
+        codes = cldr.currency_names().get(name)
+        if codes:
+            return {_MONEY + code for code in codes}, place + size
+    return set(), place
+
+
+def _money_before_number(
+    tokens: Sequence[Token], start: int
+) -> Iterator[tuple[Amount, int]]:
+    sign = tokens[start].key in ("-", "+")
+    codes, place = _currency_at(tokens, start + sign)
+    if codes:
+        for number in read_numbers(tokens, place):
+            value = -number.value if sign and tokens[start].key == "-" else number.value
+            yield _amount_of(value, codes, likely=number.likely), number.end
+
+
+def _lap_times(tokens: Sequence[Token], start: int) -> Iterator[tuple[Amount, int]]:
+    """Yield the lengths of time that figures with colons may be: 25:50, 1:02:03."""
+    parts = tokens[start : start + 5]
+    if (
+        len(parts) >= 3
+        and parts[1].text == ":"
+        and _are_sixtieths(parts[2:3])
+        and parts[0].text.isdecimal()
+    ):
+        minutes = Fraction(int(parts[0].text) * 60 + int(parts[2].text))
+        if len(parts) == 5 and parts[3].text == ":" and _are_sixtieths(parts[4:]):
+            yield (
+                _amount_of(minutes * 60 + int(parts[4].text), {"duration-second"}),
+                start + 5,
+            )
+        else:
+            yield _amount_of(minutes, {"duration-second"}), start + 3
+            yield _amount_of(minutes, {"duration-minute"}, likely=False), start + 3
+
+
+def _are_sixtieths(tokens: Sequence[Token]) -> bool:
+    return all(
+        len(token.text) == 2 and token.text.isdecimal() and int(token.text) < 60
+        for token in tokens
+    )
+
+
+# --- Rates.
+
+
+def _with_rate(
+    tokens: Sequence[Token], amount: Amount, place: int
+) -> Iterator[tuple[Amount, int]]:
+    """Yield an amount for each of something: 3 times a week, 20 dollars per hour."""
+    if place < len(tokens) and tokens[place].key in _PER:
+        for count, unit, end in _periods(tokens, place + 1):
+            yield replace(amount, per=(count, unit)), end
+    elif place < len(tokens):
+        for period in _rate_words().get(tokens[place].key, []):
+            yield replace(amount, per=period), place + 1
+
+
+def _read_frequency(tokens: Sequence[Token]) -> Iterator[Amount]:
+    """Yield the readings of tokens that say how often: every other week, weekly."""
+    once = _amount_of(Fraction(1), {TIMES})
+    if tokens[0].key in ("every", "each"):
+        for count, unit, end in _periods(tokens, 1):
+            if end == len(tokens):
+                yield replace(once, per=(count, unit))
+    elif len(tokens) == 1:
+        for period in _rate_words().get(tokens[0].key, []):
+            yield replace(once, per=period)
+
+
+def _periods(
+    tokens: Sequence[Token], place: int
+) -> Iterator[tuple[Fraction, str, int]]:
+    if place >= len(tokens):
+        return
+    counts = [
+        (Fraction(1), place),
+        *((number.value, number.end) for number in read_numbers(tokens, place)),
+    ]
+    if tokens[place].key in ("other", "second"):
+        counts = [(Fraction(2), place + 1)]
+    for count, begin in counts:
+        for unit, end in _units_at(tokens, begin):
+            if unit.likely:
+                yield count, unit.unit, end
+
+
+@cache
+def _rate_words() -> Mapping[str, list[tuple[Fraction, str]]]:
+    """Return the periods that adverbs name: weekly; two of them have two meanings."""
+    periods = {
+        word: [(Fraction(1), f"duration-{unit}")]
+        for unit, words in LEXICON.table("rates").items()
+        for word in words
+    }
+    twice, half = Fraction(2), Fraction(1, 2)
+    periods["fortnightly"] = [(twice, "duration-week")]
+    for word, unit in (("biweekly", "week"), ("bimonthly", "month")):
+        periods[word] = [(twice, f"duration-{unit}"), (half, f"duration-{unit}")]
+    return periods
+
+
+# --- Comparing.
+
+
+def compare_amounts(first: Amount, second: Amount) -> Sameness:
+    """Return whether two readings are one amount; a bare number is one of any unit."""
+    if first.per and second.per:
+        return _compare_rates(first, second)
+    if first.per or second.per:
+        plain = _compare_plain(replace(first, per=None), replace(second, per=None))
+        return Sameness.UNKNOWN if plain is Sameness.SAME else plain
+    return _compare_plain(first, second)
+
+
+def _compare_plain(first: Amount, second: Amount) -> Sameness:
+    if first.is_exact and second.is_exact:
+        return _compare_exact(first, second)
+    if first.about or second.about:
+        return _compare_rough(first, second)
+    ends = [_compare_ends(first, second, "low"), _compare_ends(first, second, "high")]
+    if Sameness.OTHER in ends or first.open_ends != second.open_ends:
+        return Sameness.OTHER
+    return Sameness.SAME if set(ends) == {Sameness.SAME} else Sameness.UNKNOWN
+
+
+def _compare_ends(first: Amount, second: Amount, end: str) -> Sameness:
+    mine, theirs = getattr(first, end), getattr(second, end)
+    if mine is None or theirs is None:
+        return Sameness.SAME if mine is theirs else Sameness.OTHER
+    return _compare_exact(
+        replace(first, low=mine, high=mine), replace(second, low=theirs, high=theirs)
+    )
+
+
+def _compare_rough(first: Amount, second: Amount) -> Sameness:
+    mine, theirs = first.low or first.high, second.low or second.high
+    exact = _compare_exact(
+        replace(first, low=mine, high=mine, about=False),
+        replace(second, low=theirs, high=theirs, about=False),
+    )
+    if exact is Sameness.SAME and first.about and second.about:
+        return Sameness.SAME
+    near = (
+        mine is not None
+        and theirs is not None
+        and abs(mine - theirs) <= _ROUGHLY * max(abs(mine), abs(theirs))
+    )
+    return (
+        Sameness.UNKNOWN
+        if near
+        else exact
+        if exact is Sameness.OTHER
+        else Sameness.UNKNOWN
+    )
+
+
+def _compare_exact(first: Amount, second: Amount) -> Sameness:
+    mine, theirs = first.low, second.low
+    if mine is None or theirs is None:
+        return Sameness.UNKNOWN
+    if not first.units or not second.units or first.units == second.units:
+        return _compare_bare(first, second)
+    if first.units & second.units:
+        return Sameness.SAME if mine == theirs else Sameness.OTHER
+    results = {
+        _compare_converted(mine, one, theirs, other)
+        for one in first.units
+        for other in second.units
+    }
+    return results.pop() if len(results) == 1 else Sameness.UNKNOWN
+
+
+def _compare_bare(first: Amount, second: Amount) -> Sameness:
+    """Compare numbers where one has no unit, or both have the same."""
+    if first.low == second.low or _percent_value(first) == _percent_value(second):
+        return Sameness.SAME
+    units = first.units | second.units
+    if first.units != second.units and _may_be_converted(first, second, units):
+        return Sameness.UNKNOWN
+    return Sameness.OTHER
+
+
+def _percent_value(amount: Amount) -> Fraction:
+    """Return the share that percents are; the number itself of all else."""
+    return (amount.low or Fraction(0)) / (100 if _PERCENT in amount.units else 1)
+
+
+def _may_be_converted(first: Amount, second: Amount, units: frozenset[str]) -> bool:
+    """Return whether a bare number may count another unit of the same kind: 90 for an hour and a half."""
+    ratio = abs(Fraction(first.low or 0) / second.low) if second.low else Fraction(0)
+    return any(
+        factor is not None
+        and factor != 1
+        and ratio in (_as_fraction(factor), _as_fraction(1 / factor))
+        for unit in units
+        for factor in (conversion_factor(unit, other) for other in _units_alike(unit))
+    )
+
+
+def _as_fraction(factor: float) -> Fraction:
+    return Fraction(factor).limit_denominator(10**6)
+
+
+def _compare_converted(
+    mine: Fraction, unit: str, theirs: Fraction, other: str
+) -> Sameness:
+    counted = [name.startswith(_COUNTED) or name == TIMES for name in (unit, other)]
+    if any(counted):
+        # 12 plants and 12 flowers may be the same things
+        return Sameness.UNKNOWN
+    if unit.startswith(_MONEY) or other.startswith(_MONEY):
+        return Sameness.OTHER
+    generic = "temperature-generic" in (unit, other)
+    if generic and unit.startswith("temperature") and other.startswith("temperature"):
+        return Sameness.SAME if mine == theirs else Sameness.OTHER
+    sizes = _in_one_unit(float(mine), unit, float(theirs), other)
+    if sizes is None:
+        return (
+            Sameness.OTHER
+            if unit.split("-", maxsplit=1)[0] != other.split("-", maxsplit=1)[0]
+            else Sameness.UNKNOWN
+        )
+    return _compare_sizes(*sizes, exact_units=_are_exact(unit, other))
+
+
+def _are_exact(unit: str, other: str) -> bool:
+    """Return whether people convert one unit into the other exactly: minutes and hours, not days and months."""
+    by_calendar = [name.endswith(_CALENDAR_UNITS) for name in (unit, other)]
+    return by_calendar[0] == by_calendar[1]
+
+
+def _compare_sizes(mine: float, theirs: float, *, exact_units: bool) -> Sameness:
+    apart = abs(mine - theirs) / max(abs(mine), abs(theirs), 1e-12)
+    if apart <= _EXACTLY:
+        return Sameness.SAME if exact_units else Sameness.UNKNOWN
+    return Sameness.UNKNOWN if apart <= _ROUGHLY else Sameness.OTHER
+
+
+def _compare_rates(first: Amount, second: Amount) -> Sameness:
+    (count, unit), (other_count, other_unit) = (
+        first.per or (Fraction(1), ""),
+        second.per or (Fraction(1), ""),
+    )
+    mine, theirs = replace(first, per=None), replace(second, per=None)
+    factor = conversion_factor(unit, other_unit)
+    if factor is None:
+        return (
+            Sameness.UNKNOWN
+            if unit.split("-")[0] == other_unit.split("-")[0]
+            else Sameness.OTHER
+        )
+    if not (mine.is_exact and theirs.is_exact):
+        return (
+            _compare_plain(mine, theirs)
+            if unit == other_unit and count == other_count
+            else Sameness.UNKNOWN
+        )
+    if unit == other_unit:
+        return _compare_plain(_divided(mine, count), _divided(theirs, other_count))
+    if mine.units and theirs.units and mine.units.isdisjoint(theirs.units):
+        return Sameness.UNKNOWN
+    rates = (
+        float(mine.low or 0) / (float(count) * factor),
+        float(theirs.low or 0) / float(other_count),
+    )
+    return _compare_sizes(*rates, exact_units=_are_exact(unit, other_unit))
+
+
+def _divided(amount: Amount, count: Fraction) -> Amount:
+    value = (amount.low or Fraction(0)) / count
+    return replace(amount, low=value, high=value)
+
+
+# --- Units, by Pint.
+
+
+@cache
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+
+
+@cache
+def _pint_unit(unit: str) -> Any:
+    """Return Pint's unit for a CLDR id; None if it has none."""
+    import pint
+
+    parts = unit.partition("-")[2].split("-per-")
+    try:
+        return _registry().parse_units("/".join(map(_pint_name, parts)))
+    except (
+        pint.errors.UndefinedUnitError,
+        ValueError,
+        pint.errors.DefinitionSyntaxError,
+    ):
+        return None
+
+
+def _pint_name(name: str) -> str:
+    for power, word in ((2, "square-"), (3, "cubic-")):
+        if name.startswith(word):
+            return f"{name.removeprefix(word).replace('-', '_')}**{power}"
+    return name.replace("-", "_")
+
+
+@cache
+def conversion_factor(unit: str, other: str) -> float | None:
+    """Return how many of the other unit one unit is; None where that is not fixed."""
+    if unit == other:
+        return 1.0
+    mine, theirs = _pint_unit(unit), _pint_unit(other)
+    if mine is None or theirs is None or mine.dimensionality != theirs.dimensionality:
+        return None
+    if unit.startswith("temperature"):
+        return None
+    return float(_registry().Quantity(1.0, mine).to(theirs).magnitude)
+
+
+def _in_one_unit(
+    mine: float, unit: str, theirs: float, other: str
+) -> tuple[float, float] | None:
+    """Return two amounts in the first one's unit; None if the units measure different things, or are unknown."""
+    first, second = _pint_unit(unit), _pint_unit(other)
+    if first is None or second is None or first.dimensionality != second.dimensionality:
+        return None
+    return mine, float(_registry().Quantity(theirs, second).to(first).magnitude)
+
+
+@cache
+def _units_alike(unit: str) -> tuple[str, ...]:
+    kind = unit.partition("-")[0]
+    every = {name.unit for names in cldr.unit_names().values() for name in names}
+    return tuple(sorted(name for name in every if name.partition("-")[0] == kind))
+
+
+@cache
+def _unit_by_pint(word: str) -> str:
+    """Return the CLDR id of a unit that Pint knows by a name that CLDR has not: `lbs`, `metres`; "" if none."""
+    if len(word) < _LONGEST:
+        return ""
+    names = [found for found in _registry().parse_unit_name(word) if not found[0]]
+    if not names:
+        return ""
+    for unit in _ids_by_pint_name().get(names[0][1], ()):
+        return unit
+    return ""
+
+
+@cache
+def _ids_by_pint_name() -> dict[str, list[str]]:
+    ids: dict[str, list[str]] = {}
+    for unit in sorted(
+        {name.unit for names in cldr.unit_names().values() for name in names}
+    ):
+        ids.setdefault(unit.partition("-")[2].replace("-", "_"), []).append(unit)
+    return ids

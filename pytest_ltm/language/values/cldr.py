@@ -1,0 +1,201 @@
+"""Names of units, months, weekdays, currencies and places in many languages: tables of CLDR, as Babel has them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+LANGUAGES = ("en", "en_GB", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja")
+"""The languages whose names of units, months and days are read, all at once."""
+
+# Before a unit's name stands the number; "short" and "long" are written in prose,
+# "narrow" only where space is scarce, so it is the less likely reading.
+_PROSE = ("long", "short")
+_SHORT = 2
+_PLACE = re.compile(r"\{0\}")
+_QUOTED = re.compile(r"'([^']+)'")
+
+
+class UnitName(NamedTuple):
+    """A unit that a word may name, by its CLDR id: `length-kilometer`."""
+
+    unit: str
+    likely: bool
+
+
+@cache
+def _locale_data(language: str) -> Mapping[str, Any]:
+    from babel import Locale
+
+    return Locale.parse(language)._data  # noqa: SLF001 - unit patterns have no public accessor
+
+
+def name_key(name: str) -> str:
+    """Return the form under which a name is looked up: no case, no full stops, plain blanks."""
+    return " ".join(name.casefold().replace(".", "").split())
+
+
+def _spelled_key(name: str) -> str:
+    return " ".join(name.replace(".", "").split())
+
+
+@cache
+def unit_names() -> Mapping[str, frozenset[UnitName]]:
+    """Return the units by name, in all languages; names keep their case: `M` is no `m`.
+
+    Likely are those that the first language means in prose that has the name.
+    """
+    names: dict[str, frozenset[UnitName]] = {}
+    for language in LANGUAGES:
+        for name, units in _units_of_language(language).items():
+            older = names.get(name, frozenset())
+            is_taken = any(unit.likely for unit in older)
+            names[name] = older | (_unlikely(units) if is_taken else units)
+    # only narrow forms have the primes of feet and inches, and mean nothing else
+    for prime in ("\u2032", "\u2033"):
+        names[prime] = frozenset(unit._replace(likely=True) for unit in names[prime])
+    return {name: _best_names(units) for name, units in names.items()}
+
+
+def _unlikely(units: Iterable[UnitName]) -> frozenset[UnitName]:
+    return frozenset(unit._replace(likely=False) for unit in units)
+
+
+def _units_of_language(language: str) -> Mapping[str, frozenset[UnitName]]:
+    names: defaultdict[str, set[UnitName]] = defaultdict(set)
+    for unit, widths in _locale_data(language)["unit_patterns"].items():
+        # in prose a prime means feet or minutes
+        if not unit.startswith("angle-arc-"):
+            for name, likely in _names_of_unit(widths):
+                # a letter or two of another alphabet's language mean too much: `k`
+                readable = language == "en" or len(name) > _SHORT or not name.isascii()
+                unit_name = UnitName(unit.removesuffix("-person"), likely and readable)
+                names[name].add(unit_name)
+    return {name: _best_names(units) for name, units in names.items()}
+
+
+def _names_of_unit(
+    widths: Mapping[str, Mapping[str, str]],
+) -> Iterator[tuple[str, bool]]:
+    for width, forms in widths.items():
+        for count, pattern in forms.items():
+            if count != "per" and "{0}" in pattern:
+                yield _spelled_key(_PLACE.sub("", pattern)), width in _PROSE
+
+
+def _best_names(units: Iterable[UnitName]) -> frozenset[UnitName]:
+    likely = {name.unit for name in units if name.likely}
+    return frozenset(name for name in units if name.likely or name.unit not in likely)
+
+
+@cache
+def folded_unit_names() -> Mapping[str, frozenset[UnitName]]:
+    """Return the units by name without case."""
+    names: defaultdict[str, set[UnitName]] = defaultdict(set)
+    for name, units in unit_names().items():
+        names[name.casefold()].update(units)
+    return {name: _best_names(units) for name, units in names.items()}
+
+
+@cache
+def month_names() -> Mapping[str, int]:
+    """Return the numbers of months, from 1, by name, whole or abbreviated."""
+    return _calendar_names("months")
+
+
+@cache
+def weekday_names() -> Mapping[str, int]:
+    """Return the numbers of weekdays, Monday is 0, by name, whole or abbreviated."""
+    return _calendar_names("days")
+
+
+def _calendar_names(section: str) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for language in LANGUAGES:
+        for widths in _locale_data(language)[section].values():
+            for width in ("wide", "abbreviated"):
+                for number, name in widths.get(width, {}).items():
+                    names.setdefault(name_key(name), number)
+    return names
+
+
+@cache
+def date_words() -> frozenset[str]:
+    """Return the words that stand in dates and say nothing: Spanish `de`, Russian `g`."""
+    words = set()
+    for language in LANGUAGES:
+        data = _locale_data(language)
+        for section in ("date_formats", "datetime_skeletons"):
+            for pattern in data[section].values():
+                words.update(_QUOTED.findall(str(getattr(pattern, "pattern", pattern))))
+    return frozenset(part for word in words for part in name_key(word).split())
+
+
+@cache
+def multiples() -> Mapping[str, int]:
+    """Return powers of ten by their names in compact numbers: `million`, `Mio`, `K`."""
+    names: dict[str, int] = {}
+    for language in LANGUAGES:
+        for width in _locale_data(language)["compact_decimal_formats"].values():
+            for forms in width.values():
+                for power, pattern in forms.items():
+                    _add_multiple(names, int(power), pattern.pattern)
+    return names
+
+
+def _add_multiple(names: dict[str, int], power: int, pattern: str) -> None:
+    zeros = pattern.count("0")
+    name = _spelled_key(pattern.replace("0", "").replace("'", "").replace("¤", ""))
+    if zeros and name:
+        names.setdefault(name, power // 10 ** (zeros - 1))
+
+
+@cache
+def currency_names() -> Mapping[str, frozenset[str]]:
+    """Return currencies by symbol, code and name; a name's noun alone may be several: `dollars`."""
+    names, nouns = defaultdict(set), defaultdict(set)
+    for code, symbol in _locale_data("en")["currency_symbols"].items():
+        names[name_key(symbol)].add(code)
+        names[name_key(code)].add(code)
+    for language in LANGUAGES:
+        data = _locale_data(language)
+        for code, symbol in data["currency_symbols"].items():
+            if not symbol.isascii():
+                names[name_key(symbol)].add(code)
+        for code, forms in data.get("currency_names_plural", {}).items():
+            for name in forms.values():
+                names[name_key(name)].add(code)
+                nouns[name_key(name).split(" ")[-1]].add(code)
+    names["us$"].add("USD")
+    every = {**nouns, **names}
+    return {name: frozenset(codes) for name, codes in every.items() if name}
+
+
+@cache
+def place_codes() -> Mapping[str, str]:
+    """Return the codes of countries, unions and large cities by name in all languages, and by code."""
+    from babel.core import get_global
+
+    names: dict[str, str] = {}
+    for language in LANGUAGES:
+        for code, name in _locale_data(language)["territories"].items():
+            names.setdefault(name_key(name), code)
+    for alias, codes in get_global("territory_aliases").items():
+        if alias.isalpha() and len(codes) == 1:
+            names.setdefault(alias, codes[0])
+    for code in set(names.values()):
+        names.setdefault(code, code)
+    for zone, city in _iter_cities():
+        names.setdefault(city, zone)
+    return names
+
+
+def _iter_cities() -> Iterator[tuple[str, str]]:
+    """Yield the cities that give time zones their names."""
+    for language in LANGUAGES:
+        for zone, forms in _locale_data(language)["time_zones"].items():
+            yield zone, name_key(forms.get("city", ""))
+            yield zone, name_key(zone.rpartition("/")[2].replace("_", " "))

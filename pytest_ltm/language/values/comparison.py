@@ -1,0 +1,323 @@
+"""Whether two texts are one value: each is read in all ways, and the readings of one kind are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal, TypeAlias
+
+from pytest_ltm.language.values import cldr
+from pytest_ltm.language.values.amounts import (
+    Amount,
+    bound_words,
+    compare_amounts,
+    read_amounts,
+)
+from pytest_ltm.language.values.labels import compare_labels, read_label
+from pytest_ltm.language.values.moments import (
+    compare_moments,
+    compare_weekdays,
+    read_moments,
+    read_weekdays,
+    time_words,
+    trim_silent,
+)
+from pytest_ltm.language.values.numerals import number_words
+from pytest_ltm.language.values.sameness import Sameness, weigh_readings
+from pytest_ltm.language.values.writing import Token, plain_writing, split_tokens
+
+_TIME_ASKED = re.compile(
+    r"\b(?:when|what time|which day|what day|what date|which date|until|since)\b"
+)
+_COUNT_ASKED = re.compile(
+    r"\bhow (?:many|much|old|far|long|tall|big|often|heavy|warm|hot|cold|fast)\b|\bwhat (?:percentage|fraction|share)\b"
+)
+_VERSION = re.compile(r"\b(?:version|release|model|edition|build|firmware)\b")
+_DECIMAL = re.compile(r"\d+(?:\.\d+)+")
+_RATIO = re.compile(r"(\d+) ?(?::|to|zu|\u2236) ?(\d+)")
+_SEPARATORS = re.compile(r"\s*(?:,\s*(?:and|&)\s|;|\n|,(?=\s)|\s(?:and|&|\+)\s)\s*")
+Kind: TypeAlias = Literal["amount", "time"]
+_EDGES = ' \t\n.,;:!?"*_`'
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that may be a value, with its readings, made when they are first needed."""
+
+    written: str
+    question: str
+
+    @cached_property
+    def plain(self) -> str:
+        """The text in plain writing, without what frames it."""
+        text = plain_writing(self.written)
+        inner = text.strip(_EDGES)
+        # the point of .NET and the quote of 55" and '23 belong to it
+        begin, end = text.find(inner), text.find(inner) + len(inner)
+        if text[:begin].endswith(".") and inner[:1].isalpha():
+            begin -= 1
+        if text[end : end + 1] == '"' and text.count('"') == 1:
+            end += 1
+        if re.search(r"\b[A-Za-z]\.[A-Za-z]$", inner) and text[end : end + 1] == ".":
+            end += 1
+        return text[begin:end]
+
+    @cached_property
+    def tokens(self) -> Sequence[Token]:
+        """Its tokens."""
+        return split_tokens(self.plain)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The words of the question."""
+        words = re.findall(r"[^\W\d_]+", self.question.casefold())
+        return frozenset(words)
+
+    @cached_property
+    def body(self) -> Sequence[Token]:
+        """Its tokens without an article in front, and without `it is`."""
+        tokens = list(self.tokens)
+        while len(tokens) > 1 and tokens[0].key in (
+            "the",
+            "for",
+            "it",
+            "is",
+            "was",
+            "it's",
+        ):
+            tokens = tokens[1:]
+        if len(tokens) > 2 and tokens[0].key in ("a", "an") and tokens[1].is_number:
+            tokens = tokens[1:]
+        return tokens
+
+
+def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
+    """Return whether a second text states the value of the first: the same, another, or it cannot be told.
+
+    Args:
+        first: The value that is expected.
+        second: The value that is compared with it; it may be more exact, but not less.
+        question: What was asked: it says what a bare number counts.
+
+    """
+    mine, theirs = Text(first, question), Text(second, question)
+    if not mine.tokens or not theirs.tokens:
+        return Sameness.UNKNOWN
+    if mine.plain.casefold() == theirs.plain.casefold():
+        return Sameness.SAME
+    proof = Sameness.UNKNOWN
+    is_read = False
+    for comparer in _COMPARERS:
+        result = comparer(mine, theirs)
+        if result is Sameness.SAME:
+            return result
+        # what was read in one way and not refuted is not refuted in another one
+        if result is not None and not is_read:
+            proof, is_read = result, True
+        if proof is Sameness.OTHER:
+            return proof
+    return proof
+
+
+def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
+    """Compare decimals as versions: 3.10 is not 3.1."""
+    figures = [_DECIMAL.findall(text.plain) for text in (mine, theirs)]
+    bare = all(len(found) == 1 for found in figures)
+    if not bare or figures[0] == figures[1]:
+        return None
+    if float_of(figures[0][0]) != float_of(figures[1][0]) and "." in figures[0][0]:
+        return None
+    words = f"{mine.question} {mine.plain} {theirs.plain}".casefold()
+    if _VERSION.search(words):
+        return Sameness.OTHER
+    asked = _COUNT_ASKED.search(mine.question.casefold())
+    lone = all(
+        text.plain == found[0]
+        for text, found in zip((mine, theirs), figures, strict=True)
+    )
+    return Sameness.UNKNOWN if lone and not asked else None
+
+
+def float_of(figures: str) -> float:
+    """Return the number that figures with one point are; of more, only that they are no number."""
+    return float(figures) if figures.count(".") == 1 else float("nan")
+
+
+def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
+    ratios = [
+        _RATIO.fullmatch(text.plain.removeprefix("the ").removeprefix("a "))
+        for text in (mine, theirs)
+    ]
+    if not all(ratios):
+        return None
+    same = ratios[0].groups() == ratios[1].groups()  # type: ignore[union-attr]
+    return (
+        Sameness.SAME
+        if same
+        else None
+        if all(":" in text.plain and len(text.plain) > 3 for text in (mine, theirs))
+        else Sameness.OTHER
+    )
+
+
+def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
+    asked = _TIME_ASKED.search(mine.question.casefold()) is not None
+    found = [
+        read_moments(text.plain, text.tokens, asked=asked) for text in (mine, theirs)
+    ]
+    days = [read_weekdays(text.tokens) for text in (mine, theirs)]
+    if all(days):
+        return compare_weekdays(days[0][0], days[1][0])
+    if not all(found):
+        return None
+    return weigh_readings(
+        (compare_moments(one, other), one.likely and other.likely)
+        for one in found[0]
+        for other in found[1]
+    )
+
+
+def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
+    nouns = frozenset(word.removesuffix("s") for word in mine.known)
+    found = [read_amounts(text.body, nouns) for text in (mine, theirs)]
+    if not all(found):
+        return None
+    asked_count = bool(re.search(r"\bhow many\b", mine.question.casefold()))
+    return weigh_readings(
+        (
+            compare_amounts(one, other),
+            (one.likely and other.likely) or (asked_count and _are_whole(one, other)),
+        )
+        for one in found[0]
+        for other in found[1]
+    )
+
+
+def _are_whole(first: Amount, second: Amount) -> bool:
+    ends = (first.low, first.high, second.low, second.high)
+    return all(
+        end is not None and end.denominator == 1 and abs(end) >= 1000 for end in ends
+    )
+
+
+def _compare_lists(mine: Text, theirs: Text) -> Sameness | None:
+    """Compare sets: each value of one must be a value of the other."""
+    items = [_items_of(text.written) for text in (mine, theirs)]
+    if len(items[0]) != len(items[1]) or len(items[0]) < 2:
+        return None
+    left = list(items[1])
+    for item in items[0]:
+        match = next(
+            (
+                other
+                for other in left
+                if compare_values(item, other, question=mine.question) is Sameness.SAME
+            ),
+            None,
+        )
+        if match is None:
+            return Sameness.UNKNOWN
+        left.remove(match)
+    return Sameness.SAME
+
+
+def _items_of(text: str) -> list[str]:
+    return [
+        item
+        for item in _SEPARATORS.split(plain_writing(text).strip(_EDGES))
+        if item.strip(_EDGES)
+    ]
+
+
+def _is_amount(text: Text) -> bool:
+    return any(amount.likely for amount in read_amounts(text.body))
+
+
+def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
+    result = compare_labels(
+        read_label(mine.plain, mine.known), read_label(theirs.plain, mine.known)
+    )
+    amounts = all(_is_amount(text) for text in (mine, theirs))
+    return None if amounts and result is Sameness.OTHER else result
+
+
+_COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
+    _compare_versions,
+    _compare_times,
+    _compare_ratios,
+    _compare_amounts,
+    _compare_lists,
+    _compare_labels,
+)
+
+
+# --- Values within a text.
+
+
+@dataclass(frozen=True, slots=True)
+class FoundValue:
+    """A value that a text names, and where."""
+
+    text: str
+    start: int
+    end: int
+    """In the text in plain writing."""
+    kind: Kind
+
+
+_MOST_TOKENS = 8
+
+
+def find_values(text: str, kind: Kind | None = None) -> list[FoundValue]:
+    """Return the values of a kind, or of all, that a text names, longest first where they overlap; in its order.
+
+    Places are those in `plain_writing(text)`. Linear in the length of the text.
+    """
+    plain = plain_writing(text)
+    tokens = split_tokens(plain)
+    found: list[FoundValue] = []
+    place = 0
+    while place < len(tokens):
+        value = _value_at(plain, tokens, place, kind)
+        if value is None:
+            place += 1
+        else:
+            found.append(value[0])
+            place = value[1]
+    return found
+
+
+def _value_at(
+    plain: str, tokens: Sequence[Token], place: int, kind: Kind | None
+) -> tuple[FoundValue, int] | None:
+    """Return the longest value that begins at a token, with the place behind it."""
+    if not _may_begin(tokens[place]):
+        return None
+    for end in range(min(place + _MOST_TOKENS, len(tokens)), place, -1):
+        part = trim_silent(tokens[place:end])
+        text = plain[part[0].start : part[-1].end]
+        of_kind = kind_of(text, part)
+        if of_kind is not None and kind in (None, of_kind):
+            return FoundValue(text, part[0].start, part[-1].end, of_kind), end
+    return None
+
+
+def _may_begin(token: Token) -> bool:
+    """Return whether a value may begin with a token: cheap, for most words begin none."""
+    return token.is_number or token.key in value_words() or not token.is_word
+
+
+@cache
+def value_words() -> frozenset[str]:
+    """Return the words with which values begin."""
+    calendar = (*cldr.month_names(), *cldr.weekday_names(), *cldr.currency_names())
+    return frozenset((*number_words(), *bound_words(), *time_words(), *calendar))
+
+
+def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:
+    """Return which kind of value a text is, all of it; None if it is none that is read."""
+    if any(moment.likely for moment in read_moments(text, tokens)):
+        return "time"
+    return "amount" if any(amount.likely for amount in read_amounts(tokens)) else None

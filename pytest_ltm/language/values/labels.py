@@ -1,0 +1,428 @@
+"""Names, grades, versions and models: when two labels are one, other by a sign or a figure, or open."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz.distance import OSA
+
+from pytest_ltm.language.values import cldr
+from pytest_ltm.language.values.sameness import Sameness
+from pytest_ltm.language.values.writing import LEXICON
+
+_SILENT = LEXICON.words("titles") | LEXICON.words("articles") | LEXICON.words("frames")
+_SIGN_WORDS = {
+    word: sign
+    for sign, words in LEXICON.table("signs in words").items()
+    for word in words
+}
+_SIGNS = frozenset("+-#*@.")
+_SIGNED = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*|[+#*@&$/-]|\.(?=[^\W\d_])")
+
+
+def _letters(section: str) -> dict[str, str]:
+    return {letters[0]: letters[1:] for letters in LEXICON.words(section)}
+
+
+_LATIN = _letters("latin letters")
+_LONG = _letters("long letters")
+_BARE = _letters("short letters")
+_VOWELS = frozenset("aeiouy")
+# A word this long with one slip is still that word.
+_LONG_WORD = 6
+_SHORT_SIGNED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a label."""
+
+    forms: frozenset[str]
+    """How it may be spelled in plain Latin letters."""
+    text: str
+    sign: str = ""
+    """What stands at it and distinguishes it: the signs of C++, A- and .NET."""
+    dotted: bool = False
+    """Whether it is an abbreviation with a full stop."""
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether it has digits."""
+        return any(map(str.isdecimal, self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What has a name."""
+
+    words: tuple[Word, ...]
+    text: str
+
+    @property
+    def plain(self) -> frozenset[str]:
+        """Its words in a row without blanks, in each spelling of all of them."""
+        spelled = [sorted(word.forms) for word in self.words]
+        signs = [word.sign for word in self.words]
+        longest = max(map(len, spelled), default=0)
+        return frozenset(
+            "".join(
+                forms[min(n, len(forms) - 1)] + sign
+                for forms, sign in zip(spelled, signs, strict=True)
+            )
+            for n in range(longest)
+        )
+
+
+# --- Reading.
+
+
+def read_label(text: str, known: frozenset[str] = frozenset()) -> Label:
+    """Return a text as a label: without articles, titles and the words that the question has.
+
+    `known`: words of the question, which distinguish nothing.
+    """
+    words = list(_words_of(text))
+    telling = [word for word in words if not _is_silent(word, known)]
+    return Label(tuple(telling or words), text)
+
+
+def _is_silent(word: Word, known: frozenset[str]) -> bool:
+    name = word.text.casefold()
+    # an A in capitals may be a grade, a lone article none
+    if word.sign or (word.text.isupper() and word.text.isascii()):
+        return False
+    return name in _SILENT or name in known
+
+
+def _words_of(text: str) -> Iterator[Word]:
+    """Yield the words of a text with the signs that stand at them, in signs or in words."""
+    matches = list(_SIGNED.finditer(text))
+    place = 0
+    prefix = ""
+    while place < len(matches):
+        part, end = matches[place][0], matches[place].end()
+        place += 1
+        if part in _SIGNS and not part[0].isalnum():
+            prefix = (
+                part
+                if end < len(text) and text[end].isalnum() and part in ".@-#"
+                else ""
+            )
+            if (
+                prefix == "-"
+                and place >= 2
+                and matches[place - 2].end() == matches[place - 1].start()
+            ):
+                prefix = ""
+            continue
+        if not part[0].isalnum():
+            continue
+        sign = prefix
+        prefix = ""
+        if part.casefold() == "dot" and place < len(matches) and not sign:
+            prefix = "."
+            continue
+        while place < len(matches) and (mark := _sign_at(text, matches, place, part)):
+            sign += mark
+            place += 1
+        dotted = text[end : end + 1] == "." and part[0].isalpha()
+        yield Word(spellings(part), part, sign, dotted)
+
+
+def _sign_at(text: str, matches: Sequence[re.Match[str]], place: int, part: str) -> str:
+    """Return the sign that a match is to the word before it: one of `+#-*`, or its name behind a short word."""
+    match = matches[place]
+    touches = matches[place - 1].end() == match.start()
+    at_end = match.end() == len(text) or not text[match.end()].isalnum()
+    if match[0] in "+#*-@":
+        return match[0] if touches and at_end else ""
+    word = match[0].casefold()
+    is_grade = len(part) <= _SHORT_SIGNED and part.isupper()
+    behind_sign = matches[place - 1][0].casefold() in _SIGN_WORDS
+    return (
+        _SIGN_WORDS[word]
+        if word in _SIGN_WORDS
+        and word not in ("dot", "at")
+        and (is_grade or behind_sign)
+        else ""
+    )
+
+
+def spellings(word: str) -> frozenset[str]:
+    """Return how a word may be written in plain Latin letters: Müller as mueller and as muller."""
+    folded = unicodedata.normalize("NFC", word.casefold())
+    if folded.isascii():
+        return frozenset((folded,))
+    folded = "".join(_LATIN.get(letter, letter) for letter in folded)
+    long = "".join(_LONG.get(letter, letter) for letter in folded)
+    short = "".join(_BARE.get(letter, letter) for letter in folded)
+    return frozenset(map(_without_marks, (folded, long, short)))
+
+
+def _without_marks(word: str) -> str:
+    marked = unicodedata.normalize("NFD", word)
+    return "".join(
+        _BARE.get(letter, letter)
+        for letter in marked
+        if not unicodedata.combining(letter)
+    )
+
+
+# --- Comparing.
+
+
+def compare_labels(first: Label, second: Label) -> Sameness:
+    """Return whether two labels name the same.
+
+    They are other only where a sign, a figure or one of two contraries differs; all
+    else may be another name of it.
+    """
+    if not first.words or not second.words:
+        return Sameness.UNKNOWN
+    same_ways = (_is_same_text, _is_same_place, _is_acronym_of_other)
+    if any(is_same(first, second) for is_same in same_ways):
+        return Sameness.SAME
+    other_ways = (_are_addresses, _differs_in_mark, _differs_in_contrary)
+    if any(is_other(first, second) for is_other in other_ways):
+        return Sameness.OTHER
+    same = _match_in_order(first.words, second.words)
+    return Sameness.SAME if same else Sameness.UNKNOWN
+
+
+def _is_acronym_of_other(first: Label, second: Label) -> bool:
+    return _is_acronym(first, second) or _is_acronym(second, first)
+
+
+def _are_addresses(first: Label, second: Label) -> bool:
+    return _is_address(first.text) and _is_address(second.text)
+
+
+def _is_same_text(first: Label, second: Label) -> bool:
+    return not first.plain.isdisjoint(second.plain)
+
+
+def _is_same_place(first: Label, second: Label) -> bool:
+    codes = [_place_of(label.text) for label in (first, second)]
+    return codes[0] is not None and codes[0] == codes[1]
+
+
+def _is_address(text: str) -> bool:
+    """Return whether a text is an address, a handle or a path, of which each letter counts."""
+    return " " not in text and any(mark in text for mark in ("@", "://", "/", "\\"))
+
+
+def _place_of(text: str) -> str | None:
+    name = text.strip(" .,!").removeprefix("the ").removeprefix("The ")
+    letters = name.replace(".", "")
+    codes = cldr.place_codes()
+    return codes.get(letters) or codes.get(cldr.name_key(name))
+
+
+def _differs_in_mark(first: Label, second: Label) -> bool:
+    """Return whether labels of the same words differ in a sign, or labels of one kind in a figure."""
+    mine, theirs = _letters_of(first), _letters_of(second)
+    signs = [tuple(word.sign for word in label.words) for label in (first, second)]
+    if (
+        mine == theirs
+        and mine
+        and signs[0] != signs[1]
+        and _figures_of(first) == _figures_of(second)
+    ):
+        return True
+    figures = _figures_of(first), _figures_of(second)
+    if not all(figures):
+        return False
+    if figures[0] != figures[1]:
+        return mine == theirs
+    return _has_qualifier(first, second)
+
+
+_CLOSED_SETS = tuple(map(frozenset, LEXICON.table("closed sets").values()))
+
+
+def _differs_in_contrary(first: Label, second: Label) -> bool:
+    """Return whether labels of the same words differ in one of a closed set, of which only one can be so."""
+    if len(first.words) != len(second.words):
+        return False
+    pairs = [
+        (word.forms, other.forms)
+        for word, other in zip(first.words, second.words, strict=True)
+        if word.forms.isdisjoint(other.forms)
+    ]
+    return len(pairs) == 1 and any(
+        mine <= some and theirs <= some
+        for some in _CLOSED_SETS
+        for mine, theirs in pairs
+    )
+
+
+def _letters_of(label: Label) -> tuple[frozenset[str], ...]:
+    return tuple(word.forms for word in label.words if not word.has_figures)
+
+
+def _figures_of(label: Label) -> tuple[str, ...]:
+    return tuple(word.text.casefold() for word in label.words if word.has_figures)
+
+
+def _has_qualifier(first: Label, second: Label) -> bool:
+    """Return whether one label ends with a figure, and the other goes on behind it: 13 and 13 Pro."""
+    short, long = sorted((first.words, second.words), key=len)
+    begins = all(
+        word.forms & other.forms for word, other in zip(short, long, strict=False)
+    )
+    return begins and len(short) < len(long) and short[-1].has_figures
+
+
+def _match_in_order(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
+    """Return whether the words of two names agree one by one."""
+    if len(mine) != len(theirs):
+        return _match_initials(mine, theirs)
+    return all(
+        _is_same_word(word, other) for word, other in zip(mine, theirs, strict=True)
+    ) and any(
+        word.forms & other.forms or len(word.text) > 1
+        for word, other in zip(mine, theirs, strict=True)
+    )
+
+
+def _match_initials(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
+    """Return whether initials in a row stand for the first names of the other: JRR Tolkien."""
+    short, long = sorted((mine, theirs), key=len)
+    if len(short) != 2 or not short[0].text.isupper() or len(long) < 3:
+        return False
+    initials = "".join(min(word.forms)[0] for word in long[:-1])
+    return initials in short[0].forms and bool(short[1].forms & long[-1].forms)
+
+
+def _is_same_word(word: Word, other: Word) -> bool:
+    if word.sign != other.sign:
+        return False
+    if word.forms & other.forms or _is_inflected(word, other):
+        return True
+    if _is_abbreviation(word, other) or _is_abbreviation(other, word):
+        return True
+    return any(_is_slip(form, theirs) for form in word.forms for theirs in other.forms)
+
+
+_ENDINGS = ("s", "es")
+_CASE_ENDINGS = LEXICON.words("slavic endings")
+
+
+def _is_inflected(word: Word, other: Word) -> bool:
+    """Return whether one word is the other's plural, or another case of a Slavic name."""
+    for mine in word.forms:
+        for theirs in other.forms:
+            if any(
+                mine + ending == theirs or theirs + ending == mine
+                for ending in _ENDINGS
+            ):
+                return len(min(mine, theirs, key=len)) > 2
+            if _plural_of_f(mine) == theirs or _plural_of_f(theirs) == mine:
+                return True
+    cyrillic = all(
+        not one.text.isascii() and _LATIN.keys() & set(one.text.casefold())
+        for one in (word, other)
+    )
+    return cyrillic and any(
+        _share_stem(mine, theirs) for mine in word.forms for theirs in other.forms
+    )
+
+
+def _plural_of_f(word: str) -> str:
+    if word.endswith("fe"):
+        return f"{word[:-2]}ves"
+    if word.endswith("f"):
+        return f"{word[:-1]}ves"
+    if word.endswith("y"):
+        return f"{word[:-1]}ies"
+    return ""
+
+
+def _share_stem(mine: str, theirs: str) -> bool:
+    shared = 0
+    while shared < min(len(mine), len(theirs)) and mine[shared] == theirs[shared]:
+        shared += 1
+    rests = mine[shared:], theirs[shared:]
+    return shared >= 3 and all(not rest or rest in _CASE_ENDINGS for rest in rests)
+
+
+def _is_abbreviation(short: Word, long: Word) -> bool:
+    """Return whether a word abbreviates another: its beginning with a full stop, or with its last letter: St, Mt.
+
+    An initial stands for a name.
+    """
+    for mine in short.forms:
+        for theirs in long.forms:
+            if len(mine) >= len(theirs) or mine[0] != theirs[0]:
+                continue
+            if len(mine) == 1:
+                return short.text.isupper() and long.text[0].isupper()
+            begins = short.dotted and theirs.startswith(mine)
+            contracted = (
+                len(mine) == 2 and mine[-1] == theirs[-1] and short.text[0].isupper()
+            )
+            if begins or contracted:
+                return True
+    return False
+
+
+def _is_slip(mine: str, theirs: str) -> bool:
+    """Return whether two long words differ by a typist's slip: two letters exchanged, one doubled, a vowel inside."""
+    if (
+        min(len(mine), len(theirs)) < _LONG_WORD - 1
+        or OSA.distance(mine, theirs, score_cutoff=1) != 1
+    ):
+        return False
+    if sorted(mine) == sorted(theirs):
+        return True
+    start = 0
+    while start < min(len(mine), len(theirs)) and mine[start] == theirs[start]:
+        start += 1
+    if len(mine) != len(theirs):
+        long = max(mine, theirs, key=len)
+        # the run ends behind a doubled letter
+        return (start > 0 and long[start] == long[start - 1]) or long[
+            start : start + 1
+        ] == long[start + 1 : start + 2]
+    inside = 0 < start < len(mine) - 1
+    return (
+        inside and {mine[start], theirs[start]} <= _VOWELS and len(mine) >= _LONG_WORD
+    )
+
+
+# --- Acronyms.
+
+
+def _is_acronym(short: Label, long: Label) -> bool:
+    """Return whether a label is made of the first letters of another's words: UCLA, WWII, U.S."""
+    if len(short.words) != 1 or len(long.words) < 2:
+        return False
+    text = short.words[0].text.replace(".", "")
+    if (
+        not text[0].isalpha()
+        or not text.isalnum()
+        or not (text.isupper() or short.words[0].text != text)
+    ):
+        return False
+    words = [word.text.casefold() for word in _words_of(long.text)]
+    return _spells(text.casefold(), words)
+
+
+_LITTLE_WORDS = LEXICON.words("little words")
+
+
+def _spells(letters: str, words: Sequence[str]) -> bool:
+    """Return whether letters are the beginnings of words, of each its first letter or all of it."""
+    places = {0}
+    for word in words:
+        following = set(places) if word in _LITTLE_WORDS else set()
+        for place in places:
+            if letters.startswith(word[0], place):
+                following.add(place + 1)
+            if letters.startswith(word, place):
+                following.add(place + len(word))
+        places = following
+    return len(letters) in places

@@ -1,0 +1,482 @@
+"""Dates and times of any granularity, with their relation: `7 May 2023`, `before May`, `half past six`, `the 1990s`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+
+from pytest_ltm.language.numbers import TENS
+from pytest_ltm.language.values import cldr
+from pytest_ltm.language.values.numerals import read_numbers
+from pytest_ltm.language.values.sameness import Sameness
+from pytest_ltm.language.values.writing import LEXICON, Token
+
+
+def _by_word(section: str) -> dict[str, str]:
+    table = LEXICON.table(section)
+    return {word: key for key, words in table.items() for word in words}
+
+
+_RELATIONS = _by_word("relations")
+_SILENT = LEXICON.words("date words")
+_HALVES = _by_word("halves of a day")
+_NAMED_TIMES = {"noon": (12, 0), "midday": (12, 0), "midnight": (0, 0)}
+_CLOCK_WORDS = LEXICON.words("clock words")
+_DECADES = {f"{word[:-1]}ies": 10 * n for n, word in enumerate(TENS, start=2)}
+_FIGURE_NAMES = _by_word("figures with names")
+_SEASONS = {word: int(number) for word, number in _by_word("seasons").items()}
+_WEEKDAY_SETS = {
+    "weekdays": range(5),
+    "workdays": range(5),
+    "weekends": range(5, 7),
+    "weekend": range(5, 7),
+}
+_LAST_YEAR = 2199
+_FIRST_YEAR = 1000
+_HALF_DAY = 12
+_ISO = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?"
+    r"(?:[T ](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?)?"
+)
+_PACKED = re.compile(r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)")
+_FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})")
+_CENTURY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date or a time of day, as far as it is stated."""
+
+    fields: Mapping[str, int]
+    """year, decade, season, month, day, weekday, hour, minute, second."""
+    relation: str = ""
+    half_open: bool = False
+    """Whether its hour may be one of the morning or of the evening."""
+    likely: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Weekdays:
+    """Several days of the week."""
+
+    days: frozenset[int]
+
+
+# --- Reading.
+
+
+def read_moments(
+    text: str, tokens: Sequence[Token], *, asked: bool = False
+) -> list[Moment]:
+    """Return the readings of a text that is a date or a time, all of it; [] otherwise.
+
+    `tokens`: its tokens; `asked`: whether a time is asked for, so a bare number is one.
+    """
+    found = list(_figure_dates(text))
+    if not found:
+        found = _Parse.of(tokens, asked=asked) or []
+    return [moment for moment in found if _is_possible(moment.fields)]
+
+
+def _figure_dates(text: str) -> Iterator[Moment]:
+    """Yield the readings of a date in figures: 2023-05-07, 20230507, 7.5.2023, 5/7/23."""
+    match = _ISO.fullmatch(text) or _PACKED.fullmatch(text)
+    if match:
+        yield Moment(
+            {name: int(digits) for name, digits in match.groupdict().items() if digits}
+        )
+    elif match := _FIGURES.fullmatch(text):
+        first, mark, second, last = match.groups()
+        if len(first) == 4:
+            yield Moment({"year": int(first), "month": int(second), "day": int(last)})
+            return
+        year = int(last) + (2000 if len(last) == 2 else 0)
+        # Americans write the month first, and nobody else; with full stops nobody does
+        yield Moment(
+            {"year": year, "month": int(second), "day": int(first)}, likely=mark == "."
+        )
+        if mark != ".":
+            yield Moment(
+                {"year": year, "month": int(first), "day": int(second)},
+                likely=int(first) <= 12,
+            )
+
+
+def _is_possible(fields: Mapping[str, int]) -> bool:
+    if not 1 <= fields.get("month", 1) <= 12 or fields.get("hour", 0) > 24:
+        return False
+    if fields.get("minute", 0) > 59 or fields.get("second", 0) > 59:
+        return False
+    try:
+        date(fields.get("year", 2000), fields.get("month", 1), fields.get("day", 1))
+    except ValueError:
+        return False
+    return True
+
+
+class _Parse:
+    """Reads the tokens of a date or time one after the other; each field once."""
+
+    def __init__(self, tokens: Sequence[Token], *, asked: bool) -> None:
+        self._tokens = tokens
+        self._asked = asked
+        self._place = 0
+        self._fields: dict[str, int] = {}
+        self._relation = ""
+        self._half = ""
+        self._likely = True
+
+    @classmethod
+    def of(cls, tokens: Sequence[Token], *, asked: bool) -> list[Moment] | None:
+        """Return the readings; None if a token has no part in a date."""
+        parse = cls(tokens, asked=asked)
+        while parse._place < len(tokens):
+            if not parse._take():
+                return None
+        return parse._moments()
+
+    def _take(self) -> bool:
+        """Read the next piece; return whether it is one of a date."""
+        readers = (
+            self._take_clock,
+            self._take_spoken_clock,
+            self._take_month,
+            self._take_weekday,
+            self._take_decade,
+            self._take_number,
+            self._take_word,
+        )
+        return any(reader() for reader in readers)
+
+    def _key(self, offset: int = 0) -> str:
+        place = self._place + offset
+        return self._tokens[place].key if place < len(self._tokens) else ""
+
+    def _digits(self, offset: int = 0) -> int | None:
+        text = self._key(offset)
+        return int(text) if text.isdecimal() else None
+
+    def _set(self, used: int, **fields: int) -> bool:
+        if self._fields.keys() & fields.keys():
+            return False
+        self._fields |= fields
+        self._place += used
+        return True
+
+    def _take_clock(self) -> bool:
+        """Read 6:30, 06.30 pm, 18h30, 21 Uhr, 6 pm."""
+        hour, minute = self._digits(), self._digits(2)
+        if hour is not None and self._key(1) == ":" and minute is not None:
+            used, fields = 3, {"hour": hour, "minute": minute}
+            second = self._digits(4)
+            if self._key(3) == ":" and second is not None:
+                used, fields = 5, fields | {"second": second}
+            return self._set(used, **fields)
+        following = self._key(1)
+        if hour is not None and following in _CLOCK_WORDS:
+            minutes = self._digits(2)
+            if minutes is not None and minutes < 60:
+                return self._set(3, hour=hour, minute=minutes)
+            return self._set(2, hour=hour, minute=0)
+        if following in ("am", "pm") and re.fullmatch(
+            r"\d{1,2}(?:\.\d\d)?", self._key()
+        ):
+            hours, _, minutes_text = self._key().partition(".")
+            return self._set(1, hour=int(hours), minute=int(minutes_text or 0))
+        return False
+
+    def _take_spoken_clock(self) -> bool:
+        """Read half past six, a quarter to seven, noon, two in the morning, six thirty."""
+        if self._key() in _NAMED_TIMES:
+            hour, minute = _NAMED_TIMES[self._key()]
+            self._half = "24"
+            return self._set(1, hour=hour, minute=minute)
+        begin = self._place + (self._key() == "a")
+        minutes = self._past_minutes(begin)
+        if minutes is not None:
+            count, place = minutes
+            return self._set_past(count, place)
+        return self._take_worded_hour()
+
+    def _past_minutes(self, begin: int) -> tuple[int, int] | None:
+        """Return the minutes before `past` or `to`, and the place of that word."""
+        word = self._tokens[begin].key if begin < len(self._tokens) else ""
+        if word in ("half", "quarter"):
+            count, place = 30 if word == "half" else 15, begin + 1
+        else:
+            numbers = [
+                number
+                for number in read_numbers(self._tokens, begin)
+                if not number.ordinal
+            ]
+            if not numbers:
+                return None
+            count, place = int(numbers[0].value), numbers[0].end
+            if place < len(self._tokens) and self._tokens[place].key == "minutes":
+                place += 1
+        link = self._tokens[place].key if place < len(self._tokens) else ""
+        return (count, place) if link in ("past", "to") and count < 60 else None
+
+    def _set_past(self, count: int, place: int) -> bool:
+        hours = [
+            number
+            for number in read_numbers(self._tokens, place + 1)
+            if 1 <= number.value <= _HALF_DAY
+        ]
+        if not hours:
+            return False
+        hour, minute = int(hours[0].value), count
+        if self._tokens[place].key == "to":
+            hour, minute = (hour - 2) % _HALF_DAY + 1, 60 - count
+        return self._set(hours[0].end - self._place, hour=hour, minute=minute)
+
+    def _take_worded_hour(self) -> bool:
+        """Read an hour in words, or in digits before a part of the day: seven thirty, two in the morning."""
+        for number in read_numbers(self._tokens, self._place)[:1]:
+            is_hour = (
+                not number.ordinal
+                and number.value.denominator == 1
+                and 1 <= number.value <= 24
+            )
+            rest = [token.key for token in self._tokens[number.end : number.end + 3]]
+            if not is_hour:
+                return False
+            if rest and (rest[0] in ("o'clock", "oclock") or _half_of(rest)):
+                return self._set(
+                    number.end - self._place, hour=int(number.value), minute=0
+                )
+            if self._tokens[self._place].is_word:
+                return self._take_worded_minutes(int(number.value), number.end)
+        return False
+
+    def _take_worded_minutes(self, hour: int, place: int) -> bool:
+        minutes = [
+            number
+            for number in read_numbers(self._tokens, place)
+            if 10 <= number.value < 60 and not number.ordinal
+        ]
+        if minutes and hour <= _HALF_DAY:
+            return self._set(
+                minutes[0].end - self._place, hour=hour, minute=int(minutes[0].value)
+            )
+        return False
+
+    def _take_month(self) -> bool:
+        number = cldr.month_names().get(self._key())
+        if number is None and len(self._key()) >= 3:
+            number = self._month_by_beginning()
+        return number is not None and self._set(1, month=number)
+
+    def _month_by_beginning(self) -> int | None:
+        """Return the month that a longer abbreviation means: Sept."""
+        found = {
+            number
+            for name, number in cldr.month_names().items()
+            if name.startswith(self._key()) and len(self._key()) >= 4
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def _take_weekday(self) -> bool:
+        word = self._key()
+        number = cldr.weekday_names().get(word)
+        if number is None and word.endswith("s"):
+            number = cldr.weekday_names().get(word[:-1])
+        return number is not None and self._set(1, weekday=number)
+
+    def _take_decade(self) -> bool:
+        """Read the 1990s, the nineties, '23."""
+        if self._key() in _DECADES:
+            return self._set(1, decade=_DECADES[self._key()], century=19)
+        digits = self._digits()
+        offset = self._key(1) == "'"
+        if digits is not None and digits % 10 == 0 and self._key(1 + offset) == "s":
+            century = {"century": digits // _CENTURY} if digits >= _FIRST_YEAR else {}
+            return self._set(2 + offset, decade=digits % _CENTURY, **century)
+        year = self._digits(1)
+        if self._key() == "'" and year is not None and year < _CENTURY:
+            return self._set(2, year=2000 + year if year < 50 else 1900 + year)
+        return False
+
+    def _take_number(self) -> bool:
+        """Read a year, or a day of the month."""
+        digits = self._digits()
+        unit = _FIGURE_NAMES.get(self._key(1))
+        if digits is not None and unit:
+            return self._set(2, **{unit: digits})
+        if (
+            digits is not None
+            and _FIRST_YEAR <= digits <= _LAST_YEAR
+            and len(self._key()) == 4
+        ):
+            return self._set(1, year=digits)
+        for number in read_numbers(self._tokens, self._place)[:1]:
+            is_day = number.value.denominator == 1 and 1 <= number.value <= 31
+            if is_day and (number.ordinal or self._key().isdecimal()):
+                return self._set(number.end - self._place, day=int(number.value))
+        return self._take_year_in_words()
+
+    def _take_year_in_words(self) -> bool:
+        """Read nineteen ninety, twenty twenty-three, two thousand and five."""
+        for number in read_numbers(self._tokens, self._place):
+            if (
+                number.value.denominator != 1
+                or number.ordinal
+                or not self._tokens[self._place].is_word
+            ):
+                continue
+            if _FIRST_YEAR <= number.value <= _LAST_YEAR:
+                return self._set(number.end - self._place, year=int(number.value))
+            rest = (
+                read_numbers(self._tokens, number.end)
+                if 10 <= number.value <= 21
+                else []
+            )
+            for decade in rest:
+                if 10 <= decade.value < _CENTURY and not decade.ordinal:
+                    year = int(number.value) * _CENTURY + int(decade.value)
+                    return self._set(decade.end - self._place, year=year)
+        return False
+
+    def _take_word(self) -> bool:
+        word = self._key()
+        if word in _HALVES and "hour" in self._fields:
+            self._half = _HALVES[word]
+        elif word in _SEASONS:
+            return self._set(1, season=_SEASONS[word])
+        elif word in _RELATIONS and not self._relation:
+            self._relation = _RELATIONS[word]
+        elif word not in _SILENT and word not in cldr.date_words() and word != "-":
+            return False
+        self._place += 1
+        return True
+
+    def _moments(self) -> list[Moment]:
+        fields = dict(self._fields)
+        if not fields:
+            return []
+        bare = len(self._tokens) == 1 and self._tokens[0].is_number
+        if bare and "day" in fields and not self._asked:
+            return []
+        found = [self._moment_of(fields)]
+        if bare and self._asked and "day" in fields:
+            found = [self._moment_of({"hour": fields["day"], "minute": 0}), *found]
+        if (
+            bare
+            and "year" in fields
+            and fields["year"] % _CENTURY < 60
+            and fields["year"] < 2400
+        ):
+            hour, minute = divmod(fields["year"], _CENTURY)
+            found.append(Moment(MappingProxyType({"hour": hour, "minute": minute})))
+        return found
+
+    def _moment_of(self, fields: dict[str, int]) -> Moment:
+        half_open = False
+        if "hour" in fields and self._half != "24":
+            hour = fields["hour"]
+            if self._half and hour <= _HALF_DAY:
+                fields = fields | {
+                    "hour": hour % _HALF_DAY + (_HALF_DAY if self._half == "pm" else 0)
+                }
+                if (
+                    self._half == "pm"
+                    and hour == _HALF_DAY
+                    and self._tokens[-1].key == "night"
+                ):
+                    fields["hour"] = 0
+            else:
+                half_open = 1 <= hour <= _HALF_DAY
+        return Moment(
+            MappingProxyType(fields),
+            self._relation,
+            half_open=half_open,
+            likely=self._likely,
+        )
+
+
+def trim_silent(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return tokens without those at both ends that say nothing in a date."""
+    begin, end = 0, len(tokens)
+    while end - begin > 1 and tokens[end - 1].key in _SILENT:
+        end -= 1
+    while end - begin > 1 and tokens[begin].key in _SILENT - {"a"}:
+        begin += 1
+    return tokens[begin:end]
+
+
+def time_words() -> frozenset[str]:
+    """Return the words with which times may begin, apart from names of months and days."""
+    return frozenset((*_RELATIONS, *_NAMED_TIMES, *_DECADES, *_SEASONS, *_WEEKDAY_SETS))
+
+
+def _half_of(words: Sequence[str]) -> str:
+    for word in words:
+        if word in _HALVES and word not in ("a", "p"):
+            return _HALVES[word]
+        if word not in ("in", "at", "the"):
+            return ""
+    return ""
+
+
+def read_weekdays(tokens: Sequence[Token]) -> list[Weekdays]:
+    """Return the days of the week that tokens are a row of, a range or a name for several; [] otherwise."""
+    words = [token.key for token in tokens if token.key not in ("the", "on", "from")]
+    if len(words) == 1 and words[0] in _WEEKDAY_SETS:
+        return [Weekdays(frozenset(_WEEKDAY_SETS[words[0]]))]
+    if len(words) == 3 and words[1] in ("-", "to", "through", "thru", "until"):
+        first, last = _weekday_of(words[0]), _weekday_of(words[2])
+        if first is not None and last is not None:
+            length = (last - first) % 7 + 1
+            return [Weekdays(frozenset((first + n) % 7 for n in range(length)))]
+    return []
+
+
+def _weekday_of(word: str) -> int | None:
+    names = cldr.weekday_names()
+    number = names.get(word)
+    return names.get(word.removesuffix("s")) if number is None else number
+
+
+# --- Comparing.
+
+# The relations that a text may leave out: a shop that is open until nine closes at nine.
+_OMITTED = frozenset(("until", "since", "this", "next", "last", "every", "about"))
+_PARTS = frozenset(("early", "mid", "late"))
+
+
+def compare_moments(first: Moment, second: Moment) -> Sameness:
+    """Return whether the second is the time that the first states; it may be more exact, but not less."""
+    mine, theirs = dict(first.fields), dict(second.fields)
+    shared = mine.keys() & theirs.keys()
+    half_open = first.half_open or second.half_open
+    if half_open and "hour" in shared:
+        mine["hour"] %= _HALF_DAY
+        theirs["hour"] %= _HALF_DAY
+    if any(mine[name] != theirs[name] for name in shared):
+        return Sameness.OTHER
+    if not shared:
+        return Sameness.UNKNOWN
+    relation = _compare_relations(first.relation, second.relation)
+    if relation is not Sameness.SAME:
+        return relation
+    return Sameness.SAME if mine.keys() <= theirs.keys() else Sameness.UNKNOWN
+
+
+def _compare_relations(first: str, second: str) -> Sameness:
+    if first == second:
+        return Sameness.SAME
+    if "" not in (first, second):
+        return Sameness.OTHER
+    relation = first or second
+    if relation in ("next", "this", "last", "every"):
+        return Sameness.SAME
+    return Sameness.UNKNOWN if relation in _OMITTED | _PARTS else Sameness.OTHER
+
+
+def compare_weekdays(first: Weekdays, second: Weekdays) -> Sameness:
+    """Return whether two sets of weekdays are one."""
+    return Sameness.SAME if first.days == second.days else Sameness.OTHER

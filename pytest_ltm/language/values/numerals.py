@@ -1,0 +1,364 @@
+"""Numbers as people write them: digits of every locale, English words, fractions, powers of ten, ordinals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from pytest_ltm.language.numbers import ONES, TENS
+from pytest_ltm.language.values import cldr
+from pytest_ltm.language.values.writing import LEXICON, Token
+
+_SMALL = {word: n for n, word in enumerate(ONES)}
+_SMALL |= {word: 10 * n for n, word in enumerate(TENS, start=2)}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "lakh": 10**5,
+    "crore": 10**7,
+    "k": 10**3,
+}
+_PACKS = {"dozen": 12, "dozens": 12}
+_ARTICLES = frozenset(("a", "an"))
+_SIGN_WORDS = {"-": -1, "minus": -1, "negative": -1, "+": 1, "plus": 1}
+_ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_NOTHING = LEXICON.words("nothing")
+_ORDINAL_ENDINGS = LEXICON.words("ordinal endings")
+# A point or comma before three digits may group them or begin decimals.
+_GROUP = 3
+
+
+def _ordinals() -> dict[str, int]:
+    irregular = LEXICON.table("irregular ordinals").items()
+    ordinals = {word: int(number) for word, (number,) in irregular}
+    regular = [n for n in range(1, len(ONES)) if n not in ordinals.values()]
+    ordinals |= {f"{ONES[n]}th": n for n in regular}
+    ordinals |= {f"{word[:-1]}ieth": 10 * n for n, word in enumerate(TENS, start=2)}
+    return ordinals | {"hundredth": 100, "thousandth": 1000}
+
+
+_ORDINALS = _ordinals()
+_DENOMINATORS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
+_DENOMINATORS |= {word: n for word, n in _ORDINALS.items() if n > 2}
+_DENOMINATORS |= {f"{word}s": n for word, n in _ORDINALS.items() if n > 2}
+
+
+class Number(NamedTuple):
+    """One reading of a number."""
+
+    value: Fraction
+    end: int
+    """The place of the token behind it."""
+    likely: bool = True
+    """Whether an English text means it in the first place."""
+    ordinal: bool = False
+
+
+def read_numbers(tokens: Sequence[Token], start: int) -> list[Number]:
+    """Return the readings of the number that begins at a token; [] where none does."""
+    sign = 1
+    if start < len(tokens) and tokens[start].key in _SIGN_WORDS:
+        sign = _SIGN_WORDS[tokens[start].key]
+        start += 1
+    numbers = list(_unsigned_numbers(tokens, start))
+    return [number._replace(value=sign * number.value) for number in numbers]
+
+
+def _unsigned_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    if start >= len(tokens):
+        return
+    whole = (
+        _digit_numbers(tokens, start)
+        if tokens[start].is_number
+        else _word_numbers(tokens, start)
+    )
+    for number in whole:
+        yield from _with_fraction(tokens, number)
+    yield from _lone_fraction(tokens, start)
+    yield from _roman_number(tokens, start)
+
+
+# --- Digits.
+
+
+def _digit_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    end = start + 1
+    if (
+        _key_at(tokens, end) == "/"
+        and _is_integer(tokens, end + 1)
+        and _is_integer(tokens, start)
+    ):
+        denominator = int(tokens[end + 1].text)
+        if denominator:
+            yield Number(Fraction(int(tokens[start].text), denominator), end + 2)
+    for value, likely in digit_readings(tokens[start].text):
+        number = Number(value, end, likely)
+        if _is_ordinal_ending(tokens, start):
+            yield number._replace(end=end + 1, ordinal=True)
+        else:
+            yield from _with_multiples(tokens, number)
+
+
+def _with_multiples(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
+    """Yield a number, and what the word behind it makes of it: 3 million, 1.2k, 2 dozen."""
+    end = number.end
+    if end < len(tokens):
+        for name in (tokens[end].text.replace(".", ""), tokens[end].key):
+            factor = _factor_of(name)
+            if factor:
+                # a small letter alone is rather a unit: 5 m
+                likely = number.likely and (
+                    len(name) > 1 or name == "k" or name.isupper()
+                )
+                yield Number(number.value * factor, end + 1, likely)
+                break
+    yield number
+
+
+def _factor_of(name: str) -> int | None:
+    return _SCALES.get(name) or _PACKS.get(name) or cldr.multiples().get(name)
+
+
+def digit_readings(text: str) -> list[tuple[Fraction, bool]]:
+    """Return the values that digits with separators may have, each with whether it is likely in English.
+
+    A single point or comma before three digits is ambiguous: 1.234 and 1,234.
+    """
+    marks = re.findall(r"\D", text)
+    if not marks:
+        return [(Fraction(int(text)), True)]
+    readings: dict[Fraction, bool] = {}
+    if marks[-1] in ".," and marks.count(marks[-1]) == 1:
+        whole, _, decimals = text.rpartition(marks[-1])
+        if _is_grouped(whole, marks[:-1]):
+            likely = marks[-1] == "." or len(decimals) != _GROUP
+            value = Fraction(f"{_only_digits(whole)}.{decimals}")
+            readings[value] = likely
+    if _is_grouped(text, marks):
+        likely = marks[0] != "." or len(marks) > 1
+        readings[Fraction(int(_only_digits(text)))] = likely
+    return sorted(readings.items(), key=lambda reading: not reading[1])
+
+
+def _is_grouped(text: str, marks: Sequence[str]) -> bool:
+    """Return whether separators, all alike, cut digits into groups of three, or as in India."""
+    if not marks:
+        return text.isdecimal()
+    groups = text.split(marks[0])
+    first, *middle, last = groups
+    sizes = {len(group) for group in middle}
+    regular = sizes <= {_GROUP} or sizes <= {2}
+    return (
+        len(set(marks)) == 1
+        and first != "0"
+        and 1 <= len(first) <= _GROUP
+        and len(last) == _GROUP
+        and regular
+    )
+
+
+def _only_digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def _is_integer(tokens: Sequence[Token], place: int) -> bool:
+    return place < len(tokens) and tokens[place].text.isdecimal()
+
+
+def _is_ordinal_ending(tokens: Sequence[Token], place: int) -> bool:
+    following = place + 1
+    return (
+        following < len(tokens)
+        and tokens[following].key in _ORDINAL_ENDINGS
+        and tokens[following].start == tokens[place].end
+    )
+
+
+# --- Words.
+
+
+def _word_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    if tokens[start].key in _NOTHING:
+        yield Number(Fraction(0), start + 1)
+        return
+    words = _NumberInWords(tokens, start)
+    while words.take():
+        pass
+    number = words.number
+    if number is not None:
+        yield number
+
+
+class _NumberInWords:
+    """Reads the words of a whole number one after the other: eight hundred and thirty-one."""
+
+    def __init__(self, tokens: Sequence[Token], start: int) -> None:
+        self._tokens, self._place = tokens, start
+        self._total = 0
+        self._current: int | None = None
+        """What the words since the last thousand come to; None before any."""
+        self._is_over = False
+        self._ordinal = False
+
+    @property
+    def number(self) -> Number | None:
+        """What was read."""
+        if self._current is None:
+            return None
+        value = Fraction(self._total + self._current)
+        return Number(value, self._place, ordinal=self._ordinal)
+
+    def take(self) -> bool:
+        """Read the next word; return whether it is one of the number."""
+        word = _key_at(self._tokens, self._place)
+        if self._is_over:
+            return False
+        if word in ("and", "-"):
+            return self._take_link()
+        if word in _SMALL or word in _ORDINALS:
+            return self._take_small(word)
+        if word in _ARTICLES:
+            return self._take_article()
+        return self._take_scale(word)
+
+    def _take_link(self) -> bool:
+        following = _key_at(self._tokens, self._place + 1)
+        value = _SMALL.get(following) or _ORDINALS.get(following)
+        if self._current is None or value is None or not _may_add(self._current, value):
+            return False
+        self._place += 1
+        return True
+
+    def _take_small(self, word: str) -> bool:
+        value = _SMALL[word] if word in _SMALL else _ORDINALS[word]
+        if not _may_add(self._current, value):
+            return False
+        self._current = (self._current or 0) + value
+        self._ordinal = self._is_over = word in _ORDINALS
+        self._place += 1
+        return True
+
+    def _take_article(self) -> bool:
+        """Read the article of a hundred or a dozen."""
+        following = _key_at(self._tokens, self._place + 1)
+        if self._current is not None or following not in (*_SCALES, *_PACKS):
+            return False
+        self._current = 1
+        self._place += 1
+        return True
+
+    def _take_scale(self, word: str) -> bool:
+        count = 1 if self._current is None else self._current
+        if word in _PACKS:
+            self._current, self._is_over = count * _PACKS[word], True
+        elif word == "hundred" and self._current is not None:
+            self._current = count * 100
+        elif word in _SCALES and self._current is not None:
+            self._total += count * _SCALES[word]
+            self._current = 0
+        else:
+            return False
+        self._place += 1
+        return True
+
+
+def _may_add(current: int | None, value: int) -> bool:
+    if current is None or current == 0:
+        return True
+    room = (
+        10
+        if current % 100 >= 20 and current % 10 == 0
+        else 100
+        if current % 100 == 0
+        else 0
+    )
+    return 0 < value < room
+
+
+# --- Fractions, also behind a whole number, and Roman numerals.
+
+
+def _with_fraction(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
+    """Yield a number, and the same with the fraction behind it: two and a half, 1 1/2."""
+    if not number.ordinal:
+        begin = number.end + (_key_at(tokens, number.end) == "and")
+        for fraction in _lone_fraction(tokens, begin):
+            if 0 < fraction.value < 1:
+                yield number._replace(
+                    value=number.value + fraction.value, end=fraction.end
+                )
+        if _is_slash_fraction(tokens, number.end):
+            part = Fraction(
+                int(tokens[number.end].text), int(tokens[number.end + 2].text)
+            )
+            if 0 < part < 1:
+                yield number._replace(value=number.value + part, end=number.end + 3)
+    yield number
+
+
+def _is_slash_fraction(tokens: Sequence[Token], place: int) -> bool:
+    return (
+        _is_integer(tokens, place)
+        and _key_at(tokens, place + 1) == "/"
+        and _is_integer(tokens, place + 2)
+        and int(tokens[place + 2].text) > 0
+    )
+
+
+def _lone_fraction(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    """Yield the fraction in words that begins at a token: half, a third, three quarters."""
+    word = _key_at(tokens, start)
+    if word == "half":
+        end = start + 1 + (_key_at(tokens, start + 1) in _ARTICLES)
+        if _key_at(tokens, end) in _PACKS:
+            yield Number(Fraction(6), end + 1)
+            return
+        yield Number(
+            Fraction(1, 2),
+            end if _key_at(tokens, start + 1) in _ARTICLES else start + 1,
+        )
+        return
+    count = 1 if word in _ARTICLES else _SMALL.get(word, 0)
+    following = start + 1 + (_key_at(tokens, start + 1) == "-")
+    denominator = _DENOMINATORS.get(_key_at(tokens, following))
+    if count and denominator:
+        end = following + 1 + (_key_at(tokens, following + 1) == "of")
+        yield Number(Fraction(count, denominator), end)
+    elif word == "quarter":
+        yield Number(Fraction(1, 4), start + 1)
+
+
+def _roman_number(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    text = tokens[start].text
+    if text[0] in _ROMAN_DIGITS and _ROMAN.fullmatch(text):
+        digits = [_ROMAN_DIGITS[letter] for letter in text]
+        value = sum(
+            -digit if digit < following else digit
+            for digit, following in zip(digits, [*digits[1:], 0], strict=True)
+        )
+        yield Number(Fraction(value), start + 1, likely=len(text) > 1)
+
+
+def _key_at(tokens: Sequence[Token], place: int) -> str:
+    return tokens[place].key if 0 <= place < len(tokens) else ""
+
+
+def number_words() -> frozenset[str]:
+    """Return the words with which a number may begin."""
+    return frozenset(
+        (
+            *_SMALL,
+            *_NOTHING,
+            *_ORDINALS,
+            *_DENOMINATORS,
+            *_SIGN_WORDS,
+            *_ARTICLES,
+            *_PACKS,
+        )
+    )

@@ -1,0 +1,105 @@
+"""Whether two texts state one value: numbers, amounts, dates, grades, names, sets."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ltm.language.values import Sameness, compare_values, find_values
+
+SAME_PAIRS = (
+    ("7.5 km", "7500 m"),
+    ("2,300,000 euros", "2.300.000 €"),
+    ("64,200", "64 200"),
+    ("3,00,000", "300,000"),
+    ("$2,400", "$2.4k"),
+    ("6 feet 2 inches", "6'2\""),
+    ("75 minutes", "an hour and a quarter"),
+    ("60%", "three fifths"),
+    ("three hundred and forty-two", "342"),
+    ("five times a week", "5x per week"),
+    ("every two weeks", "every other week"),
+    ("at least 6", "6 or more"),
+    ("9 August 2021", "2021-08-09"),
+    ("9 August 2021", "9 de agosto de 2021"),
+    ("August 9, 2021", "9 августа 2021 г."),
+    ("quarter to seven", "6:45"),
+    ("8:15 pm", "20:15"),
+    ("10 pm", "22 Uhr"),
+    ("the 1980s", "the eighties"),
+    ("Wed-Fri", "Wednesday through Friday"),
+    ("Mondays and Fridays", "Fri & Mon"),
+    ("B-", "a B minus"),
+    ("F#", "F sharp"),
+    ("Mt. Rainier", "Mount Rainier"),
+    ("Jürgen", "Juergen"),
+    ("Dr. Okafor", "Doctor Okafor"),
+    ("J. K. Rowling", "Joanne Kathleen Rowling"),
+    ("the United Kingdom", "the U.K."),
+    ("World War I", "WWI"),
+    ("Анна", "Anna"),
+    ("Варшава", "Warsaw"),
+)
+OTHER_PAIRS = (
+    ("7 km", "7 m"),
+    ("-8 °C", "8 °C"),
+    ("$2,400", "€2,400"),
+    ("64,200", "64,300"),
+    ("2:5", "5:2"),
+    ("at least 6", "6"),
+    ("every other day", "every day"),
+    ("before July", "in July"),
+    ("7:30 AM", "7:30 PM"),
+    ("9 August 2021", "9 August 2022"),
+    ("B-", "B"),
+    ("F#", "F"),
+    ("Pixel 9", "Pixel 9 Pro"),
+    ("14C", "14D"),
+    ("East Road", "West Road"),
+)
+OPEN_PAIRS = (
+    ("ten thousand", "a great many"),
+    ("Anna", "Anna Berg"),
+    ("4 weeks", "a month"),
+    ("couch", "sofa"),
+    ("1.234", "1,234"),
+    ("Elizabeth", "Beth"),
+)
+
+
+@pytest.mark.parametrize(("first", "second"), SAME_PAIRS)
+def test_one_value_in_two_forms_is_the_same(first: str, second: str) -> None:
+    assert compare_values(first, second) is Sameness.SAME
+    assert compare_values(second, first) is Sameness.SAME
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER_PAIRS)
+def test_values_that_differ_in_a_sign_a_unit_or_a_figure_are_other(
+    first: str, second: str
+) -> None:
+    assert compare_values(first, second) is Sameness.OTHER
+    assert compare_values(second, first) is Sameness.OTHER
+
+
+@pytest.mark.parametrize(("first", "second"), OPEN_PAIRS)
+def test_what_is_not_wholly_understood_is_neither_the_same_nor_other(
+    first: str, second: str
+) -> None:
+    assert compare_values(first, second) is Sameness.UNKNOWN
+    assert compare_values(second, first) is Sameness.UNKNOWN
+
+
+def test_decimals_are_versions_where_the_question_asks_for_one() -> None:
+    asked = "Which version do I run?"
+    assert compare_values("3.20", "3.2", question=asked) is Sameness.OTHER
+    assert compare_values("3.20", "3.2", question="How much is it?") is Sameness.SAME
+
+
+def test_the_values_of_a_sentence_are_found_with_their_places() -> None:
+    sentence = "You ran 12 km on 4 May 2022, in an hour and a half."
+    found = find_values(sentence)
+    assert [(value.text, value.kind) for value in found] == [
+        ("12 km", "amount"),
+        ("4 May 2022", "time"),
+        ("an hour and a half", "amount"),
+    ]
+    assert all(sentence[value.start : value.end] == value.text for value in found)
