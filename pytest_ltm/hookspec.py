@@ -1,7 +1,14 @@
-"""The hooks that pytest-ltm calls. Implement them with `@pytest.hookimpl(optionalhook=True)`.
+"""Every hook that pytest-ltm calls: what can be added to it, and when.
 
-Without `optionalhook` pytest refuses to start where this plugin is absent or switched
-off.
+A feature is a module with functions of these names. A package names it as an entry
+point of the group `pytest_ltm`; a project writes the functions into its conftest.py,
+with `@pytest.hookimpl(optionalhook=True)`, because pytest refuses to start otherwise
+where this plugin is absent or switched off. What comes with pytest-ltm is added in the
+same way: see any `plugin.py` in it.
+
+Hooks that are told `register` are called before conftest files are read, so they are
+for packages and for modules given with `-p`; all others may stand in a conftest. A hook
+that only looks on and raises is named in the report, and the run goes on.
 """
 
 from __future__ import annotations
@@ -9,19 +16,45 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-import pytest
+import pluggy
 
 if TYPE_CHECKING:
+    import pytest
+
+    from pytest_ltm._core.journal.events import Event
+    from pytest_ltm._core.journal.result import ConversationName, RunResult
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.score import Score, Unscored
     from pytest_ltm._core.model.tokens import TokenCounter
     from pytest_ltm._core.model.transcript import Exchange
+    from pytest_ltm._core.session.conversation_run import PlayedConversation
+    from pytest_ltm._core.session.conversation_setup import (
+        ConversationInputs,
+        ConversationMode,
+    )
+    from pytest_ltm._core.session.options import Option
+    from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm.datasets import Dataset
 
+hookspec = pluggy.HookspecMarker("pytest")
 
-@pytest.hookspec(historic=True)
+
+@hookspec(historic=True)
+def pytest_ltm_options(register: Callable[[Option], None]) -> None:
+    """Register options: each becomes `--ltm-NAME` and its ini twin `ltm_NAME`.
+
+    Called once, when pytest reads its options, and only where something of pytest-ltm
+    is asked for: import nothing heavy, and name a parser by `lazy("package.module:name")`.
+
+    Example:
+        def pytest_ltm_options(register):
+            register(Option("--ltm-mood", "WORD", "how the user talks", "calm"))
+    """
+
+
+@hookspec(historic=True)
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     """Register data sets: call `register` with each `pytest_ltm.datasets.Dataset`, whose name `--ltm-suite` then takes.
 
@@ -31,7 +64,7 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     """
 
 
-@pytest.hookspec(firstresult=True)
+@hookspec(firstresult=True)
 def pytest_ltm_make_agent(config: pytest.Config, spec: str) -> object | None:
     """Return the agent for a spec of `--ltm-agent`, or None if it is not yours.
 
@@ -64,7 +97,7 @@ def pytest_ltm_time_jumped(
     """
 
 
-@pytest.hookspec(firstresult=True)
+@hookspec(firstresult=True)
 def pytest_ltm_make_filler(
     config: pytest.Config, spec: str, rng: random.Random, counter: TokenCounter
 ) -> Filler | None:
@@ -106,4 +139,64 @@ def pytest_ltm_verdict(
         config: The session's configuration.
         nodeid: The item's node id.
         verdict: A Score, or Unscored with its reason.
+    """
+
+
+def pytest_ltm_begin(run: LtmRun) -> None:
+    """An LTM run begins in this process: read your options, and register what plays a part in it.
+
+    Called in every process of the run, before anything is collected. A value that
+    cannot be used is a `pytest.UsageError`, which ends the run here.
+
+    Example:
+        def pytest_ltm_begin(run):
+            run.config.pluginmanager.register(Timekeeper(run), "timekeeper")
+    """
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_conversation_mode(
+    run: LtmRun,
+) -> Callable[[ConversationInputs], ConversationMode] | None:
+    """Return what composes each conversation (script, port and observers), or None to leave that to others.
+
+    The first result that is not None counts; without one an agent is asked. It is
+    called with what a conversation is made from.
+    """
+
+
+def pytest_ltm_observe(
+    conversation: PlayedConversation,
+) -> Callable[[Event], object] | None:
+    """Return what is told of each event of a conversation, once it is written; None: nothing.
+
+    Called in the process that plays it, after it was opened. Recorded events of a
+    resumed run are not told again.
+
+    Example:
+        def pytest_ltm_observe(conversation):
+            return lambda event: print(conversation.given.place.conversation, event)
+    """
+
+
+def pytest_ltm_follow(name: ConversationName, state: Literal["begins", "over"]) -> None:
+    """A conversation is about to begin, or is over: all its items are reported, and it is written."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_precheck(session: pytest.Session) -> str | None:
+    """Return why nothing in this run may be measured, or None; called once in a process, before the first conversation.
+
+    The first reason counts, and those after it are not asked for: check what costs
+    least first (`tryfirst`).
+    """
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
+    """Return the exit status of a finished session, or None to leave it as it is.
+
+    Args:
+        result: What the run came to.
+        status: The status so far.
     """

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from pytest_ltm._core.engine.playback import Playback, as_recorded
 from pytest_ltm._core.engine.recording_folder import JOURNAL
-from pytest_ltm._core.engine.rescore import Playback, as_recorded
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import ConversationName

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from pytest_ltm._core.journal.result import FAILED
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.commands.arguments import (
     add_baselines,
@@ -22,7 +23,7 @@ from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
 from pytest_ltm.gate.run_loading import AGENT, find_side, read_run
-from pytest_ltm.gate.verdict import FAILED, STATUS, decide_gate
+from pytest_ltm.gate.verdict import STATUS, decide_gate
 from pytest_ltm.reports.markdown import add_to_step_summary, comparison_markdown
 from pytest_ltm.reports.verification import DIFFERS, discrepancy_sentences
 

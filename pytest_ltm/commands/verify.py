@@ -21,6 +21,7 @@ from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import find_run, run_parts
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
+from pytest_ltm._core.model.transcript import count_option
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import json_text
@@ -433,7 +434,7 @@ def _repeated_run(
         settings.get("count") is None
     ):  # a replayed run would look for the one that it replays
         plan = json.loads((folder / "plan.json").read_text("utf-8"))
-        kept["ltm_count"] = settings["count"] = plan["count"]
+        kept["ltm_count"] = settings["count"] = count_option(plan["count"])
     if away:  # what a stranger names may be a path or code of this machine, and no filler is sent
         kept["ltm_filler"] = settings["filler"] = "varied"
         if data is None:

@@ -9,6 +9,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._core.journal.result import (
+    FAILED,
+    PASSED,
+    UNMEASURABLE,
     ConversationResult,
     RunResult,
     ScenarioResult,
@@ -27,8 +30,6 @@ from pytest_ltm.language.lists import join_some
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
 # Whether a rule passes, and what was found.
 Found: TypeAlias = "tuple[State, str]"
-PASSED, FAILED, UNMEASURABLE = 0, 1, 75
-"""Exit statuses; 75 is EX_TEMPFAIL: try again."""
 STATUS: dict[State, int] = {
     "passed": PASSED,
     "failed": FAILED,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from pytest_ltm._core.engine.verdict_changes import Rescored
 from pytest_ltm._core.journal.result import (
     RunResult,
     ScenarioResult,
@@ -52,7 +51,6 @@ from pytest_ltm.figures.text import (
     one_line,
     pluralize,
     shorten_text,
-    verdict_text,
     wrap_text,
 )
 from pytest_ltm.gate.sentences import precheck_sentences, span_sentences
@@ -393,6 +391,7 @@ def _quiet_line(column: Column) -> str:
 
 
 _COUNTS: Mapping[frozenset[Count], str] = {
+    frozenset({"told+16"}): "; any reply counts 16 tokens",
     frozenset({"capped"}): "; a reply counts at most as much as its message",
     frozenset({"told"}): "; replies do not count",
     frozenset({"all"}): "; replies count in full",
@@ -564,50 +563,3 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 
 # --- The outcome of scoring a run again, as lines.
-
-
-def rescored_lines(rescored: Rescored, width: int) -> list[str]:
-    """Return the counts, then a line for each verdict that moved or was kept."""
-    lines = [
-        line
-        for text in rescored_details(rescored)
-        for line in wrap_text(f"  {text}", width, "    ")
-    ]
-    return [*wrap_text(rescored_sentence(rescored), width, "  "), *lines]
-
-
-def rescored_sentence(rescored: Rescored) -> str:
-    """Return the counts."""
-    counts = [
-        f"{pluralize(rescored.same, 'verdict')} unchanged",
-        f"{len(rescored.moves):,} moved",
-    ]
-    counts += [f"{len(rescored.kept):,} kept because their scripts changed"] * bool(
-        rescored.kept
-    )
-    counts += [f"{rescored.unknown:,} scored for the first time"] * bool(
-        rescored.unknown
-    )
-    counts += [f"{rescored.left_out:,} recorded ones left out"] * bool(
-        rescored.left_out
-    )
-    counts += [f"{pluralize(rescored.without, 'example')} without a verdict"] * bool(
-        rescored.without
-    )
-    return one_line(f"scored again: run {rescored.run}: {', '.join(counts)}")
-
-
-def rescored_details(rescored: Rescored) -> list[str]:
-    """Return a sentence for each verdict that moved or was kept."""
-    texts = []
-    for move in rescored.moves:
-        place = f"{move.row.conversation} {move.row.id}"
-        before, after = (
-            verdict_text(each, f"{each.outcome}, no score")
-            for each in (move.before, move.after)
-        )
-        amended = " (amended by hand: the amendment counts)" if move.amended else ""
-        texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
-    texts += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
-    # A new rule may move thousands of verdicts.
-    return first_and_rest(texts, 60, "… and {:,} more: see summary.json")

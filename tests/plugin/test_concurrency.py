@@ -15,7 +15,7 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.session import concurrency
+from pytest_ltm.modes import concurrency
 
 pytestmark = [
     pytest.mark.slow,

@@ -69,7 +69,13 @@ def test_a_conversation_that_is_mostly_the_agents_own_is_told_of_where_all_of_it
 
 @pytest.mark.parametrize(
     ("options", "count"),
-    [([], "capped"), (["--ltm-scoring=v3.5"], "all"), (["--ltm-count=told"], "told")],
+    [
+        ([], "told+16"),
+        (["--ltm-scoring=v3.5"], "all"),
+        (["--ltm-count=told"], "told+16"),
+        (["--ltm-count=told+0"], "told"),
+        (["--ltm-count=capped"], "capped"),
+    ],
 )
 def test_the_mode_is_part_of_the_plan(
     talking: Project, options: list[str], count: str
@@ -82,17 +88,31 @@ def test_the_mode_is_part_of_the_plan(
 def test_a_recording_is_replayed_with_the_mode_it_was_made_with(
     talking: Project,
 ) -> None:
-    talking.ltm("--ltm-count=told")
+    talking.ltm("--ltm-count=capped")
     talking.ltm(agent="replay:latest")
 
-    assert conversation(talking, "plan")["count"] == "told"
+    assert conversation(talking, "plan")["count"] == "capped"
+
+
+def test_a_run_is_scored_again_with_the_mode_it_was_recorded_with(
+    talking: Project,
+) -> None:
+    talking.ltm("--ltm-count=capped")
+    run = latest_run(talking.path)
+    words = json.loads((run / "run.json").read_text("utf-8"))
+    del words["options"]["ltm_count"]
+    words["settings"]["count"] = None
+    (run / "run.json").write_text(json.dumps(words), "utf-8")
+    talking.pytest("--ltm-rescore=latest")
+
+    assert conversation(talking, "plan")["count"] == "capped"
 
 
 def test_another_mode_is_a_usage_error(talking: Project) -> None:
     done = talking.ltm("--ltm-count=some")
 
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["*--ltm-count*capped, told, all*"])
+    done.stderr.fnmatch_lines(["*--ltm-count*told, capped, all*"])
 
 
 def test_a_dry_run_reckons_with_replies_of_a_given_length(talking: Project) -> None:

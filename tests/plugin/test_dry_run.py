@@ -12,10 +12,10 @@ from chat_server import ChatServer
 from run_folders import latest_run
 
 from pytest_ltm._core.journal.cost import Forecast
-from pytest_ltm._core.session import dry_run as _dry_run
 from pytest_ltm._core.session.state import LANE
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.modes import dry_run as _dry_run
 from pytest_ltm.reports import forecast as _forecast
 
 pytestmark = pytest.mark.nightly(
@@ -249,6 +249,8 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
         "--ltm-examples=1",
         "-k",
         "not restaurant",
+        # Then spans end where replies take them, as the forecast's replies do.
+        "--ltm-count=capped",
     )
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"
     run(project, *words, "--ltm-dry-run", agent=spec)

@@ -608,6 +608,6 @@ def test_a_run_that_may_only_be_read_is_scored_again(
     def denied(_folder: Path) -> str:  # root may write everywhere
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm._core.session.rescoring.lock_holder", denied)
+    monkeypatch.setattr("pytest_ltm.modes.rescoring.lock_holder", denied)
     _, _, rescored = again(project)
     assert rescored["same"] == 3

@@ -10,7 +10,7 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.session import resume
+from pytest_ltm.modes import resume
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

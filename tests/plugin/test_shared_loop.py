@@ -10,7 +10,7 @@ from chat_server import ChatServer, says
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.session import concurrency
+from pytest_ltm.modes import concurrency
 
 pytestmark = pytest.mark.slow
 TALK = """

@@ -24,7 +24,7 @@ from _plans import (
 )
 from hypothesis import HealthCheck, example, given, settings
 
-from pytest_ltm._core.engine import rescore as _record
+from pytest_ltm._core.engine import playback
 from pytest_ltm._core.engine.channel import Channel
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.lane import Ending
@@ -34,6 +34,7 @@ from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.storage.clock import SimulatedClock
+from pytest_ltm.modes import recorded_script as _record
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Retold:
 def retell(case: Case, whole: Record) -> Retold:
     """Tell a whole record again, to bodies that do the same as then."""
     said = _with_verdicts(whole)
-    recorded = _record.Playback(fold.ConversationRecord.after(said), said)
+    recorded = playback.Playback(fold.ConversationRecord.after(said), said)
     now = Record(case)
     order = [
         (f"{part.name}/{n}", part) for part in case.parts for n in range(part.examples)

@@ -80,7 +80,7 @@ def talk(
     return run_conversation(
         scenarios,
         agent or Agent(),
-        **{"tokenizer": CHARACTERS, "filler": Dots(), **options},
+        **{"tokenizer": CHARACTERS, "filler": Dots(), "count": "capped", **options},
     )
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.model.agent import Reply
-from pytest_ltm._core.session.concurrency import allow_files
 from pytest_ltm._core.storage import clock
 from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import _process
 from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.modes.concurrency import allow_files
 
 
 @pytest.fixture

@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 from journals import begin, header, judge, message, write
 
-from pytest_ltm._core.engine.rescore import Playback
-from pytest_ltm._core.engine.verdict_changes import (
-    compare_scorings,
-    plan_differences,
-    rescored_plan,
-    setting_differences,
-    verdict_differences,
-)
+from pytest_ltm._core.engine.playback import Playback
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import Automatic, ScenarioResult
 from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm.reports.terminal import rescored_lines
+from pytest_ltm.modes.verdict_changes import (
+    compare_scorings,
+    plan_differences,
+    rescored_lines,
+    rescored_plan,
+    setting_differences,
+    verdict_differences,
+)
 
 
 def plan(**more: Any) -> Plan:

@@ -18,7 +18,15 @@ def test_a_number_is_its_own_seed() -> None:
 def test_a_drawn_seed_is_given_again_by_its_option() -> None:
     seed = parse_seed("fresh")
     assert parse_seed(seed.option) == seed
-    assert seed.recorded == seed.value
+    assert seed.recorded == str(seed.value)
+
+
+def test_a_drawn_seed_is_too_large_to_be_found_by_trying() -> None:
+    assert max(parse_seed("fresh").value for _ in range(20)) >= 2**120
+
+
+def test_the_seeds_of_runs_that_were_recorded_before_stay_numbers() -> None:
+    assert parse_seed("fresh:1863512347").recorded == 1863512347
 
 
 def test_two_drawn_seeds_differ() -> None:

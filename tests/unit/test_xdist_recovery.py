@@ -15,14 +15,14 @@ from journals import NOW, begin, filler, header, judge, message, reply, wait, wr
 from pytest_ltm._core.journal.cost import Price, Tariff
 from pytest_ltm._core.journal.events import Event, TimeJumped, encode_event
 from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.session.xdist import wire as _wire
-from pytest_ltm._core.session.xdist.controller import (
+from pytest_ltm.modes.xdist import wire as _wire
+from pytest_ltm.modes.xdist.controller import (
     JournalSnapshot,
     Tries,
     journal_snapshot,
 )
-from pytest_ltm._core.session.xdist.scheduling import WorkUnit
-from pytest_ltm._core.session.xdist.wire import Filter, ReportLedger
+from pytest_ltm.modes.xdist.scheduling import WorkUnit
+from pytest_ltm.modes.xdist.wire import Filter, ReportLedger
 
 LATER = NOW + timedelta(hours=1)
 

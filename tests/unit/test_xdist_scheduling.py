@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.session.xdist.scheduling import ConversationScheduling, work_units
+from pytest_ltm.modes.xdist.scheduling import ConversationScheduling, work_units
 
 
 class Gateway:

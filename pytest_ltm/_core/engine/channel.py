@@ -18,6 +18,7 @@ from pytest_ltm._core.model.agent import Capabilities, ExpectedReply
 from pytest_ltm._core.model.filler import FillerExchange, ToldTexts
 from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.transcript import (
+    DEFAULT_COUNT,
     RAW,
     Count,
     Exchange,
@@ -60,7 +61,7 @@ class Channel:
         clock: Clock,
         journal: Journal,
         *,
-        count: Count = "capped",
+        count: Count = DEFAULT_COUNT,
         reading: Reading = RAW,
         observers: Sequence[Callable[[events.Event], object]] = (),
         heard: Callable[[Exchange], object] = lambda _: None,

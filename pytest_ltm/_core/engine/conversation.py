@@ -203,7 +203,6 @@ class FillerSender:
 
     def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
         """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
-        before = self._channel.transcript.counted_tokens
         try:
             # Also where one is recorded: the filler's next exchange must be the one
             # after it.
@@ -226,7 +225,7 @@ class FillerSender:
             )
         # Else the agenda would decide for filler again and again, and the run would
         # never end.
-        if self._channel.transcript.counted_tokens == before:
+        if not self._channel.transcript.adds_tokens(exchange):
             raise _errors.ConversationOver(
                 "the filler adds no tokens, so no wait would ever end. Use another --ltm-filler"
             )

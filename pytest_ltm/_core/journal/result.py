@@ -656,3 +656,7 @@ def read_results(path: Path) -> ConversationResult:
             f"{path}: not a results file of this version: format {result!r}, expected {FORMAT!r}"
         )
     return from_record(ConversationResult, record, str(path))
+
+
+PASSED, FAILED, UNMEASURABLE = 0, 1, 75
+"""Exit statuses; 75 is EX_TEMPFAIL: try again."""

@@ -425,7 +425,7 @@ class Ltm:
 
         Raises:
             ScenarioError: If this scenario has not said anything yet, `replies` is less
-                than 1, or `watcher` is no function.
+                than 1, or `watcher` is not a function.
         """
         __tracebackhide__ = True
         if not callable(watcher):

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from msgspec import Struct, ValidationError, convert
 
 from pytest_ltm._core.model.scenario import Definition, read_definition, to_json
-from pytest_ltm._core.model.transcript import COUNTS, RAW, Count, Reading
+from pytest_ltm._core.model.transcript import COUNTS, DEFAULT_COUNT, RAW, Count, Reading
 from pytest_ltm._core.storage.errors import (
     AgentError,
     ConfigurationError,
@@ -124,7 +124,7 @@ class Plan:
     """The message that begins the conversation; "": none."""
     history: object = None
     """What the history that is told depends on, JSON values; None: there is none."""
-    count: Count = "capped"
+    count: Count = DEFAULT_COUNT
     """How many tokens of the agent's replies count towards waits and spans."""
     sessions: str = field(default="", metadata={SPARSE: True})
     """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one."""
@@ -371,7 +371,10 @@ def _json_digest(data: object) -> str:
 FRESH, _VARIABLE = "fresh", "env:"
 # A shorter secret could be found by its digest, which is public.
 _SHORTEST = 16
-_DRAWN_BELOW = 2**31
+# So many that nobody finds one by trying which makes the sentences that were told.
+_DRAWN_BITS = 128
+# Integers beyond it are texts in files: not every reader of JSON keeps all their digits.
+_LARGEST_NUMBER = 2**53
 
 
 class Seed(Struct, frozen=True, kw_only=True):
@@ -389,7 +392,9 @@ class Seed(Struct, frozen=True, kw_only=True):
     @property
     def recorded(self) -> int | str:
         """What files and screens show: equal where the seeds are equal."""
-        return self.digest or self.value
+        if self.digest:
+            return self.digest
+        return self.value if abs(self.value) <= _LARGEST_NUMBER else str(self.value)
 
     @property
     def option(self) -> str:
@@ -425,7 +430,7 @@ def parse_seed(text: str) -> Seed:
     too short to be a secret.
     """
     if text == FRESH:
-        return Seed(value=secrets.randbelow(_DRAWN_BELOW), source=FRESH)
+        return Seed(value=secrets.randbits(_DRAWN_BITS), source=FRESH)
     if text.startswith(_VARIABLE):
         return _read_secret(text.removeprefix(_VARIABLE))
     try:

@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
@@ -17,15 +17,46 @@ from typing import Literal, get_args, overload
 from msgspec import Struct
 
 from pytest_ltm._core.storage.disk import disk_fault
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.language import READING, speech
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
-# How many tokens of a reply that the agent generated count towards waits and spans: at
-# most as many as the message that it answers has, none, or all. What is told (messages,
-# told filler, a data set's history) counts in any case, except under "filler": only
-# filler and history count then, as between the distraction segments of Benchmark 1.
-Count = Literal["capped", "told", "all", "filler"]
+# How many tokens of a reply that the agent generated count towards waits and spans: a
+# fixed allowance, at most as many as the message that it answers has, none, or all. What
+# is told (messages, told filler, a data set's history) counts in any case, except under
+# "filler": only filler and history count then, as between the distraction segments of
+# Benchmark 1.
+Count = Literal["told+16", "capped", "told", "all", "filler"]
 COUNTS: tuple[Count, ...] = get_args(Count)
+# Whatever an agent says, a question comes no sooner after what it asks about.
+DEFAULT_COUNT: Count = "told+16"
+REPLY_ALLOWANCE = 16
+"""Tokens that stand for any reply: a sentence, which most replies to statements are."""
+# What `--ltm-count` may say. Plans that were made before there was an allowance have
+# "told" for none.
+COUNT_OPTIONS: Mapping[str, Count] = {
+    "told": DEFAULT_COUNT,
+    "told+16": DEFAULT_COUNT,
+    "told+0": "told",
+    "capped": "capped",
+    "all": "all",
+    "filler": "filler",
+}
+
+
+def read_count(text: str) -> Count:
+    """Return the rule that a value of `--ltm-count` names; ConfigurationError for any other text."""
+    if text not in COUNT_OPTIONS:
+        near = did_you_mean(text, COUNT_OPTIONS)
+        raise ConfigurationError(
+            f"{text!r} is not one of told, capped, all, filler.{near}"
+        )
+    return COUNT_OPTIONS[text]
+
+
+def count_option(count: Count) -> str:
+    """Return the value of `--ltm-count` for a rule: the first of those that mean it."""
+    return next(text for text, rule in COUNT_OPTIONS.items() if rule == count)
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -180,13 +211,7 @@ class Transcript(TranscriptView):
             exchange = LongExchange(exchange, self._texts)
         own = 0 if exchange.told else exchange.reply_tokens
         message_share = exchange.message_tokens + exchange.reply_tokens - own
-        counts = (
-            own
-            if self.counts == "all"
-            else 0
-            if self.counts == "told"
-            else min(own, exchange.message_tokens)
-        )
+        counts = self._share_of_reply(exchange)
         # The state before it is put back, so it takes no place in what the agent has in
         # mind.
         if exchange.alone:
@@ -200,6 +225,22 @@ class Transcript(TranscriptView):
         )
         self._all.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
+
+    def adds_tokens(self, exchange: Exchange) -> bool:
+        """Return whether an exchange brings waits nearer to their end by more than its allowance."""
+        own = 0 if self.counts == DEFAULT_COUNT else self._share_of_reply(exchange)
+        told = exchange.reply_tokens if exchange.told else 0
+        return exchange.message_tokens + told + own > 0
+
+    def _share_of_reply(self, exchange: Exchange) -> int:
+        """Return the tokens that count of a reply that the agent generated."""
+        if exchange.told:
+            return 0
+        if self.counts == "all":
+            return exchange.reply_tokens
+        if self.counts in ("capped", "filler"):
+            return min(exchange.reply_tokens, exchange.message_tokens)
+        return REPLY_ALLOWANCE if self.counts == DEFAULT_COUNT else 0
 
     def exchanges_of(self, speaker: str) -> Sequence[Exchange]:
         """Return the exchanges of one example, in order."""

@@ -21,6 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
+    from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm.datasets import Dataset
 
 
@@ -131,6 +132,13 @@ def pytest_configure(config: pytest.Config) -> None:
         start_run(config)
     else:
         options.refuse_idle(config)
+
+
+def pytest_ltm_begin(run: LtmRun) -> None:
+    """Register what has no feature of its own yet."""
+    from pytest_ltm._core.session.startup import begin_run
+
+    begin_run(run)
 
 
 def pytest_collect_file(

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from pytest_ltm._core.calls.hub import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
+from pytest_ltm._core.engine.recorded_verdicts import ending_of
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.engine.scoring import scenario_result, usage_totals
-from pytest_ltm._core.engine.verdict_changes import ending_of
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
@@ -28,6 +28,7 @@ from pytest_ltm._core.session.conversation_setup import (
     ConversationMode,
 )
 from pytest_ltm._core.session.dataset import conversation_start, told_in
+from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import (
     SKIPS,
     BodyConditions,
@@ -55,7 +56,9 @@ class PlayedConversation:
         *,
         again: Callable[[], str],
         heard: Callable[[PlayedConversation, Exchange], None],
+        hooks: HookCalls,
     ) -> None:
+        self._hooks = hooks
         self.given, self._mode, self._again, self._closed = given, mode, again, False
         settings = given.settings
         self.span = settings.spans[given.place.span]
@@ -270,9 +273,11 @@ class PlayedConversation:
         if not body.conditions.withheld:
             body.item.user_properties.extend(user_properties(result))
         if result.scored or result.cause in ("unscored", "ungraded"):
-            config, verdict = self.given.config, ending_of(result).verdict
-            config.hook.pytest_ltm_verdict(
-                config=config, nodeid=result.nodeid, verdict=verdict
+            self._hooks.tell_all(
+                "pytest_ltm_verdict",
+                config=self.given.config,
+                nodeid=result.nodeid,
+                verdict=ending_of(result).verdict,
             )
         text = (
             failure_text(result, channel.transcript, self._again())

@@ -25,7 +25,7 @@ from pytest_ltm._core.engine.conversation import Conversation, ConversationScrip
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.engine.port import Checkpoints, LivePort, Port
-from pytest_ltm._core.engine.verdict_changes import recorded_result
+from pytest_ltm._core.engine.recorded_verdicts import recorded_result
 from pytest_ltm._core.internals.setup import users_traceback
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import SCRIPTED, Account, Tariff
@@ -125,6 +125,9 @@ class OpenConversation(Struct, frozen=True, kw_only=True):
 
 class ConversationMode:
     """How the conversations of a run are held; there is one for each conversation."""
+
+    withheld = ""
+    """Why nothing that items come to is reported, if so."""
 
     def __init__(self, given: ConversationInputs) -> None:
         self.given = given

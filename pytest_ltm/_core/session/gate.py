@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal.result import RunResult, why_unmeasured
+from pytest_ltm._core.journal.result import FAILED, RunResult, why_unmeasured
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm._core.session.options import path_base, read_option
@@ -38,12 +38,7 @@ from pytest_ltm.gate.changes import (
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.plan_facts import facts_of
 from pytest_ltm.gate.run_loading import find_side, save_baseline, side_of_run
-from pytest_ltm.gate.verdict import (
-    FAILED,
-    GateVerdict,
-    decide_gate,
-    why_undetectable,
-)
+from pytest_ltm.gate.verdict import GateVerdict, decide_gate, why_undetectable
 from pytest_ltm.reports.agent_sentences import next_step, run_sentences
 from pytest_ltm.reports.markdown import (
     STEP_SUMMARY,

@@ -7,6 +7,8 @@ strings, so that they travel to xdist workers.
 from __future__ import annotations
 
 import importlib
+import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -194,8 +196,9 @@ OPTIONS = (
     Option(
         "--ltm-count",
         "MODE",
-        "what counts towards spans: replies up to their message's length (capped), none (told), all; or only filler",
-        parse=one_of("capped", "told", "all", "filler"),
+        "what counts towards spans beside messages: 16 tokens a reply (told), replies up to their message's length "
+        "(capped), all of them; or only filler",
+        parse=lazy_parser("_core.model.transcript:read_count"),
     ),
     Option(
         "--ltm-thoughts",
@@ -465,6 +468,13 @@ class OptionTable:
         self.datasets: dict[str, Dataset] = {}
         """By name."""
 
+    def add(self, option: Option) -> None:
+        """Take an option of a feature; ConfigurationError for one that there is already."""
+        if option.dest in self.rows:
+            raise ConfigurationError(f"two features have an option {option.flag}")
+        self.rows[option.dest] = option
+        _add_option(self.parser, option)
+
     def take(self, dataset: Dataset) -> None:
         """Take a data set with its options; ConfigurationError for a name that is taken."""
         if dataset.name in self.datasets:
@@ -522,7 +532,39 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     )
     result = OptionTable(parser)
     manager.register(result, NAME)
-    manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
+    if _concerns_us(manager):
+        from pytest_ltm._core.features import register_features
+
+        try:
+            register_features(manager)
+        except ConfigurationError as error:
+            raise pytest.UsageError(str(error)) from error
+    hook = manager.hook
+    hook.pytest_ltm_options.call_historic(kwargs={"register": result.add})
+    hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
+
+
+def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
+    """Return whether features may be asked for: elsewhere not even their names are read.
+
+    A word of the command line, an ini value or a worker of an LTM run names them; so
+    does whoever asks for help, or gives arguments that are not seen yet.
+    """
+    config: Any = manager.get_plugin("pytestconfig")
+    if config is None or "PYTEST_XDIST_WORKER" in os.environ:
+        return True
+    words = [str(word) for word in config.invocation_params.args]
+    words += os.environ.get("PYTEST_ADDOPTS", "").split()
+    values = _ini_values(config)
+    return (
+        any(_OURS_OR_HELP.match(word) for word in words)
+        or any(name.startswith("ltm") for name in values)
+        or "--ltm" in str(values.get("addopts", ""))
+    )
+
+
+# An option of ours, --help in any of its forms, a file with arguments.
+_OURS_OR_HELP = re.compile(r"--ltm|--help|-[a-zA-Z]*h|@")
 
 
 def _add_option(parser: pytest.Parser, option: Option) -> None:

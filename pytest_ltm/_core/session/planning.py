@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 
@@ -21,7 +21,7 @@ from pytest_ltm._core.model.plan import (
 )
 from pytest_ltm._core.model.scenario import LAST, Definition
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.model.transcript import Count
+from pytest_ltm._core.model.transcript import DEFAULT_COUNT, Count
 from pytest_ltm._core.session.agents import REPLAY
 from pytest_ltm._core.session.collection import version_of
 from pytest_ltm._core.session.conversation_setup import NO_JUDGE, run_judge
@@ -29,6 +29,7 @@ from pytest_ltm._core.session.dataset import told_in
 from pytest_ltm._core.session.item_body import PATCHING
 from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm._core.session.options import span_of
+from pytest_ltm._core.session.resume_command_line import recorded_plan
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.clock import (
     Clock,
@@ -123,7 +124,7 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         time=settings.time,
         opening=opening,
         history=None if told_conversation is None else told_conversation.described,
-        count=_reply_count_mode(settings, place.agent),
+        count=_reply_count_mode(known[0].item.config, settings, place),
         sessions=settings.sessions,
         reading=settings.reading,
         questions=settings.questions,
@@ -145,17 +146,23 @@ def regenerate_definitions(
     return made
 
 
-def _reply_count_mode(settings: RunSettings, label: str) -> Count:
-    """Return how much of an agent's replies counts: what was published is repeated as it was."""
+def _reply_count_mode(
+    config: pytest.Config, settings: RunSettings, place: ItemPlace
+) -> Count:
+    """Return how much of an agent's replies counts: what was published or recorded is repeated as it was."""
+    if (recorded := recorded_plan(config, place.agent)) is not None:
+        return cast("Count", recorded.get("count", "all"))
     if settings.count is not None:
         return settings.count
     if settings.scoring != "current" or (
         settings.definitions is not None and settings.definitions.is_published
     ):
         return "all"
-    spec = next((agent.spec for agent in settings.agents if agent.label == label), "")
+    spec = next(
+        (agent.spec for agent in settings.agents if agent.label == place.agent), ""
+    )
     if not spec.startswith(REPLAY):
-        return "capped"
+        return DEFAULT_COUNT
     from pytest_ltm.agents._replay import recorded_count
 
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)

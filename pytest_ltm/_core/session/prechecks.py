@@ -91,11 +91,13 @@ class Probe:
         )
         return ["ltm: isolation probe: none where a run is scored again"] * probed
 
-    def leak(self, session: pytest.Session) -> str:
-        """Probe each agent that was not probed yet; return why the run cannot be measured, or ""."""
+    def pytest_ltm_precheck(self, session: pytest.Session) -> str | None:
+        """Probe each agent that was not probed yet; return why the run cannot be measured."""
+        if not self._run.plays or self._settings.rescored is not None:
+            return None
         items = self._items(session)
         if not items:
-            return ""
+            return None
         from filelock import FileLock
 
         with FileLock(
@@ -112,7 +114,7 @@ class Probe:
             for one in decisions.values()
             if one.verdict == "leaks"
         )
-        return next(leaks, "")
+        return next(leaks, None)
 
     def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
         """Return what the probe of each agent would take, by label."""
@@ -514,17 +516,19 @@ class Canaries:
 
     def pytest_sessionstart(self) -> None:
         """Forget a judge's failure when the run is resumed: by now it may be better."""
-        if self._run.plays and self._run.resumed is not None:
+        run = self._run
+        if run.plays and run.resumed is not None and not run.is_worker:
             precheck = _journal.read_precheck(self._folder)
             if precheck is not None and precheck.verdict == "wrong":
                 for name in (_journal.FILE, _journal.JOURNAL):
                     (self._folder / name).unlink(missing_ok=True)
 
-    def fault(self, _session: pytest.Session) -> str:
-        """Return why the judge's grades cannot be relied on, or ""."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ltm_precheck(self) -> str | None:
+        """Return why the judge's grades cannot be relied on; asked first, as it costs least."""
         judge = run_judge(self._run.config)
-        if judge is None or self._is_off:
-            return ""
+        if judge is None or self._is_off or not self._run.plays:
+            return None
         from filelock import FileLock
 
         with FileLock(
@@ -564,7 +568,9 @@ class Canaries:
                 )
             if known is None and precheck.verdict != "unfinished":
                 _journal.write_precheck(self._folder, precheck)
-        return f"{precheck.why}. {JUDGE_CURE}" if precheck.verdict == "wrong" else ""
+        if precheck.verdict != "wrong":
+            return None
+        return f"{precheck.why}. {JUDGE_CURE}"
 
     def complete_checks(self) -> None:
         """Ask about as many known answers as a run needs in which the judge was asked less often than they are many.

@@ -19,6 +19,7 @@ from pytest_ltm._core.internals.setup import say_body_in_junit
 from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import timings as _timings
 from pytest_ltm._core.journal.result import (
+    UNMEASURABLE,
     ConversationName,
     ConversationResult,
     RunResult,
@@ -53,7 +54,6 @@ from pytest_ltm.gate.run_loading import (
     suite_of,
 )
 from pytest_ltm.gate.sentences import mishap_sentences, trust_sentence
-from pytest_ltm.gate.verdict import UNMEASURABLE
 from pytest_ltm.language.lists import first_and_rest
 from pytest_ltm.reports import terminal as _terminal
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
@@ -291,10 +291,7 @@ class Report:
         if rescoring := self._run.config.pluginmanager.get_plugin("ltm-rescoring"):
             came_to = rescoring.compare(result)
             rescored = {"rescored": came_to.to_json()}
-            self._gate.told = [
-                _terminal.rescored_sentence(came_to),
-                *_terminal.rescored_details(came_to),
-            ]
+            self._gate.told = came_to.sentences()
         self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
         parts, _ = _timings.load_all_timings(
             folder / TIMINGS

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,18 @@ def recorded_settings(config: pytest.Config) -> Mapping[str, Any] | None:
     """Return the settings of the run that is resumed or scored again, None where none is."""
     folder = config.stash.get(RUN_FOLDER, None) or source_of(config)
     return None if folder is None else read_run_file(folder).settings
+
+
+def recorded_plan(config: pytest.Config, label: str) -> Mapping[str, Any] | None:
+    """Return a plan of this agent in the run that is resumed or scored again; None where there is none yet."""
+    folder = config.stash.get(RUN_FOLDER, None) or source_of(config)
+    plans = () if folder is None else sorted(folder.glob(f"{label}~*/plan.json"))
+    for path in plans:
+        with suppress(OSError, ValueError):
+            plan = json.loads(path.read_text("utf-8"))
+            if isinstance(plan, dict):
+                return plan
+    return None
 
 
 def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:

@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Protocol, cast
 
 import pytest
 from msgspec import structs
@@ -22,7 +22,6 @@ from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals import setup as _internals
 from pytest_ltm._core.internals.item_context import CapturedStreams
-from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import LEDGER
 from pytest_ltm._core.journal.result import ConversationName, ScenarioResult
 from pytest_ltm._core.journal.run_file import (
@@ -41,8 +40,10 @@ from pytest_ltm._core.session.conversation_run import PlayedConversation
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
+    LiveMode,
 )
 from pytest_ltm._core.session.costs import RunCosts
+from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import BodyConditions
 from pytest_ltm._core.session.items import (
     LTM_ITEM,
@@ -68,11 +69,31 @@ from pytest_ltm._core.storage.locks import NAME as LOCK
 from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
 from pytest_ltm.agents._adapt import allow_missing_keys
 
-if TYPE_CHECKING:
-    from pytest_ltm._core.session.concurrency import ConcurrentRunner
-
 
 # The content of a run's folder before the first message.
+class ConcurrentPlayer(Protocol):
+    """Plays several conversations of a run at once."""
+
+    playing: list[PlayedConversation]
+    """Those that are open."""
+
+    @property
+    def notices(self) -> list[str]:
+        """What the report says of them."""
+
+    def play_until(self, reported: Callable[[], bool]) -> None:
+        """Carry them on until an item has been reported."""
+
+    def finish(self) -> None:
+        """Carry them on to their ends."""
+
+    def look_up(self) -> None:
+        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
+
+    def close(self) -> None:
+        """Unwind what is still in progress."""
+
+
 _BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
 
 
@@ -201,15 +222,9 @@ class LtmRun:
     """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
 
     def __init__(
-        self,
-        config: pytest.Config,
-        settings: RunSettings,
-        selection: Selection,
-        mode: Callable[[ConversationInputs], ConversationMode],
-        withheld: str,
+        self, config: pytest.Config, settings: RunSettings, selection: Selection
     ) -> None:
         self.config, self.settings, self._selection = config, settings, selection
-        self._mode, self._withheld = mode, withheld
         acts = not any(
             getattr(config.option, name, False)
             for name in ("collectonly", "setuponly", "setupplan")
@@ -238,16 +253,7 @@ class LtmRun:
         self.deselected: Counter[tuple[str, str]] = Counter()
         """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
         self.progress = Progress(config)
-        self.observing: list[
-            Callable[[PlayedConversation], Callable[[events.Event], object]]
-        ] = []
-        """Make what observes a conversation that begins."""
-        self.following: list[
-            Callable[[ConversationName, Literal["begins", "over"]], object]
-        ] = []
-        """Are told of each conversation before it begins, and once all its items are reported and it is written."""
-        self.checks: list[Callable[[pytest.Session], str]] = []
-        """Before the first conversation each returns why nothing can be measured, or ""."""
+        self.hooks = HookCalls(config)
         self._refused: str | None = None
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
@@ -257,18 +263,14 @@ class LtmRun:
         self._playing: PlayedConversation | None = None
         self._results: dict[str, Mapping[str, ScenarioResult]] = {}
         """Of the conversations that this process has begun."""
-        self._at_once: ConcurrentRunner | None = None
+        self.make_runner: Callable[[LtmRun], ConcurrentPlayer] | None = None
+        """Makes what plays several conversations at once; None: one is played at a time."""
+        self._at_once: ConcurrentPlayer | None = None
         """Plays what is not played alone, where several conversations are played at once."""
         self.to_come: list[ConversationName] = []
         """Those that have not begun there, in their order; a worker knows those that it was handed."""
         self.most_at_once, self.of_agent = 1, dict[str, int]()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
-        if settings.concurrency != 1 and self.plays:
-            from pytest_ltm._core.session.concurrency import limit_conversations
-
-            self.most_at_once, self.of_agent = limit_conversations(
-                self.sources, settings
-            )
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
 
     # --- which items
@@ -294,11 +296,14 @@ class LtmRun:
             report.result = [*report.result, suite]
         return report
 
-    @pytest.hookimpl(tryfirst=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again."""
+    ) -> Iterator[None]:
+        """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again.
+
+        A wrapper, so that features find the items ready whenever they were registered.
+        """
         selection, definitions = self._selection, self.settings.definitions
         try:
             ltm_items = _collection.ltm_items(items)
@@ -326,6 +331,7 @@ class LtmRun:
         _collection.keep_shard(
             config, items, self.settings
         )  # before the rest is selected: all machines share alike
+        yield
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
@@ -359,7 +365,7 @@ class LtmRun:
 
     # --- playing them
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
         """Make the run folder before workers are started; let several items be set up at once."""
         if self.plays and not self.is_worker:
@@ -398,9 +404,7 @@ class LtmRun:
             return True
         if self._refused is None:
             try:
-                self._refused = next(
-                    filter(None, (check(item.session) for check in self.checks)), ""
-                )
+                self._refused = self.hooks.first_reason(item.session)
             except (DiskFault, OSError) as fault:
                 self.end_session(
                     fault
@@ -452,11 +456,14 @@ class LtmRun:
             self._let_go(self.to_come)
             self.to_come.clear()
 
-    def _several(self) -> ConcurrentRunner | None:
+    def _several(self) -> ConcurrentPlayer | None:
         """Return what plays several conversations at once; None where one is played at a time."""
-        if self._at_once is None and self._setup_state is not None and self.of_agent:
-            from pytest_ltm._core.session.concurrency import ConcurrentRunner
-
+        if (
+            self._at_once is None
+            and self._setup_state is not None
+            and self.of_agent
+            and self.make_runner is not None
+        ):
             if not self.is_worker:
                 self.enqueue_conversations(self.groups)
                 for known in chain.from_iterable(
@@ -465,7 +472,7 @@ class LtmRun:
                     self._setup_state.hold_nodes(
                         known.item
                     )  # fixtures live until nobody needs them any more
-            self._at_once = ConcurrentRunner(self)
+            self._at_once = self.make_runner(self)
         return self._at_once
 
     def enqueue_conversations(self, names: Iterable[ConversationName]) -> None:
@@ -484,8 +491,7 @@ class LtmRun:
         if self._at_once is not None:
             self.progress.remove_conversation(str(name), left=len(self.to_come))
         if played.all_are_reported:
-            for tell in self.following:
-                tell(name, "over")
+            self.hooks.tell_all("pytest_ltm_follow", name=name, state="over")
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
@@ -494,8 +500,9 @@ class LtmRun:
 
     @property
     def notices(self) -> list[str]:
-        """What the report says of conversations that were played at once."""
-        return [] if self._at_once is None else self._at_once.notices
+        """What the report says of conversations that were played at once, and of hooks that raised."""
+        several = [] if self._at_once is None else self._at_once.notices
+        return [*several, *self.hooks.faults]
 
     @property
     def _all_playing(self) -> list[PlayedConversation]:
@@ -561,27 +568,38 @@ class LtmRun:
                 "pytest-ltm was not loaded when the session started"
             )
         setup_state = self._setup_state
-        for tell in self.following:
-            tell(name, "begins")
+        self.hooks.tell_all("pytest_ltm_follow", name=name, state="begins")
         given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        mode = self._mode(given)
         conditions = BodyConditions(
-            setup_state, self._pool, self._next_up, self._withheld, limit
+            setup_state, self._pool, self._next_up, mode.withheld, limit
         )
         again = cache(
             lambda: _collection.repeat_command(self.config, self.settings, given.place)
         )
         playing = PlayedConversation(
-            given, self._mode(given), conditions, again=again, heard=self._heard
+            given,
+            mode,
+            conditions,
+            again=again,
+            heard=self._heard,
+            hooks=self.hooks,
         )
         # The same dict that it goes on to fill: `ltm_scheduler` shows results as they
         # come. A rehearsal of 100,000 items comes to nothing that anybody reads, and is
         # not kept.
         self._results[str(name)] = {} if self.rehearses else playing.results
-        for observer in self.observing:
-            playing.observe(observer(playing))
+        for observer in self.hooks.ask_all("pytest_ltm_observe", conversation=playing):
+            playing.observe(self.hooks.guard(observer))
         if self.of_agent.get(name.agent):
             self._let_go([name])  # its bodies hold what they need from now on
         return playing
+
+    def _mode(self, given: ConversationInputs) -> ConversationMode:
+        """Return what composes a conversation: that of the first feature which has any, else one with its agent."""
+        compose = self.config.hook.pytest_ltm_conversation_mode(run=self) or LiveMode
+        mode: ConversationMode = compose(given)
+        return mode
 
     def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
         agent, folder = (
@@ -625,15 +643,12 @@ class LtmRun:
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.show_progress(played, exchange)
-        hook = self.config.hook.pytest_ltm_exchange
-        if (
-            hook.get_hookimpls()
-        ):  # a call that nobody hears costs as much as the rest of this
-            hook(
-                config=self.config,
-                conversation=str(played.given.place.conversation),
-                exchange=exchange,
-            )
+        self.hooks.tell_all(
+            "pytest_ltm_exchange",
+            config=self.config,
+            conversation=str(played.given.place.conversation),
+            exchange=exchange,
+        )
         if self.is_stopping:
             raise Stopped
 

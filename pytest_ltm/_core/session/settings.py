@@ -12,7 +12,7 @@ from pytest_ltm._core.journal.cost import Limits, Prices
 from pytest_ltm._core.model.plan import Questions, Seed
 from pytest_ltm._core.model.score import Scoring
 from pytest_ltm._core.model.suite import Suite
-from pytest_ltm._core.model.transcript import RAW, Count, Reading
+from pytest_ltm._core.model.transcript import RAW, Count, Reading, count_option
 from pytest_ltm._core.storage.schema import to_record
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -185,7 +185,7 @@ class RunSettings(Struct, frozen=True):
             "filler": self.filler,
             "tokenizer": self.tokenizer,
             "scoring": self.scoring,
-            "count": self.count,
+            "count": None if self.count is None else count_option(self.count),
             "judge": redact_secrets(self.judge),
             "time": self.time,
             # Left out where they are the default: runs that were recorded before there

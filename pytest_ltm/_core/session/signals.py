@@ -11,6 +11,7 @@ import atexit
 import faulthandler
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,12 +24,11 @@ from typing import Any, cast
 import pytest
 
 from pytest_ltm._core.calls.time_limits import when_hung
-from pytest_ltm._core.session.resume import resume_command
+from pytest_ltm._core.journal.result import UNMEASURABLE
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.clock import goes_on
 from pytest_ltm._core.storage.errors import DiskFault
 from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm.gate.verdict import UNMEASURABLE
 
 # Seconds that are left after a signal that should end this process.
 AFTER_SIGNAL = 5.0
@@ -312,3 +312,18 @@ class _Forgiving:
             os.dup2(nowhere, self._file.fileno())
             os.close(nowhere)
         return len(text)
+
+
+def resume_command(run: LtmRun) -> str:
+    """Return the command that resumes a run."""
+    by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
+    terminal = (
+        ["-s"] if run.config.getoption("capture") == "no" else []
+    )  # a person needs it again
+    return shlex.join(
+        [
+            "pytest",
+            *terminal,
+            f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}",
+        ]
+    )

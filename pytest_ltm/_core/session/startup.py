@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec import convert, structs
 
-from pytest_ltm._core.journal.cost import Forecast, Limits, read_prices
+from pytest_ltm._core.journal.cost import Limits, read_prices
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.model.plan import FRESH, Seed
 from pytest_ltm._core.model.tokens import token_counter
@@ -29,9 +28,6 @@ from pytest_ltm._core.session.collection import (
     check_parameters,
 )
 from pytest_ltm._core.session.conversation_setup import (
-    ConversationInputs,
-    ConversationMode,
-    LiveMode,
     judge_of_run,
 )
 from pytest_ltm._core.session.dataset import SPANS, dataset_of, questions_of
@@ -46,7 +42,6 @@ from pytest_ltm._core.session.options import (
 )
 from pytest_ltm._core.session.prechecks import Canaries, Probe
 from pytest_ltm._core.session.report import Brevity, LiveServer, Report
-from pytest_ltm._core.session.resume import ResumeGuard, Unfinished
 from pytest_ltm._core.session.resume_command_line import recorded_settings, source_of
 from pytest_ltm._core.session.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm._core.session.session import LtmRun
@@ -77,31 +72,26 @@ def _register_plugins(config: pytest.Config) -> None:
     _receive_traces(config)
     selection = Selection(config)
     settings = _run_settings(config, has_paths=selection.has_paths)
-    forecasts: dict[tuple[str, str], Forecast] = {}
-    run = config.stash[RUN] = LtmRun(
-        config, settings, selection, *_run_mode(config, settings, forecasts)
-    )
+    run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
     manager.register(EarlyBoundary(), "ltm-early-boundary")
-    _register_before(run, manager)
+    if any(agent.language != ENGLISH.code for agent in settings.agents):
+        manager.register(LanguageFilter(settings), "ltm-written")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     manager.register(Signals(run), "ltm-signals")
     run.costs.check()
-    canaries, probe = Canaries(run), Probe(run)
-    if run.plays:
-        run.checks += [canaries.fault, *[probe.leak] * (settings.rescored is None)]
     if not run.is_worker:
-        manager.register(canaries, "ltm-canaries")
-        manager.register(probe, "ltm-probe")
         manager.register(run.costs, "ltm-costs")
-    if run.rehearses:
-        from pytest_ltm._core.session.dry_run import DryRun
+    config.hook.pytest_ltm_begin(run=run)
 
-        dry_run = DryRun(run, forecasts, probe.forecast, canaries.forecast)
-        run.checks.append(dry_run.check)
-        manager.register(dry_run, "ltm-dry-run")
+
+def begin_run(run: LtmRun) -> None:
+    """Register what checks a run before it begins, gate and reports."""
+    manager, config, settings = run.config.pluginmanager, run.config, run.settings
+    manager.register(Canaries(run), "ltm-canaries")
+    manager.register(Probe(run), "ltm-probe")
     gate = Gate(
         run, _gate_options.parse_gate_options(config, settings, run.folder.path)
     )
@@ -111,43 +101,6 @@ def _register_plugins(config: pytest.Config) -> None:
         _register_reporting(run, report, manager)
     if getattr(config.option, "htmlpath", None):
         _register_html(report, manager, config.option.htmlpath, settings.report)
-    if manager.hasplugin("xdist") or manager.hasplugin(
-        "xdist.plugin"
-    ):  # as `-p xdist.plugin` calls it
-        from pytest_ltm._core.session.xdist.controller import Controller
-        from pytest_ltm._core.session.xdist.worker import Worker
-
-        manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
-
-
-def _run_mode(
-    config: pytest.Config,
-    settings: RunSettings,
-    forecasts: dict[tuple[str, str], Forecast],
-) -> tuple[Callable[[ConversationInputs], ConversationMode], str]:
-    """Return how conversations are held, and why nothing that items come to is reported, if so."""
-    if settings.rescored is not None:
-        from pytest_ltm._core.session.rescoring import RescoredConversation
-
-        return partial(RescoredConversation, run=settings.rescored), ""
-    if config.option.ltm_dry_run:
-        from pytest_ltm._core.session.dry_run import REASON, Rehearsed, add_forecast
-
-        return partial(Rehearsed, kept=partial(add_forecast, forecasts)), REASON
-    return LiveMode, ""
-
-
-def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
-    """Register what is called after the run's own hooks, which therefore are registered later."""
-    settings = run.settings
-    if any(agent.language != ENGLISH.code for agent in settings.agents):
-        manager.register(LanguageFilter(settings), "ltm-written")
-    if settings.rescored is not None:
-        from pytest_ltm._core.session.rescoring import Rescoring
-
-        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
-    if run.resumed is not None:
-        manager.register(ResumeGuard(run), "ltm-resume")
 
 
 def _register_reporting(
@@ -160,8 +113,6 @@ def _register_reporting(
     manager.register(report, "ltm-report")
     if run.plays and run.config.option.ltm_live:
         manager.register(LiveServer(run), "ltm-live")
-    if run.settings.rescored is None:
-        manager.register(Unfinished(run, report), "ltm-unfinished")
 
 
 def _register_html(
@@ -426,7 +377,7 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
     ):
         return 1
     if wanted is not None and wanted > 1:
-        from pytest_ltm._core.session.concurrency import allow_files
+        from pytest_ltm.modes.concurrency import allow_files
 
         read_option(config, "--ltm-concurrency", lambda: allow_files(wanted))
     return wanted

@@ -164,6 +164,19 @@ def _describe_object(result: object) -> str:
     )
 
 
+def lazy(place: str) -> Callable[..., Any]:
+    """Return what stands for `package.module:name`: it imports that when it is first called, with what it was given.
+
+    This is how a feature registers what is large: nothing is imported until it is used.
+    """
+    module, _, name = place.partition(":")
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*arguments, **named)
+
+    return call
+
+
 def lazy_exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -141,7 +141,7 @@ def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
 
 
 def float_of(figures: str) -> float:
-    """Return the number that figures with one point are; of more, only that they are no number."""
+    """Return the number that figures with one point are; of more, only that they are not a number."""
     return float(figures) if figures.count(".") == 1 else float("nan")
 
 

@@ -21,6 +21,7 @@ from pytest_ltm._core.session.planning import plan_for
 from pytest_ltm._core.session.report import Report
 from pytest_ltm._core.session.resume_command_line import resume_identity
 from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.session.signals import resume_command
 from pytest_ltm._core.storage.errors import AgentError, LtmError
 from pytest_ltm.figures.text import one_line, pluralize, wrap_text
 
@@ -317,18 +318,3 @@ class Unfinished:
             )
         for reason in begun.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
-
-
-def resume_command(run: LtmRun) -> str:
-    """Return the command that resumes a run."""
-    by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
-    terminal = (
-        ["-s"] if run.config.getoption("capture") == "no" else []
-    )  # a person needs it again
-    return shlex.join(
-        [
-            "pytest",
-            *terminal,
-            f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}",
-        ]
-    )

@@ -24,7 +24,7 @@ from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import LtmInternalError
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.session.xdist.scheduling import WorkUnit
+    from pytest_ltm.modes.xdist.scheduling import WorkUnit
 
 
 # Worker to controller; `kind` says what it is about.

@@ -19,10 +19,10 @@ from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
 from pytest_ltm._core.session.collection import expected_tokens, items_of_conversations
 from pytest_ltm._core.session.items import LTM_ITEM
 from pytest_ltm._core.session.state import LANE
-from pytest_ltm._core.session.xdist import wire as _wire
-from pytest_ltm._core.session.xdist.wire import Brief, Filter, conversation_of
 from pytest_ltm._core.storage.disk import make_private
 from pytest_ltm._core.storage.schema import to_record
+from pytest_ltm.modes.xdist import wire as _wire
+from pytest_ltm.modes.xdist.wire import Brief, Filter, conversation_of
 
 if TYPE_CHECKING:
     from pytest_ltm._core.session.conversation_run import PlayedConversation
@@ -59,14 +59,17 @@ class Worker:
         """Names of conversations' folders whose results must be sent, by unit that has begun."""
         if run.plays and not self._here:
             make_private(run.folder.path, exist_ok=True)
-            run.observing.append(self._telling)
-        run.following.append(self._follow)
         run.config.option.loadgroup = (
             False  # xdist would rewrite the node ids of marked items
         )
 
-    def _telling(self, played: PlayedConversation) -> Callable[[events.Event], None]:
-        """Tell each event of a conversation that is written down, the header first."""
+    def pytest_ltm_observe(
+        self, conversation: PlayedConversation
+    ) -> Callable[[events.Event], None] | None:
+        """Tell a controller elsewhere each event of a conversation that is written down, the header first."""
+        if self._here or not self._run.plays:
+            return None
+        played = conversation
 
         def tell(event: events.Event) -> None:
             if isinstance(event, _TOLD):
@@ -106,7 +109,7 @@ class Worker:
             self._refuse(error)
             return True
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, None, None]:
@@ -178,9 +181,12 @@ class Worker:
                 item.ihook.pytest_runtest_logreport(report=report)
         return True
 
-    def _follow(self, name: ConversationName, what: Literal["begins", "over"]) -> None:
+    def pytest_ltm_follow(
+        self, name: ConversationName, state: Literal["begins", "over"]
+    ) -> None:
+        """Tell the controller what a conversation comes to, and before it begins all that is known of its items."""
         unit = str(name)
-        if what == "over":
+        if state == "over":
             self._open[unit].pop(name, None)
             if not self._open[unit]:
                 self._send_results(unit)

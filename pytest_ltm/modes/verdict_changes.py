@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.engine.lane import Ending
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, value_changes
-from pytest_ltm._core.engine.rescore import Playback, plan_of
-from pytest_ltm._core.engine.scoring import classify_ending
-from pytest_ltm._core.journal import events
+from pytest_ltm._core.engine.recording_folder import value_changes
 from pytest_ltm._core.journal.result import (
     Automatic,
     ConversationName,
-    ConversationResult,
     ScenarioResult,
-    read_results,
 )
 from pytest_ltm._core.model.plan import Plan, is_of_source
-from pytest_ltm._core.model.score import Score, Unscored, undecided_if_open
-from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import to_record
+from pytest_ltm.figures.text import (
+    one_line,
+    pluralize,
+    verdict_text,
+    wrap_text,
+)
+from pytest_ltm.language.lists import first_and_rest
 
 
 class Move(Struct, frozen=True):
@@ -64,6 +62,10 @@ class Rescored(Struct, frozen=True, kw_only=True):
     """Examples that have no verdict, then or now: an error, or skipped."""
     definitions: Mapping[str, str] = {}
     """What is said of a definition that is not generated as recorded, by conversation and example, as in `kept`."""
+
+    def sentences(self) -> list[str]:
+        """Return what it came to, then each verdict that moved, a sentence each."""
+        return [rescored_sentence(self), *rescored_details(self)]
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for `summary.json`."""
@@ -265,96 +267,48 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
 # died before them, its journal.
 
 
-def recorded_result(folder: Path) -> ConversationResult | None:
-    """Return a conversation's results, None if there are none that can be read."""
-    try:
-        return read_results(folder / RESULTS)
-    except LtmError:
-        return None
+def rescored_lines(rescored: Rescored, width: int) -> list[str]:
+    """Return the counts, then a line for each verdict that moved or was kept."""
+    lines = [
+        line
+        for text in rescored_details(rescored)
+        for line in wrap_text(f"  {text}", width, "    ")
+    ]
+    return [*wrap_text(rescored_sentence(rescored), width, "  "), *lines]
 
 
-def recorded_rows(folder: Path) -> list[ScenarioResult]:
-    """Return the verdicts of a conversation; from its journal those with a score only, which says no more."""
-    result = recorded_result(folder)
-    if result is not None:
-        return [row for row in result.scenarios if row.cause != "not reached"]
-    name = ConversationName.of_folder(folder.name)
-    try:
-        playback = Playback.open_playback(folder / JOURNAL)
-        known = (
-            {}
-            if playback is None
-            else {example.key: example for example in plan_of(playback.header).examples}
-        )
-    except LtmError:
-        return []
-    if playback is None or name is None or name.variant:
-        return []
-    rows = []
-    for key, recorded in playback.record.examples.items():
-        verdict, example = recorded.verdict, known.get(key)
-        if (
-            example is not None
-            and verdict is not None
-            and verdict.score is not None
-            and 0 <= verdict.score <= 1
-        ):
-            outcome, cause, _ = classify_ending(ending_told(verdict), example.threshold)
-            row = ScenarioResult(
-                scenario=example.scenario,
-                example=example.example,
-                agent=name.agent,
-                span_label=name.span,
-                span=None,
-                trial=name.trial,
-                nodeid="",
-                score=float(verdict.score),
-                upper=verdict.upper,
-                reason=verdict.reason,
-                threshold=example.threshold,
-                rule=verdict.rule,
-                outcome=outcome,
-                cause=cause,
-            )
-            rows.append(row)
-    return rows
-
-
-def ending_of(row: ScenarioResult) -> Ending:
-    """Return how an example ended, from its row."""
-    if row.score is not None:
-        score = Score(
-            row.score,
-            row.reason,
-            row.checks,
-            row.rule,
-            row.evidence,
-            row.upper_end - row.score,
-        )
-        return Ending(verdict=undecided_if_open(score))
-    if row.cause == "requires" and not row.questions:
-        return Ending(unplayable=row.reason)
-    if row.cause == "not reached":
-        return Ending(unreached=row.reason)
-    if row.outcome == "error":
-        return Ending(error=LtmError(row.reason))
-    cause = (
-        row.cause
-        if row.cause in ("evaluator", "judge", "user", "ungraded")
-        else "unscored"
+def rescored_sentence(rescored: Rescored) -> str:
+    """Return the counts."""
+    counts = [
+        f"{pluralize(rescored.same, 'verdict')} unchanged",
+        f"{len(rescored.moves):,} moved",
+    ]
+    counts += [f"{len(rescored.kept):,} kept because their scripts changed"] * bool(
+        rescored.kept
     )
-    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
+    counts += [f"{rescored.unknown:,} scored for the first time"] * bool(
+        rescored.unknown
+    )
+    counts += [f"{rescored.left_out:,} recorded ones left out"] * bool(
+        rescored.left_out
+    )
+    counts += [f"{pluralize(rescored.without, 'example')} without a verdict"] * bool(
+        rescored.without
+    )
+    return one_line(f"scored again: run {rescored.run}: {', '.join(counts)}")
 
 
-def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
-    """Return how an example ended, from its event in the journal; without one it was not reached."""
-    if verdict is None:
-        return Ending(unreached="no verdict is recorded")
-    if verdict.score is not None and 0 <= verdict.score <= 1:
-        # An older journal may hold an upper bound below the score, or none.
-        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
-        score = Score(
-            verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open
+def rescored_details(rescored: Rescored) -> list[str]:
+    """Return a sentence for each verdict that moved or was kept."""
+    texts = []
+    for move in rescored.moves:
+        place = f"{move.row.conversation} {move.row.id}"
+        before, after = (
+            verdict_text(each, f"{each.outcome}, no score")
+            for each in (move.before, move.after)
         )
-        return Ending(verdict=undecided_if_open(score))
-    return Ending(verdict=Unscored(verdict.reason))
+        amended = " (amended by hand: the amendment counts)" if move.amended else ""
+        texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
+    texts += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
+    # A new rule may move thousands of verdicts.
+    return first_and_rest(texts, 60, "… and {:,} more: see summary.json")

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,9 +57,6 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.session import LtmRun
 
 
-REASON = "dry run: no agent was called"
-
-
 @dataclass(frozen=True, slots=True)
 class Chatty:
     """A simulated user's model that never comes to an end; `note` is told what each message would take."""
@@ -79,6 +77,8 @@ class Chatty:
 
 class Rehearsed(ConversationMode):
     """A conversation with a simulated agent of the same capabilities; `kept` is told what it would take."""
+
+    withheld = "dry run: no agent was called"
 
     def __init__(
         self, given: ConversationInputs, kept: Callable[[Forecast], object]
@@ -239,20 +239,12 @@ _NOT_WITH = {
 
 
 class DryRun:
-    """Holds every conversation with a simulated agent, and shows what came of it.
+    """Holds every conversation with a simulated agent, and shows what came of it."""
 
-    `probed` and `graded`: what will be asked before the first conversation, of each
-    agent and of the judge.
-    """
-
-    def __init__(
-        self,
-        run: LtmRun,
-        found: Mapping[tuple[str, str], Forecast],
-        probed: Callable[[pytest.Session], Mapping[str, TokenUse]],
-        graded: Callable[[], TokenUse],
-    ) -> None:
-        self._run, self._found, self._probed, self._graded = run, found, probed, graded
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._found: dict[tuple[str, str], Forecast] = {}
+        """What was forecast, by agent and memory span."""
         self._probes: Mapping[str, TokenUse] = {}
         self._kept: dict[object, pytest.TestReport] = {}
         option = run.config.option
@@ -271,10 +263,16 @@ class DryRun:
         """Say that nothing happens."""
         return "ltm: dry run: no agent or judge is called, nothing is written"
 
-    def check(self, session: pytest.Session) -> str:
+    def pytest_ltm_conversation_mode(
+        self,
+    ) -> Callable[[ConversationInputs], ConversationMode]:
+        """Hold conversations with simulated agents."""
+        return partial(Rehearsed, kept=partial(add_forecast, self._found))
+
+    def pytest_ltm_precheck(self, session: pytest.Session) -> None:
         """Find out what the probe would take, where a run would probe; there is nothing against the dry run."""
-        self._probes = self._probed(session)
-        return ""
+        probe: Any = self._run.config.pluginmanager.get_plugin("ltm-probe")
+        self._probes = probe.forecast(session)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
@@ -304,6 +302,7 @@ class DryRun:
         terminalreporter.write_sep("=", "dry run")
         result = list(self._found.values())
         costs, settings = self._run.costs, self._run.settings
+        canaries: Any = self._run.config.pluginmanager.get_plugin("ltm-canaries")
         priced = {}
         for label, known in costs.agents.items():
             profile = profile_of(self._run.sources[label])
@@ -321,7 +320,7 @@ class DryRun:
             _price_source(costs.judge),
             users=users,
             probes=self._probes,
-            canaries=self._graded(),
+            canaries=canaries.forecast(),
             width=self._run.config.get_terminal_writer().fullwidth,
             latency=settings.latency,
             waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",

@@ -5,27 +5,22 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.engine import verdict_changes as _changes
+from pytest_ltm._core.engine import recorded_verdicts as _verdicts
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
+from pytest_ltm._core.engine.playback import Playback, plan_of, recorded_plan
 from pytest_ltm._core.engine.port import RecordedAgent
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._core.engine.rescore import (
-    NO_USER,
-    Playback,
-    RecordScript,
-    plan_of,
-    recorded_plan,
-)
 from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
@@ -46,7 +41,9 @@ from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.figures.text import wrap_text
-from pytest_ltm.reports.terminal import rescored_lines
+from pytest_ltm.modes import verdict_changes as _changes
+from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
+from pytest_ltm.modes.verdict_changes import rescored_lines
 from pytest_ltm.users._user_connection import UserConnection
 
 if TYPE_CHECKING:
@@ -67,6 +64,12 @@ class Rescoring:
         """The result, once the run is over."""
         self._made_anew: dict[str, str] = {}
         """By conversation and example, how its definition is generated now, where that is not as recorded."""
+
+    def pytest_ltm_conversation_mode(
+        self,
+    ) -> Callable[[_setup.ConversationInputs], _setup.ConversationMode]:
+        """Say recorded conversations again."""
+        return partial(RescoredConversation, run=self._source)
 
     def pytest_report_header(self) -> str:
         """Say what is done."""
@@ -121,7 +124,7 @@ class Rescoring:
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
         before = [
-            row for path in journals for row in _changes.recorded_rows(path.parent)
+            row for path in journals for row in _verdicts.recorded_rows(path.parent)
         ]
         kept = {
             f"{held.name} {one.example}": one.why
@@ -206,7 +209,7 @@ class RescoredConversation(_setup.ConversationMode):
     def __init__(self, given: _setup.ConversationInputs, run: Path) -> None:
         super().__init__(given)
         self._source = run / given.folder.name
-        self._result = _changes.recorded_result(self._source)
+        self._result = _verdicts.recorded_result(self._source)
         self._rows = (
             {}
             if self._result is None
@@ -393,5 +396,5 @@ class RescoredConversation(_setup.ConversationMode):
 
     def _kept_ending(self, example: str) -> Ending:
         if example in self._rows:
-            return _changes.ending_of(self._rows[example])
-        return _changes.ending_told(self._playback.record.example(example).verdict)
+            return _verdicts.ending_of(self._rows[example])
+        return _verdicts.ending_told(self._playback.record.example(example).verdict)

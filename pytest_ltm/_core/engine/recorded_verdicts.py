@@ -1,0 +1,114 @@
+"""Verdicts on record: what a conversation came to when it was played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm._core.engine.playback import Playback, plan_of
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
+from pytest_ltm._core.engine.scoring import classify_ending
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.result import (
+    ConversationName,
+    ConversationResult,
+    ScenarioResult,
+    read_results,
+)
+from pytest_ltm._core.model.score import Score, Unscored, undecided_if_open
+from pytest_ltm._core.storage.errors import LtmError
+
+
+def recorded_result(folder: Path) -> ConversationResult | None:
+    """Return a conversation's results, None if there are none that can be read."""
+    try:
+        return read_results(folder / RESULTS)
+    except LtmError:
+        return None
+
+
+def recorded_rows(folder: Path) -> list[ScenarioResult]:
+    """Return the verdicts of a conversation; from its journal those with a score only, which says no more."""
+    result = recorded_result(folder)
+    if result is not None:
+        return [row for row in result.scenarios if row.cause != "not reached"]
+    name = ConversationName.of_folder(folder.name)
+    try:
+        playback = Playback.open_playback(folder / JOURNAL)
+        known = (
+            {}
+            if playback is None
+            else {example.key: example for example in plan_of(playback.header).examples}
+        )
+    except LtmError:
+        return []
+    if playback is None or name is None or name.variant:
+        return []
+    rows = []
+    for key, recorded in playback.record.examples.items():
+        verdict, example = recorded.verdict, known.get(key)
+        if (
+            example is not None
+            and verdict is not None
+            and verdict.score is not None
+            and 0 <= verdict.score <= 1
+        ):
+            outcome, cause, _ = classify_ending(ending_told(verdict), example.threshold)
+            row = ScenarioResult(
+                scenario=example.scenario,
+                example=example.example,
+                agent=name.agent,
+                span_label=name.span,
+                span=None,
+                trial=name.trial,
+                nodeid="",
+                score=float(verdict.score),
+                upper=verdict.upper,
+                reason=verdict.reason,
+                threshold=example.threshold,
+                rule=verdict.rule,
+                outcome=outcome,
+                cause=cause,
+            )
+            rows.append(row)
+    return rows
+
+
+def ending_of(row: ScenarioResult) -> Ending:
+    """Return how an example ended, from its row."""
+    if row.score is not None:
+        score = Score(
+            row.score,
+            row.reason,
+            row.checks,
+            row.rule,
+            row.evidence,
+            row.upper_end - row.score,
+        )
+        return Ending(verdict=undecided_if_open(score))
+    if row.cause == "requires" and not row.questions:
+        return Ending(unplayable=row.reason)
+    if row.cause == "not reached":
+        return Ending(unreached=row.reason)
+    if row.outcome == "error":
+        return Ending(error=LtmError(row.reason))
+    cause = (
+        row.cause
+        if row.cause in ("evaluator", "judge", "user", "ungraded")
+        else "unscored"
+    )
+    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
+
+
+def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
+    """Return how an example ended, from its event in the journal; without one it was not reached."""
+    if verdict is None:
+        return Ending(unreached="no verdict is recorded")
+    if verdict.score is not None and 0 <= verdict.score <= 1:
+        # An older journal may hold an upper bound below the score, or none.
+        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
+        score = Score(
+            verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open
+        )
+        return Ending(verdict=undecided_if_open(score))
+    return Ending(verdict=Unscored(verdict.reason))

@@ -1,0 +1,76 @@
+"""What a feature may import from the core; each name is imported when it is used.
+
+A feature is one `plugin.py` with hooks (`pytest_ltm.hookspec` has them all) beside its
+own modules. It imports this module and the faces of the features that it builds on, and
+nothing below `pytest_ltm._core`. Packages of others use the same names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from pytest_ltm._core.storage.dotted import lazy, lazy_exports
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.journal.events import Event, Journal
+    from pytest_ltm._core.journal.result import (
+        ConversationName,
+        ConversationResult,
+        RunResult,
+        ScenarioResult,
+    )
+    from pytest_ltm._core.model.plan import Plan
+    from pytest_ltm._core.model.transcript import Exchange
+    from pytest_ltm._core.session.conversation_run import PlayedConversation
+    from pytest_ltm._core.session.conversation_setup import (
+        ConversationInputs,
+        ConversationMode,
+        LiveMode,
+        OpenConversation,
+    )
+    from pytest_ltm._core.session.options import Option
+    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm._core.session.settings import RunSettings
+
+__all__ = [
+    "ConversationInputs",
+    "ConversationMode",
+    "ConversationName",
+    "ConversationResult",
+    "Event",
+    "Exchange",
+    "Journal",
+    "LiveMode",
+    "LtmRun",
+    "OpenConversation",
+    "Option",
+    "Plan",
+    "PlayedConversation",
+    "RunResult",
+    "RunSettings",
+    "ScenarioResult",
+    "hookimpl",
+    "lazy",
+]
+
+hookimpl = pluggy.HookimplMarker("pytest")
+"""Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
+
+_HOMES = {
+    "_core.journal.events": "Event Journal",
+    "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
+    "_core.model.plan": "Plan",
+    "_core.model.transcript": "Exchange",
+    "_core.session.conversation_run": "PlayedConversation",
+    "_core.session.conversation_setup": "ConversationInputs ConversationMode LiveMode OpenConversation",
+    "_core.session.options": "Option",
+    "_core.session.session": "LtmRun",
+    "_core.session.settings": "RunSettings",
+}
+__getattr__, _ = lazy_exports("pytest_ltm", _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

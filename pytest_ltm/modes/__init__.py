@@ -1,0 +1,1 @@
+"""Modes: each composes conversations of its own kind, or plays them in another way; none overrides the core."""
