@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import subprocess
-import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
 from pytest_ltm.agents._project import Project, choose_candidate
 from pytest_ltm.commands.arguments import add_flags, add_option
+from pytest_ltm.commands.gate_proof import GateProof, Setting
 
 NAME = "agent-memory"
 TEXT = Path(__file__).with_name("SKILL.md")
@@ -43,6 +42,22 @@ AGENT, STAND_IN = "ltm_agent", "ltm_bot"
 IGNORE = ".gitignore"
 WORKFLOW = ".github/workflows/ltm.yml"
 _SAVED = {0, 1}  # exit statuses of pytest after which the baseline is there
+_UNPROVEN = 1
+"""The exit status where no gate was seen to turn red."""
+_MORE_TRIALS = (1, 2, 4)
+"""How many times as many trials are played, one after the other."""
+
+
+class Gate(Struct, frozen=True):
+    """What the workflow plays."""
+
+    setting: Setting
+    budget: str = ""
+    """The option that limits what it uses; "": none."""
+    is_played: bool = False
+    """Its baseline is saved, and it was seen to turn red."""
+    status: int = 0
+    """The exit status with which the baseline was played."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -64,14 +79,19 @@ class Start(Struct, frozen=True, kw_only=True):
     """The agent can be played without anything else being started."""
 
     @property
-    def gate(self) -> dict[str, str]:
-        """The rule of the workflow, and the trials that it takes."""
-        gate: dict[str, str] = TEMPLATE_FILES["gates"][
+    def gate(self) -> dict[str, Any]:
+        """The rule of the workflow, and the trials that it takes at least."""
+        gate: dict[str, Any] = TEMPLATE_FILES["gates"][
             "own" if self.is_own else "stand_in"
         ]
         return gate
 
-    def workflow(self, folder: Path, root: Path) -> str:
+    @property
+    def setting(self) -> Setting:
+        """What is played at first."""
+        return Setting(TEMPLATE_FILES["span"], self.gate["trials"])
+
+    def workflow(self, folder: Path, root: Path, gate: Gate) -> str:
         """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
         below = folder.resolve().relative_to(root.resolve()).as_posix()
         inside = (
@@ -84,9 +104,9 @@ class Start(Struct, frozen=True, kw_only=True):
         values = {
             "inside": inside,
             "packages": " ".join(filter(None, ["pytest-ltm", own or self.requires])),
-            "agent": shlex.quote(self.agent),
-            "span": TEMPLATE_FILES["span"],
-            **self.gate,
+            "played": gate.setting.shell_words(self.agent),
+            "budget": f" {gate.budget}" if gate.budget else "",
+            "rule": self.gate["rule"],
             "key": _environment_of(self.keys),
             "report": "ltm.html" if below == "." else f"{below}/ltm.html",
         }
@@ -115,6 +135,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "your agent, as for --ltm-agent: then no adapter is written",
         None,
     )
+    add_option(
+        parser,
+        "--max-cost",
+        "DOLLARS",
+        "what the first run and its proof may cost (default: 1)",
+        1.0,
+        type=float,
+    )
     add_flags(parser, no_play="write the files only: no first run and no baseline")
 
 
@@ -123,7 +151,9 @@ def write_first_files(given: Namespace) -> int:
 
     Without --from and --agent it looks for your bot in what your project defines,
     without running any of it; where there are several, or none, it asks. With --from the
-    adapter is ltm_agent.py. The scenario is about what
+    adapter is ltm_agent.py. The price is named before the first message. Then the bot is
+    played once more with its memory cut, which must turn the gate red: more trials are
+    played until it does, else no gate is written. The scenario is about what
     the project's name, description and README mention, as in test_ltm_trip.py, else
     test_ltm_appointment.py: a stand-in for one of your own. The workflow for GitHub
     Actions goes to the root of the repository. No file is overwritten.
@@ -151,10 +181,10 @@ def write_first_files(given: Namespace) -> int:
         _tests_folder(folder) / f"test_ltm_{subject['name']}.py": _fill_template(
             "scenario", scenario
         ),
-        root / WORKFLOW: start.workflow(folder, root),
     }
+    workflow = root / WORKFLOW
     # looked for before anything is written: half of the files would be worse than none
-    here = [_short(path) for path in texts if path.exists()]
+    here = [_short(path) for path in (*texts, workflow) if path.exists()]
     if here:
         hint = (
             "No file is overwritten. Move them, or name another folder: ltm init FOLDER"
@@ -165,32 +195,80 @@ def write_first_files(given: Namespace) -> int:
         print(
             f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}"
         )
+    _write_files(texts)
+    if added := _extend_gitignore(folder / IGNORE):
+        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
+    gate = Gate(start.setting)
+    if start.plays and not given.no_play:
+        try:
+            proven = _play_until_red(start, folder, given.max_cost)
+        except ConfigurationError:
+            for path in texts:
+                path.unlink()
+            raise
+        if proven is None:
+            return _UNPROVEN
+        gate = proven
+    if gate.status in _SAVED:
+        _write_files({workflow: start.workflow(folder, root, gate)})
+    print("\n".join(["", "next:", *_next_steps(start, folder, gate)]))
+    return 0 if gate.status in _SAVED else gate.status
+
+
+def _next_steps(start: Start, folder: Path, gate: Gate) -> Iterator[str]:
+    if folder.resolve() != Path.cwd():
+        yield f"  cd {shlex.quote(str(folder))}"
+    if not gate.is_played:
+        command = gate.setting.command(start.agent)
+        yield f"  {command}    # saves the baseline that the workflow compares with"
+    yield "  ltm show --failed    # what was forgotten"
+    if start.keys:
+        yield f"  add {', '.join(start.keys)} to the secrets of the repository"
+    yield "  git add . && git commit -m 'Test the memory'"
+
+
+def _write_files(texts: Mapping[Path, str]) -> None:
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {_short(path)}")
-    if added := _extend_gitignore(folder / IGNORE):
-        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
-    span, trials = (
-        TEMPLATE_FILES["span"],
-        start.gate["trials"],
-    )  # as the workflow plays it
-    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={span}{trials} --ltm-save=main"
-    status = None
-    if start.plays and not given.no_play:
-        print(f"\n$ {command}", flush=True)
-        words = [sys.executable, "-m", *shlex.split(command), "-q", "--tb=no", "-rN"]
-        status = subprocess.run(words, check=False, cwd=folder).returncode  # noqa: S603 - the interpreter that runs this
-    steps = [f"cd {shlex.quote(str(folder))}"] * (folder.resolve() != Path.cwd())
-    steps += [f"{command}    # saves the baseline that the workflow compares with"] * (
-        status not in _SAVED
-    )
-    steps += [
-        "ltm show --failed    # what was forgotten",
-        "git add . && git commit -m 'Test the memory'",
-    ]
-    print("\n".join(["", "next:", *(f"  {step}" for step in steps)]))
-    return 0 if status is None or status in _SAVED else status
+
+
+def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
+    """Save baselines of more and more trials, until the bot with its memory cut turns the gate red.
+
+    Returns None if no gate turned red: then no baseline is left.
+    """
+    proof = GateProof(start.agent, folder, start.gate["rule"])
+    before = proof.baseline.read_bytes() if proof.baseline.is_file() else None
+    why = "its score with its memory cut is not shown to be worse"
+    for times in _MORE_TRIALS:
+        setting = Setting(start.setting.span, start.setting.trials * times)
+        forecast = proof.forecast(setting)
+        print(f"\nto play, and once more for the proof: {forecast.text}")
+        if 2 * (forecast.dollars or 0.0) > max_cost:
+            why = f"that is more than ${max_cost:g}: give --max-cost"
+            break
+        print(f"$ {setting.command(start.agent)}", flush=True)
+        status = proof.save_baseline(setting)
+        if status not in _SAVED:
+            return Gate(setting, status=status)
+        if proof.is_hopeless():
+            why = (
+                "the bot scores no better than guessing, so there is no memory to lose"
+            )
+            break
+        print("\nthe same bot with its memory cut, a fresh one for each message:")
+        is_red, verdict = proof.turns_red(setting)
+        print(f"  {verdict}", flush=True)
+        if is_red:
+            return Gate(setting, forecast.budget, is_played=True)
+    if before is None:
+        proof.baseline.unlink(missing_ok=True)
+    else:
+        proof.baseline.write_bytes(before)
+    print(f"\nno gate is written, as none was seen to turn red: {why}")
+    return None
 
 
 def _choose_start(folder: Path, given: Namespace) -> Start:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from pytest_ltm.commands import USAGE, main
+from pytest_ltm.commands.gate_proof import Forecast
 from pytest_ltm.commands.init import TEMPLATE_FILES
 
 pytestmark = pytest.mark.nightly(
@@ -329,7 +330,7 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
 
 @pytest.mark.slow
 def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(
-    folder: Path,
+    folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     bot = (
         "import re\nclass Bot:\n    kept = 400\n    def __init__(self): self.heard = []\n"
@@ -341,6 +342,7 @@ def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_ag
     )
     (folder / "bot.py").write_text(bot)
     assert main(["init"]) == 0
+    assert "gate: regressed: bot_Bot at 2k" in capfd.readouterr().out
     for kept, status, said in (
         (1, 1, "gate: regressed: bot_Bot at 2k"),
         (400, 0, "gate: passed"),
@@ -355,6 +357,45 @@ def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_ag
         )
         assert ran.returncode == status, ran.stdout
         assert said in ran.stdout
+
+
+@pytest.mark.slow
+def test_a_bot_without_memory_gets_no_gate(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bot.py").write_text(
+        "class Bot:\n    def reply(self, message): return 'Noted.'\n"
+    )
+    assert main(["init"]) == 1
+    told = capfd.readouterr().out
+    assert "to play, and once more for the proof: " in told
+    assert "no gate is written, as none was seen to turn red: the bot scores" in told
+    assert not (folder / ".github").exists()
+    assert not (folder / "ltm_baselines/main.json").exists()
+
+
+def test_what_costs_more_than_is_allowed_is_not_played(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "pytest_ltm.commands.init.GateProof.forecast",
+        lambda *_: Forecast("9 messages, $2.00", 2.0, 9),
+    )
+    assert main(["init", "--agent=full", "--max-cost=3"]) == 1
+    told = capfd.readouterr().out
+    assert told.index("9 messages, $2.00") < told.index("more than $3: give --max-cost")
+    assert not (folder / ".github").exists()
+
+
+def test_a_bot_that_cannot_be_made_leaves_no_files(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bot.py").write_text(
+        "import nowhere_at_all\nclass Bot:\n    def reply(self, message): ...\n"
+    )
+    assert main(["init"]) == USAGE
+    assert "nowhere_at_all" in capsys.readouterr().err
+    assert not list(folder.glob("test_ltm_*.py"))
 
 
 def test_no_file_is_overwritten_and_nothing_written_beside_one(
