@@ -14,6 +14,7 @@ import pluggy
 from pytest_ltm._core.storage.dotted import lazy, lazy_exports
 
 if TYPE_CHECKING:
+    from pytest_ltm._core.agent_kinds import AgentKind
     from pytest_ltm._core.journal.events import Event, Journal
     from pytest_ltm._core.journal.result import (
         ConversationName,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.settings import RunSettings
 
 __all__ = [
+    "AgentKind",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
@@ -59,6 +61,7 @@ hookimpl = pluggy.HookimplMarker("pytest")
 """Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
 
 _HOMES = {
+    "_core.agent_kinds": "AgentKind",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.plan": "Plan",

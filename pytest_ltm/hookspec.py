@@ -16,13 +16,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_ltm._core.agent_kinds import AgentKind
     from pytest_ltm._core.journal.events import Event
     from pytest_ltm._core.journal.result import ConversationName, RunResult
     from pytest_ltm._core.model.filler import Filler
@@ -61,6 +62,27 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     Called when pytest loads plugins, in every session: import nothing heavy. Options
     must be known before conftest files are read, so this is for plugins, not for a
     conftest.
+    """
+
+
+def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
+    """Register kinds of agents: what may stand before the `:` of a spec of `--ltm-agent`.
+
+    Called once in every process of an LTM run, and by `ltm`, which knows installed
+    packages only, not a conftest.
+
+    Example:
+        def pytest_ltm_agents(register):
+            make = lazy("mypackage.parrot:make_parrot")
+            register(AgentKind("parrot", make, "Repeats the last N messages.", "3"))
+    """
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_rule_again(run: Any) -> tuple[int, list[tuple[str, str]]] | None:
+    """Return how many verdicts of an imported run rules reach again, with folder and sentence of those that differ.
+
+    Called by `ltm verify` with what it loaded of a run folder; None: it is not yours.
     """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,17 @@ def register_features(manager: pluggy.PluginManager) -> None:
         name = f"{PREFIX}{point.name}"
         if not (manager.has_plugin(name) or manager.is_blocked(name)):
             manager.register(_load_feature(point), name)
+
+
+@cache
+def feature_hooks() -> pluggy.HookRelay:
+    """Return the hooks of all installed features, for whoever runs without pytest."""
+    from pytest_ltm._core.plugin_manager import FeatureManager
+
+    manager = FeatureManager("pytest")
+    manager.add_hookspecs(import_module("pytest_ltm.hookspec"))
+    register_features(manager)
+    return manager.hook
 
 
 def _load_feature(point: EntryPoint) -> object:

@@ -20,7 +20,7 @@ from pytest_ltm.agents.reader.memory_policies import (
     count_tokens,
     tokens_of,
 )
-from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
 
@@ -282,6 +282,33 @@ class Silent(_Fixed):
     def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002 - the protocol's names of them
         """Return "", whatever the `message`, for any `user`."""
         return ""
+
+
+def make_echo(argument: str) -> AgentSource:
+    """Return the source of Echo, which takes no argument."""
+    return _source_without_argument(Echo, argument)
+
+
+def make_silent(argument: str) -> AgentSource:
+    """Return the source of Silent, which takes no argument."""
+    return _source_without_argument(Silent, argument)
+
+
+def _source_without_argument(agent: type, argument: str) -> AgentSource:
+    name = agent.__name__.lower()
+    if argument:
+        raise AgentError(
+            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
+        )
+    return agent_source(agent, spec=name)
+
+
+def make_policy(policy: str, argument: str) -> AgentSource:
+    """Return the source of readers with a memory policy."""
+    return agent_source(
+        make_reader(policy, argument),
+        spec=f"{policy}:{argument}" if argument else policy,
+    )
 
 
 # --- The oracle: a control that is told what full marks ask for, and says it if what

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from pytest_ltm._core.calls.foreign import text_of_reply
+from pytest_ltm._core.calls.airlock import text_of_reply
 from pytest_ltm._core.model.agent import Reply
 from pytest_ltm.agents._capabilities import required_parameters
 

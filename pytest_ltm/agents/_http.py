@@ -505,8 +505,13 @@ def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
     return fault
 
 
-def make_http(url: str, parameters: Field) -> _adapt.AgentSource:
-    """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work."""
+def make_http(scheme: str, place: str, parameters: Field) -> _adapt.AgentSource:
+    """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work.
+
+    `http:URL` is a URL as well, of any scheme.
+    """
+    is_place = scheme == "https" or place.startswith("//")
+    url = f"{scheme}:{place}" if is_place else place
     settings = read_settings(url, parameters)
     if not _adapt.is_keyless():
         try:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls import ModelSpec
 from pytest_ltm._core.engine.port import Enclosed
 from pytest_ltm._core.journal import events
@@ -35,7 +36,6 @@ from pytest_ltm.agents._capabilities import (
     takes_user,
 )
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
 from pytest_ltm.agents._wrapping import (
     PADDING_CAPABILITIES,
@@ -209,10 +209,15 @@ def is_free(spec: str) -> bool:
     if kind == "padded":
         return is_free(padded_spec(spec))
     return (
-        kind in EMBEDDED
+        _is_embedded(kind)
         or kind == "human"
         or (kind == "memory" and model_of(spec) is None)
     )
+
+
+def _is_embedded(name: str) -> bool:
+    kind = agent_kinds().get(name)
+    return kind is not None and kind.embedded
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -249,7 +254,7 @@ def _profile_of_given(source: AgentSource) -> Profile:
         return _chat_profile(given)
     if isinstance(given, Promised):
         return _make_profile(given.capabilities, given.max_message_tokens)
-    if kind in EMBEDDED or isinstance(given, Remembering):
+    if _is_embedded(kind) or isinstance(given, Remembering):
         return _embedded_profile(kind, argument, source)
     # With the parameters of a file.
     while isinstance(given, functools.partial):

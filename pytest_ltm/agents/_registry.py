@@ -6,7 +6,6 @@ dotted path.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import re
@@ -21,19 +20,20 @@ from urllib.parse import parse_qsl
 
 from msgspec import structs
 
-from pytest_ltm._core.calls import KINDS, suggest_provider
+from pytest_ltm._core.agent_kinds import AgentKind, agent_kinds
+from pytest_ltm._core.calls import suggest_provider
 from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
 from pytest_ltm._core.storage.errors import (
     AgentError,
     ConfigurationError,
     DefinitionError,
+    LtmError,
     describe_error,
     did_you_mean,
 )
 from pytest_ltm._core.storage.schema import (
     Field,
-    load_packaged_yaml,
     load_yaml,
     show_value,
 )
@@ -49,17 +49,10 @@ from pytest_ltm.agents._adapt import (
     dotted_source,
     is_keyless,
 )
-from pytest_ltm.agents._controls import (
-    Echo,
-    Silent,
-    make_cost,
-    make_length_bias,
-    make_oracle,
-)
+from pytest_ltm.agents._controls import make_length_bias
 from pytest_ltm.agents._discovery import find_only_agent, is_module
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.agents._wrapping import make_padded
-from pytest_ltm.agents.reader.reader import make_reader
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
@@ -109,23 +102,17 @@ def _look_up(
     name, _, argument = spec.partition(":")
     # Names of ours first: they mean the same wherever they are given, whatever modules
     # there are.
-    if name in EMBEDDED:
+    if (kind := agent_kinds().get(name)) is not None:
         try:
-            return replace(EMBEDDED[name](argument), embedded=True, kind=name)
-        except ConfigurationError as error:
-            raise AgentError(f"agent {error}") from error
-    if name in ADAPTERS:
-        try:
-            return replace(
-                ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'")),
-                kind=name,
-            )
+            return source_of_kind(kind, argument)
         except DefinitionError as error:
             raise AgentError(str(error)) from None
+        except ConfigurationError as error:
+            raise AgentError(f"agent {error}") from error
     if _FILE.fullmatch(spec):
         find = partial(find_agent, base=base, known=known)
         return agent_from_yaml(spec, base=base, find=find, apart=apart)
-    names = sorted({*EMBEDDED, *ADAPTERS, *known})
+    names = sorted({*agent_kinds(), *known})
     hint = did_you_mean(name, names)
     if _names_code(spec, base):
         if apart is not None and apart.every:
@@ -136,6 +123,33 @@ def _look_up(
     raise AgentError(
         f"unknown agent {spec!r}.{meant} There are {', '.join(names)}; {others}."
     )
+
+
+def source_of_kind(
+    kind: AgentKind, argument: str, parameters: Field | None = None
+) -> AgentSource:
+    """Return the source of agents of a kind; `parameters`: those of a file.
+
+    Raises AgentError, ConfigurationError or DefinitionError for what it cannot use.
+    """
+    spec = f"{kind.name}:{argument}" if argument else kind.name
+    given = (
+        [Field({}, f"agent '{kind.name}:{argument}'")]
+        if parameters is None
+        else [parameters]
+    )
+    try:
+        made = kind.make(argument, *given * kind.parameters)
+        source = (
+            made if isinstance(made, AgentSource) else agent_source(made, spec=spec)
+        )
+    except LtmError:
+        raise
+    except Exception as error:  # of a package of somebody else
+        raise AgentError(
+            f"agent {spec!r}: its kind raised {describe_error(error)}"
+        ) from error
+    return replace(source, kind=kind.name, embedded=kind.embedded)
 
 
 def _names_code(spec: str, base: Path | None) -> bool:
@@ -235,108 +249,24 @@ def _file_hint(spec: str) -> str:
     return f" An agent in a file is named with dots, as in '{module}:{name or 'Bot'}'."
 
 
-# --- The embedded agents, which need no key and no network, and the adapters of agents
-# that are somewhere else.
+# --- The makers of kinds that stand before another agent, which `find_agent` knows.
 
 
-def _make_simple(agent: type, argument: str) -> AgentSource:
-    name = agent.__name__.lower()
-    if argument:
-        raise AgentError(
-            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
-        )
-    return agent_source(agent, spec=name)
+def make_timed_agent(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `ts:SPEC`."""
+    from pytest_ltm.agents._chat_agent import make_timed
+
+    return make_timed(argument, parameters, find_agent)
 
 
-def _make_policy(policy: str, argument: str) -> AgentSource:
-    return agent_source(
-        make_reader(policy, argument),
-        spec=f"{policy}:{argument}" if argument else policy,
-    )
+def make_padded_agent(argument: str) -> AgentSource:
+    """Return the source of `padded:SPEC`."""
+    return make_padded(argument, find_agent)
 
 
-def _make_cheat(name: str, argument: str) -> AgentSource:
-    """Return the source of a cheat of the lab, which no run needs unless one is named."""
-    cheat: AgentSource = importlib.import_module("pytest_ltm.lab.cheat_agents").CHEATS[
-        name
-    ](argument)
-    return cheat
-
-
-def _make_lazily(module: str, name: str, *given: Any) -> AgentSource:
-    """Return what a maker makes, imported only now: every run looks agents up, and needs few of these."""
-    source: AgentSource = getattr(
-        importlib.import_module(f"pytest_ltm.agents.{module}"), name
-    )(*given)
-    return source
-
-
-CHEATS = (
-    "dump",
-    "dump-always",
-    "keywords",
-    "candidates",
-    "random",
-    "agree",
-    "nag",
-    "notes",
-    "inject",
-    "recite",
-    "hedge",
-    "fixed",
-    "skips",
-)
-# What stands before the `:` of a spec, and what makes its agents from what stands
-# behind it ("" if nothing).
-#
-# ConfigurationError or AgentError for what it cannot use.
-EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
-    **{
-        policy: partial(_make_policy, policy)
-        for policy in ("full", "window", "bm25", "forgetful")
-    },
-    "oracle": make_oracle,
-    "replay": partial(_make_lazily, "_replay", "replay_source"),
-    "length-bias": lambda argument: make_length_bias(argument, find_agent),
-    "cost": make_cost,
-    "echo": partial(_make_simple, Echo),
-    "silent": partial(_make_simple, Silent),
-    **{name: partial(_make_cheat, name) for name in CHEATS},
-    "padded": lambda argument: make_padded(argument, find_agent),
-}
-
-# What stands before the `:` of a spec, and what makes agents from what stands behind it
-# and from parameters.
-#
-# The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong
-# one.
-ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
-    "http": lambda url, parameters: _make_lazily(
-        "_http", "make_http", f"http:{url}" if url.startswith("//") else url, parameters
-    ),
-    "https": lambda url, parameters: _make_lazily(
-        "_http", "make_http", f"https:{url}", parameters
-    ),
-    "cmd": partial(_make_lazily, "_command", "make_command"),
-    "human": partial(_make_lazily, "_human", "make_human"),
-    "mcp": partial(_make_lazily, "_mcp", "make_mcp"),
-    **{kind: partial(_make_lazily, "_chat_agent", "make_chat", kind) for kind in KINDS},
-    "store": partial(_make_lazily, "_mcp", "make_store"),
-    "ts": lambda argument, parameters: _make_lazily(
-        "_chat_agent", "make_timed", argument, parameters, find_agent
-    ),
-    "memory": partial(_make_lazily, "_memory", "make_memory"),
-}
-
-
-def describe_embedded() -> list[tuple[str, str]]:
-    """Return for each embedded agent a spec (RUN stands for a recorded run), and a sentence about it."""
-    return list(load_packaged_yaml(__file__, "described.yml")["embedded"].items())
-
-
-def describe_adapters() -> list[tuple[str, str]]:
-    """Return for each adapter the form of its spec, and a sentence about it."""
-    return list(load_packaged_yaml(__file__, "described.yml")["adapters"].items())
+def make_length_bias_agent(argument: str) -> AgentSource:
+    """Return the source of `length-bias:SIZE[:SPEC]`."""
+    return make_length_bias(argument, find_agent)
 
 
 # --- Agents from a YAML file: any spec, with parameters, and with environment variables
@@ -388,12 +318,9 @@ def _from_file(
     parameters.mapping()
     names, secret = _parse_environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
-    kind, _, argument = agent.partition(":")
-    has_path = (
-        kind not in {*ADAPTERS, *EMBEDDED}
-        and not _FILE.fullmatch(agent)
-        and _names_code(agent, base)
-    )
+    name, _, argument = agent.partition(":")
+    kind = agent_kinds().get(name)
+    has_path = kind is None and not _FILE.fullmatch(agent) and _names_code(agent, base)
     own = "process" in fields and fields["process"].boolean()
     if own and not has_path:
         raise fields["process"].fault(
@@ -401,13 +328,13 @@ def _from_file(
         )
     if has_path and apart is not None and (own or apart.every):
         return apart.source(spec, base=base, settings=settings)
-    if kind in ADAPTERS:
+    if kind is not None and kind.parameters:
         field = fields.get("env")
         if field is not None and secret:
             raise field.fault(
-                f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY]."
+                f"for {name!r} agents, expected a list of names that must be set, such as [MY_KEY]."
             )
-        source = replace(ADAPTERS[kind](argument, parameters), kind=kind)
+        source = source_of_kind(kind, argument, parameters)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(
             f"{agent!r} is a file again. Write the spec of an agent."

@@ -8,9 +8,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.agents._registry import describe_adapters, describe_embedded
 from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.figures.text import pluralize
@@ -86,9 +86,9 @@ def list_scenarios() -> Iterator[str]:
 
 def list_agents() -> Iterator[str]:
     """Yield the lines about the agents with names of ours: a spec, and a sentence."""
-    result = [*describe_embedded(), *describe_adapters()]
-    width = max(len(spec) for spec, _ in result)
-    yield from (f"{spec:{width}}  {sentence}" for spec, sentence in result)
+    kinds = sorted(agent_kinds().values(), key=lambda kind: not kind.embedded)
+    width = max(len(kind.example) for kind in kinds)
+    yield from (f"{kind.example:{width}}  {kind.help}" for kind in kinds)
     yield f"Presets of memory systems: {', '.join(PRESETS)}."
     others = "a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents"
     yield f"Any other agent is {others}."

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.journal import amendments, prechecks
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import read_results
@@ -210,9 +210,8 @@ def verify_run(
         result.held.append("what is recorded; verdicts were not reached again")
         return result
     if loaded.result.is_imported:
-        # loaded by name, as the lab's commands are: nothing below depends on the lab
-        rule_again = import_module("pytest_ltm.lab.commands.import_answers").rule_again
-        count, differing = rule_again(loaded)
+        again = feature_hooks().pytest_ltm_rule_again(run=loaded)
+        count, differing = again or (0, [])
         result.differs.extend(
             Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing
         )

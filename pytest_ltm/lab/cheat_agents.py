@@ -526,3 +526,8 @@ SPECS = (
     "padded:question:1500:window:4k",
     "padded:filler:1500:window:4k",
 )
+
+
+def make_cheat_agent(name: str, argument: str) -> AgentSource:
+    """Return the source of the cheat of a name."""
+    return CHEATS[name](argument)

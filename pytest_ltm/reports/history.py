@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from pytest_ltm._core.journal.result import CONTROLS, YARDSTICKS, RunResult
+from pytest_ltm._core.agent_kinds import find_agent_kind
+from pytest_ltm._core.journal.result import RunResult
 from pytest_ltm._core.journal.run_file import (
     FILE,
     SUMMARY,
@@ -354,10 +355,7 @@ def _make_standings(
                 (low or 0.0) / (full or 1), one.scenarios.values()
             ).shows_memory(),
             plan=plan_of(each.plan_fingerprint for each in held),
-            own=not any(
-                each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS
-                for each in held
-            ),
+            own=not any(_is_bundled(each.agent_spec) for each in held),
             complete=complete and all(each.ended == "complete" for each in held),
             lost=sum(
                 row.cause in {"agent", "evaluator", "judge", "user", "not reached"}
@@ -373,6 +371,12 @@ def _make_standings(
         )
         standings.append(standing)
     return tuple(standings)
+
+
+def _is_bundled(agent_spec: str) -> bool:
+    """Return whether an agent is there to compare with, and not under test."""
+    kind = find_agent_kind(agent_spec)
+    return kind is not None and (kind.control or kind.yardstick)
 
 
 def plan_of(fingerprints: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.journal.result import CONTROLS
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.model.agent import ExpectedReply, Prompted, Reply
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
@@ -204,7 +204,8 @@ def test_a_wrong_spec_is_an_error_with_an_example(spec: str, cure: str) -> None:
 
 
 def test_every_cheat_is_a_control() -> None:
-    assert {"oracle", "padded", *CHEATS} == CONTROLS
+    controls = {kind.name for kind in agent_kinds().values() if kind.control}
+    assert {"oracle", "padded", *CHEATS} == controls
     assert {spec.partition(":")[0] for spec in ALONE} == {*CHEATS} - {
         "skips"
     }  # needs the file of a tree

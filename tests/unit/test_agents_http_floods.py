@@ -59,7 +59,9 @@ def server(how: str) -> Iterator[str]:
 @contextmanager
 def agent(how: str) -> Iterator[Any]:
     with server(how) as url:
-        made: Any = _http.make_http(url, Field({}, "bot.yml", "parameters")).make()
+        made: Any = _http.make_http(
+            "http", url, Field({}, "bot.yml", "parameters")
+        ).make()
         with closing(made):
             yield made
 

@@ -7,13 +7,12 @@ from typing import Any
 import journals
 import pytest
 
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.session.agents import _sees_clock
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._registry import (
-    EMBEDDED,
-    describe_embedded,
     find_agent,
     label_for,
     split_specs,
@@ -97,12 +96,11 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
         journals.message(by="", text="Hello."),
         journals.reply(text="Hi."),
     )
-    described = describe_embedded()
-    assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
-    for spec, sentence in described:
-        reply = find_agent(spec.replace("RUN", str(recording))).make().reply("Hello.")
-        assert isinstance(reply, str | Reply)
-        assert sentence.endswith(".")
+    for kind in agent_kinds().values():
+        assert kind.help.endswith(".")
+        if kind.embedded:
+            spec = kind.example.replace("RUN", str(recording))
+            assert isinstance(find_agent(spec).make().reply("Hello."), str | Reply)
 
 
 def test_a_misspelt_name_is_corrected() -> None:

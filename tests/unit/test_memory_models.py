@@ -11,10 +11,11 @@ import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
 from pytest_ltm._core import calls as model_calls
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.model.agent import Mishap
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents._registry import source_of_kind
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
@@ -88,8 +89,8 @@ def agent(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
 
     def make(**parameters: Any) -> Any:
         spec = f"openai:m@{chat_server.url}"
-        found: Any = ADAPTERS["memory"](
-            spec, Field(parameters, "bot.yml", "parameters")
+        found: Any = source_of_kind(
+            agent_kinds()["memory"], spec, Field(parameters, "bot.yml", "parameters")
         ).make()
         made.append(found)
         return found
@@ -369,7 +370,9 @@ def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) 
         "recent": 0,
         "reading": {"k": 1},
     }
-    one: Any = ADAPTERS["memory"]("rules", Field(parameters, "bot.yml")).make()
+    one: Any = source_of_kind(
+        agent_kinds()["memory"], "rules", Field(parameters, "bot.yml")
+    ).make()
     for text in ("aaaa", "bbbb", ""):
         one.accept(text, "")
     reply = one.reply("bb")
@@ -387,7 +390,9 @@ def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) 
 def test_fewer_vectors_than_texts_are_a_fault(chat_server: ChatServer) -> None:
     parameters = {"index": f"openai:e@{chat_server.url}", "recent": 0}
     chat_server.embeds = lambda _: []
-    one: Any = ADAPTERS["memory"]("rules", Field(parameters, "bot.yml")).make()
+    one: Any = source_of_kind(
+        agent_kinds()["memory"], "rules", Field(parameters, "bot.yml")
+    ).make()
     one.accept("aaaa", "")
 
     with pytest.raises(AgentFault, match="vectors for 1 texts"):
@@ -405,7 +410,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(
         ("rules", {"index": "openai:text-embedding-3-small"}),
     ):
         with pytest.raises(AgentError, match="OPENAI_API_KEY"):
-            ADAPTERS["memory"](spec, Field(parameters, "bot.yml"))
+            source_of_kind(agent_kinds()["memory"], spec, Field(parameters, "bot.yml"))
 
 
 @pytest.mark.parametrize(
@@ -429,7 +434,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(
 )
 def test_bad_input_is_told_with_a_way_out(spec: str, said: str) -> None:
     with pytest.raises((AgentError, Exception), match=said):
-        ADAPTERS["memory"](spec, Field({}, "agent"))
+        source_of_kind(agent_kinds()["memory"], spec, Field({}, "agent"))
 
 
 def test_json_is_what_the_prompts_ask_for() -> None:

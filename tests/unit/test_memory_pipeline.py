@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script
 
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls import Spec
 from pytest_ltm._core.calls.chat_responses import ModelResponse, Used
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._memory import CAPABILITIES
-from pytest_ltm.agents._registry import ADAPTERS, find_agent
+from pytest_ltm.agents._registry import find_agent, source_of_kind
 from pytest_ltm.agents.memory.parameters import (
     GROUPS,
     NAMES,
@@ -60,7 +61,8 @@ def fields_of(query: str) -> dict[str, Field]:
 
 
 def made(query: str = "", **parameters: Any) -> Any:
-    return ADAPTERS["memory"](
+    return source_of_kind(
+        agent_kinds()["memory"],
         f"rules?{query}" if query else "rules",
         Field(parameters, "bot.yml", "parameters"),
     ).make()

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents._registry import source_of_kind
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.memories import Log, Span
 from pytest_ltm.agents.memory.reading import Utterance
@@ -64,7 +65,7 @@ def test_a_memory_system_names_the_extra_that_is_missing(
     with pytest.raises(
         AgentError, match=r"need numpy: pip install 'pytest-ltm\[memory\]'"
     ):
-        ADAPTERS["memory"]("rules", Field({}, "memory:rules"))
+        source_of_kind(agent_kinds()["memory"], "rules", Field({}, "memory:rules"))
 
 
 def test_what_shares_no_word_or_is_not_alive_is_not_found() -> None:
@@ -226,7 +227,10 @@ def test_an_agent_with_vectors_is_saved_and_goes_on(
     monkeypatch.syspath_prepend(tmp_path)
     lines = {"index": "letters_of:embed", "recent": 0, "reading": {"k": 1}, **more}
     parameters = Field(lines, "bot.yml", "parameters")
-    made: list[Any] = [ADAPTERS["memory"]("rules", parameters).make() for _ in range(2)]
+    made: list[Any] = [
+        source_of_kind(agent_kinds()["memory"], "rules", parameters).make()
+        for _ in range(2)
+    ]
     agent, again = made
     for text in ("aaaa", "bbbb", "cccc"):
         agent.accept(text, "")

@@ -22,6 +22,7 @@ from chat_server import (
 )
 
 from pytest_ltm._core import calls
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls import ContextOverflow, RequestRefused
 from pytest_ltm._core.calls import limiter as _places
 from pytest_ltm._core.model.agent import Reply, Usage
@@ -36,7 +37,7 @@ from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept
-from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents._registry import source_of_kind
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
@@ -55,8 +56,8 @@ def chat(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
     def make(query: str = "", kind: str = "openai", **parameters: Any) -> Any:
         spec = f"m@{chat_server.url}?{query}"
         argument = spec if kind == "openai" else f"openai:{spec}"
-        agent = ADAPTERS[kind](
-            argument, Field(parameters, "bot.yml", "parameters")
+        agent = source_of_kind(
+            agent_kinds()[kind], argument, Field(parameters, "bot.yml", "parameters")
         ).make()
         made.append(agent)
         return agent
@@ -834,6 +835,8 @@ def test_only_openai_takes_images(chat: Any) -> None:
     with pytest.raises(AgentError, match="only openai:MODEL takes images"):
         chat("images=true", kind="ts")
     with pytest.raises(AgentError, match="only openai:MODEL takes images"):
-        ADAPTERS["anthropic"](
-            "m@http://h/v1?images=true", Field({}, "bot.yml", "parameters")
+        source_of_kind(
+            agent_kinds()["anthropic"],
+            "m@http://h/v1?images=true",
+            Field({}, "bot.yml", "parameters"),
         )

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls.trace_context import carry_trace
 from pytest_ltm._core.storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
-from pytest_ltm.agents._registry import ADAPTERS, find_agent
+from pytest_ltm.agents._registry import find_agent, source_of_kind
 
 
 def made(spec: str) -> Any:
@@ -132,6 +133,8 @@ def test_a_parameter_in_the_file_and_in_the_spec_is_told_with_its_place() -> Non
         (AgentError, DefinitionError),
         match=r"bot\.yml: parameters\.seed: is also in the spec",
     ):
-        ADAPTERS["openai"](
-            "m@http://h/v1?seed=1", Field({"seed": 2}, "bot.yml", "parameters")
+        source_of_kind(
+            agent_kinds()["openai"],
+            "m@http://h/v1?seed=1",
+            Field({"seed": 2}, "bot.yml", "parameters"),
         )

@@ -20,6 +20,7 @@ import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
 from pytest_ltm._core import calls
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls import ModelSpec, RequestRefused, open_model
 from pytest_ltm._core.calls import limiter as _limiter
 from pytest_ltm._core.calls import limiter as _places
@@ -28,7 +29,7 @@ from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 from pytest_ltm._core.storage.locks import Shared
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents._registry import source_of_kind
 
 HOLDS_A_PLACE = """\
 import random, sys, time
@@ -442,7 +443,9 @@ def test_all_tries_of_one_message_are_one_turn(
     chat_server: ChatServer, tmp_path: Path
 ) -> None:
     calls.share_limits(tmp_path)
-    agent: Any = ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make()
+    agent: Any = source_of_kind(
+        agent_kinds()["openai"], f"m@{chat_server.url}", Field({}, "", "")
+    ).make()
     chat_server.context = 60
     for number in range(20):
         agent.accept(f"Here is number {number}.", "Noted.")
@@ -479,7 +482,9 @@ def test_waiting_for_a_turn_is_no_time_that_the_agent_took(
     monkeypatch.setattr(_limiter, "stopwatch_seconds", lambda: now[0])
     monkeypatch.setattr(_limiter, "sleep_interruptibly", pause)
     speaker = AgentCaller(
-        ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(),
+        source_of_kind(
+            agent_kinds()["openai"], f"m@{chat_server.url}", Field({}, "", "")
+        ).make(),
         timeout=50.0,
     )
     chat_server.next(refuses(429, retry_after=100))

@@ -17,6 +17,7 @@ from chat_server import Answer, Asked, ChatServer
 from habits import HABITS, Habit
 
 from pytest_ltm._core import calls
+from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls.retry import classify_failure
 from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm._core.storage.schema import Field
@@ -36,10 +37,12 @@ def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def agent_at(server: ChatServer, query: str = "", **parameters: Any) -> Any:
-    from pytest_ltm.agents._registry import ADAPTERS
+    from pytest_ltm.agents._registry import source_of_kind
 
-    return ADAPTERS["openai"](
-        f"m@{server.url}?{query}", Field(parameters, "bot.yml", "parameters")
+    return source_of_kind(
+        agent_kinds()["openai"],
+        f"m@{server.url}?{query}",
+        Field(parameters, "bot.yml", "parameters"),
     ).make()
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
+from pytest_ltm._core.agent_kinds import find_agent_kind
 from pytest_ltm._core.journal.memory_ledger import MemoryResult
 from pytest_ltm._core.model.agent import Mishap
 from pytest_ltm._core.model.score import NO_ORACLE, UNDECIDED, Check
@@ -347,33 +348,6 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
 # passed it.
 PUBLISHED_GRADE = "published_grade"
 HALF = 0.5
-ORACLE = "oracle"
-# The agent specs, up to the `:`, of the control that is told what full marks ask for,
-# and of the cheats.
-CONTROLS = frozenset(
-    {
-        ORACLE,
-        "padded",
-        "dump",
-        "dump-always",
-        "recite",
-        "keywords",
-        "candidates",
-        "hedge",
-        "fixed",
-        "random",
-        "agree",
-        "nag",
-        "notes",
-        "inject",
-        "skips",
-    }
-)
-# Those of the other agents that this package has: beside an agent of somebody's own
-# they show what is possible.
-YARDSTICKS = frozenset(
-    {"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -444,17 +418,20 @@ class ConversationResult:
     @property
     def is_control(self) -> bool:
         """Whether its agent is told what full marks ask for, or cheats: it is never ranked."""
-        return self.agent_spec.partition(":")[0] in CONTROLS
+        kind = find_agent_kind(self.agent_spec)
+        return kind is not None and kind.control
 
     @property
     def is_cheat(self) -> bool:
         """Whether its agent is a control that looks for points without remembering."""
-        return self.is_control and self.agent_spec.partition(":")[0] != ORACLE
+        kind = find_agent_kind(self.agent_spec)
+        return kind is not None and kind.cheat
 
     @property
     def is_yardstick(self) -> bool:
         """Whether its agent is one of this package, ranked only among such."""
-        return self.agent_spec.partition(":")[0] in YARDSTICKS
+        kind = find_agent_kind(self.agent_spec)
+        return kind is not None and kind.yardstick
 
     @property
     def name(self) -> ConversationName:

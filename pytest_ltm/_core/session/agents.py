@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from pytest_ltm._core.agent_kinds import AgentKind, use_agent_kinds
 from pytest_ltm._core.calls import KINDS, share_limits
 from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.session.options import read_option
@@ -26,6 +27,15 @@ from pytest_ltm.agents._registry import (
 from pytest_ltm.agents._subprocess_agent import Processes
 
 REPLAY = "replay:"
+
+
+def use_session_kinds(config: pytest.Config) -> None:
+    """Have the kinds of agents used that the features of this session register, until it ends."""
+    kinds: list[AgentKind] = []
+    config.hook.pytest_ltm_agents(register=kinds.append)
+    config.add_cleanup(
+        read_option(config, "--ltm-agent", partial(use_agent_kinds, kinds))
+    )
 
 
 def agent_sources(

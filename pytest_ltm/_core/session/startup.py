@@ -21,7 +21,11 @@ from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.session import gate as _gate_options
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session import planning as _time
-from pytest_ltm._core.session.agents import chosen_agents, fix_latest
+from pytest_ltm._core.session.agents import (
+    chosen_agents,
+    fix_latest,
+    use_session_kinds,
+)
 from pytest_ltm._core.session.collection import (
     LanguageFilter,
     Selection,
@@ -70,6 +74,7 @@ def start_run(config: pytest.Config) -> None:
 
 def _register_plugins(config: pytest.Config) -> None:
     _receive_traces(config)
+    use_session_kinds(config)
     selection = Selection(config)
     settings = _run_settings(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)

@@ -1,0 +1,163 @@
+"""The kinds of agents that come with pytest-ltm: readers and controls without a key, chat models, memories, servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from pytest_ltm.api import AgentKind, hookimpl, lazy
+
+_AGENTS = "pytest_ltm.agents"
+_READER = partial(AgentKind, yardstick=True, embedded=True)
+_ADAPTER = partial(AgentKind, parameters=True)
+
+
+@hookimpl(tryfirst=True)
+def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
+    """Register the agents that need no key, and the adapters of all others."""
+    for kind in (*_readers(), *_controls(), *_adapters()):
+        register(kind)
+
+
+def _readers() -> list[AgentKind]:
+    policy = lazy(f"{_AGENTS}._controls:make_policy")
+    return [
+        _READER(
+            "full",
+            partial(policy, "full"),
+            "Reads by rules and forgets nothing: shows that every scenario can be solved.",
+        ),
+        _READER(
+            "window",
+            partial(policy, "window"),
+            "The same reader, seeing only the last 8,000 tokens (any number does).",
+            "8k",
+        ),
+        _READER(
+            "bm25",
+            partial(policy, "bm25"),
+            "The same reader, seeing 8,000 tokens: the newest, and older ones found by BM25.",
+            "8k",
+        ),
+        _READER(
+            "forgetful",
+            partial(policy, "forgetful"),
+            "The same reader, forgetting every fifth exchange at random.",
+            "0.2",
+        ),
+        _READER(
+            "length-bias",
+            lazy(f"{_AGENTS}._registry:make_length_bias_agent"),
+            "The same reader, seeing 8,000 tokens: the longest messages. `shortest:8k`: the shortest.",
+            "8k",
+        ),
+        _READER(
+            "cost",
+            lazy(f"{_AGENTS}._controls:make_cost"),
+            "Spends nothing; reports what a chat at 3 and 15 dollars a million tokens in and out would cost.",
+            "3/15",
+        ),
+        _READER(
+            "echo",
+            lazy(f"{_AGENTS}._controls:make_echo"),
+            "Replies with the message itself.",
+        ),
+        _READER(
+            "silent",
+            lazy(f"{_AGENTS}._controls:make_silent"),
+            "Replies with the empty text.",
+        ),
+    ]
+
+
+def _controls() -> list[AgentKind]:
+    return [
+        AgentKind(
+            "oracle",
+            lazy(f"{_AGENTS}._controls:make_oracle"),
+            "Gives the answers that scenarios tell it, as far as it sees what they depend on. A control.",
+            control=True,
+            embedded=True,
+        ),
+        AgentKind(
+            "replay",
+            lazy(f"{_AGENTS}._replay:replay_source"),
+            "Gives the replies that a run recorded (or a journal.jsonl, or a published master log).",
+            "RUN",
+            embedded=True,
+        ),
+        AgentKind(
+            "padded",
+            lazy(f"{_AGENTS}._registry:make_padded_agent"),
+            "Another agent that adds 1,500 tokens of kind words to each reply; `padded:question:`, `padded:filler:`.",
+            "1500:window:4k",
+            control=True,
+            cheat=True,
+            embedded=True,
+        ),
+    ]
+
+
+def _adapters() -> list[AgentKind]:
+    from pytest_ltm._core.calls import KINDS
+
+    chat = lazy(f"{_AGENTS}._chat_agent:make_chat")
+    web = lazy(f"{_AGENTS}._http:make_http")
+    return [
+        *(_chat_model(name, partial(chat, name)) for name in KINDS),
+        _ADAPTER(
+            "store",
+            lazy(f"{_AGENTS}._mcp:make_store"),
+            "A memory store that is not an agent; rules read what it finds, or a model: `?reader=openai:MODEL`.",
+            "pkg.mod:Class",
+        ),
+        _ADAPTER(
+            "mcp",
+            lazy(f"{_AGENTS}._mcp:make_mcp"),
+            "A memory server that speaks MCP over stdio, as a store; a file says which tools add and search.",
+            "COMMAND",
+        ),
+        _ADAPTER(
+            "ts",
+            lazy(f"{_AGENTS}._registry:make_timed_agent"),
+            "Another agent, told with each message how much time has passed: `ts:openai:MODEL`, `ts:mypkg.bot:Bot`.",
+            "SPEC",
+        ),
+        _ADAPTER(
+            "memory",
+            lazy(f"{_AGENTS}._memory:make_memory"),
+            "A memory system of the papers, read by rules (`memory:rules?preset=ltm-2`) or by a model "
+            "(`memory:openai:MODEL`). `list agents --expand PRESET` prints a preset.",
+            "rules",
+        ),
+        _ADAPTER(
+            "http",
+            partial(web, "http"),
+            "Posts JSON to a server; a YAML file names other fields than the usual ones.",
+            "//HOST/PATH",
+        ),
+        _ADAPTER(
+            "https",
+            partial(web, "https"),
+            "The same with encryption.",
+            "//HOST/PATH",
+        ),
+        _ADAPTER(
+            "cmd",
+            lazy(f"{_AGENTS}._command:make_command"),
+            "Talks to a process of its own for each conversation, in JSON lines.",
+            "COMMAND",
+        ),
+        _ADAPTER(
+            "human",
+            lazy(f"{_AGENTS}._human:make_human"),
+            "Asks the person at the terminal (with -s).",
+        ),
+    ]
+
+
+def _chat_model(name: str, make: Callable[..., object]) -> AgentKind:
+    if name == "openai":
+        help_text = "Talks to a chat model behind any OpenAI-compatible endpoint (without @URL: OpenAI's own)."
+        return _ADAPTER(name, make, help_text, "MODEL@URL")
+    return _ADAPTER(name, make, f"Talks to a chat model of {name}.", "MODEL")
