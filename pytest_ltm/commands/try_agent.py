@@ -473,7 +473,8 @@ class DistanceSearch:
             if number not in self._asked and above < self.distance(number) < below
         ]
         numbers.sort(key=lambda number: abs(self.distance(number) - wanted))
-        known, lost = [], []
+        known: list[int] = []
+        lost: list[int] = []
         for number in numbers[:votes]:
             distance = self.distance(number)
             (known if self._is_known(number) else lost).append(distance)
@@ -506,16 +507,19 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
         search = DistanceSearch(trial, talk, reach, chunk)
         search.plant(most)
         known, lost = search.bisect(votes)
-    finding = {"topic": "distance", "talk": talk.exchanges}
+    good: bool | None = None
+    tokens = known or lost
     if not known:
-        text = f"does not know a code it was told {lost:,} tokens before"
-        return Finding(text=text, good=False, tokens=lost, **finding)
-    if not lost:
+        text, good = f"does not know a code it was told {lost:,} tokens before", False
+    elif not lost:
         text = f"reaches back {known:,} tokens or more, which is as far as this went"
-        return Finding(text=text, good=True, tokens=known, **finding)
-    middle = round(sqrt(known * lost))
-    text = f"reaches back about {middle:,} tokens: {known:,} yes, {lost:,} no"
-    return Finding(text=text, good=None, tokens=middle, **finding)
+        good = True
+    else:
+        tokens = round(sqrt(known * lost))
+        text = f"reaches back about {tokens:,} tokens: {known:,} yes, {lost:,} no"
+    return Finding(
+        topic="distance", text=text, good=good, talk=talk.exchanges, tokens=tokens
+    )
 
 
 PROBES: Sequence[Callable[[Trial, Path], Finding]] = (
