@@ -63,6 +63,7 @@ _NAMES = (
     "Ingo",
     "Pilar",
 )
+# Long words, which also a bot that goes by words takes for telling.
 _THINGS = (
     "locker",
     "garage",
@@ -74,17 +75,13 @@ _THINGS = (
     "cabinet",
     "workshop",
     "greenhouse",
-    "attic",
     "caravan",
-    "trunk",
     "gazebo",
-    "kiosk",
     "marina",
     "pantry",
     "laundry",
     "studio",
     "gallery",
-    "vault",
     "archive",
     "stable",
     "hangar",
@@ -96,14 +93,11 @@ _THINGS = (
     "trailer",
     "projector",
     "chalet",
-    "lodge",
     "bunker",
-    "depot",
     "terrace",
     "veranda",
     "cottage",
     "library",
-    "piano",
     "harpsichord",
     "telescope",
     "microscope",
@@ -119,16 +113,22 @@ _THINGS = (
     "moneybox",
     "lighthouse",
     "windmill",
-    "barge",
-    "canoe",
     "snowmobile",
     "hammock",
     "aquarium",
     "aviary",
     "beehive",
     "wardrobe",
-    "sauna",
     "pavilion",
+    "scarecrow",
+    "sandpit",
+    "carport",
+    "birdhouse",
+    "chessboard",
+    "typewriter",
+    "binoculars",
+    "accordion",
+    "rucksack",
 )
 
 
@@ -441,7 +441,7 @@ class DistanceSearch:
 
         Either is 0 where there is none.
         """
-        known, lost = self._ask_near(0, votes)
+        known, lost = self._ask_near(0, max(votes, 3))
         if not known:
             return 0, lost
         if not lost:
