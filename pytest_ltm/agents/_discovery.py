@@ -283,7 +283,7 @@ def adapter_class(given: object, spec: str) -> type | None:
 
 
 def _adapter_hint(given: object, spec: str, name: str, framework: Framework) -> str:
-    """Return how an object that is no agent by itself is made one."""
+    """Return how an object that needs an adapter is made an agent."""
     module, _, attribute = spec.replace(":", ".").rpartition(".")
     kind = given.__name__ if isinstance(given, type) else type(given).__name__
     adapter = framework.adapter_text(module or "bot", attribute or framework.name)

@@ -118,7 +118,7 @@ class Project(Struct, frozen=True):
     folder: Path
     modules: Sequence[ProjectModule]
     unreadable: Sequence[str]
-    """A sentence for each file that is no Python."""
+    """A sentence for each file that cannot be parsed."""
 
     @classmethod
     def read(cls, folder: Path) -> Project:

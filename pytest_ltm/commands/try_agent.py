@@ -411,7 +411,7 @@ class DistanceSearch:
         ]
 
     def _small_talk(self, tokens: int) -> Iterator[str]:
-        """Yield texts of so many tokens together, each short enough for a message."""
+        """Yield texts with `tokens` together, each short enough for a message."""
         most = min(self._chunk, self._talk.caller.max_message_tokens)
         end = self._tokens + tokens
         while end - self._tokens > _LEAST_TALK:
