@@ -63,7 +63,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "try": Command(
             "commands.try_agent",
             "try_agent",
-            "hold six short conversations with a bot: what does it remember?",
+            "hold six short conversations: what does a bot remember?",
         ),
         "init": Command(
             "commands.init",

@@ -64,7 +64,7 @@ def test_an_option_that_takes_several_may_be_repeated(project: Project) -> None:
 def test_a_wait_that_is_no_number_says_what_to_write(
     condition: dict[str, object],
 ) -> None:
-    with pytest.raises(ScenarioError, match="is a number, as in span=0.9"):
+    with pytest.raises(ScenarioError, match=r"is a number, as in span=0\.9"):
         Wait(**condition)  # type: ignore[arg-type]
 
 
