@@ -111,7 +111,7 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument(
-        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote"
+        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm lab bundle wrote"
     )
     add_option(
         parser,
