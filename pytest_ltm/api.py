@@ -82,4 +82,8 @@ _HOMES = {
     "_core.session.session": "LtmRun",
     "_core.session.settings": "RunSettings",
 }
-__getattr__, __dir__ = lazy_exports("pytest_ltm", _HOMES)
+__getattr__, _ = lazy_exports("pytest_ltm", _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

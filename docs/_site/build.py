@@ -176,15 +176,15 @@ def add_navigation(tree: Path, hub: str, has_gallery: bool) -> None:
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         caption, _, body = section.partition("\n")
         pages = linked(body, page.parent, tree)
-        if caption == "Learn":
+        if caption == "Three doors":
             pages = ["README.md", *pages, *(["docs/gallery.md"] if has_gallery else [])]
-        if caption == "Look up":
+        if caption == "Runs and results":
             pages += [
                 *MADE,
                 *(f"docs/reference/{module}.rst" for module in public.MODULES),
                 "docs/reference/hooks.rst",
             ]
-        if caption == "Understand":
+        if caption == "Extend it":
             pages += ["CONTRIBUTING.md", "AGENTS.md"]
         parts.append(toctree(pages, caption, tree))
     write(tree, hub, text + "".join(parts))

@@ -14,8 +14,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
+from pytest_ltm._core.calls.airlock import (
+    Refuse,
+    exact_tree,
+    is_amount,
+    is_count,
+    shown,
+)
 from pytest_ltm._core.calls.event_loop import has_thread, shares_loop
-from pytest_ltm._core.calls.foreign import ForeignCaller, is_amount, is_count, shown
+from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.model.agent import (
     Agent,
     Configured,
@@ -25,11 +32,12 @@ from pytest_ltm._core.model.agent import (
 )
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
-from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.errors import AgentError, DefinitionError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import (
     accepts_arguments,
     capabilities_of,
+    closing_method,
     register_control,
     required_parameters,
 )
@@ -141,9 +149,12 @@ class AgentSource:
         """
         name = _conversation_id(folder)
         made, agent = self._fresh(fatal, folder, name, timeout)
-        having = capabilities_of(agent)
-        keeps_users = "KeepsUsers" in having
         with contextlib.closing(self._door(fatal, timeout)) as door:
+            having = door.examine("could not be examined", capabilities_of, agent)
+            wants_id = door.examine(
+                "could not be examined", _takes_conversation_id, agent
+            )
+            keeps_users = "KeepsUsers" in having
             if any(earlier() is made for earlier in self._made):
                 if self.at_once and "Stateless" not in having:
                     raise AgentError(
@@ -151,11 +162,17 @@ class AgentSource:
                         "at once. Make another one in each call, or give --ltm-concurrency=1"
                     )
                 if "Resettable" in having and not keeps_users:
-                    door.call("could not be reset", cast("Resettable", agent).reset)
-                elif not having & {
-                    "KeepsUsers",
-                    "Stateless",
-                } and not _takes_conversation_id(agent):
+                    door.call(
+                        "could not be reset", lambda: cast("Resettable", agent).reset()
+                    )
+                elif (
+                    not having
+                    & {
+                        "KeepsUsers",
+                        "Stateless",
+                    }
+                    and not wants_id
+                ):
                     refusal = _single_conversation_refusal(
                         self.spec, "the same object from each call"
                     )
@@ -171,17 +188,17 @@ class AgentSource:
                 except TypeError:
                     if not self.owned:
                         self._made.append(lambda: made)
-            if _takes_conversation_id(agent):
+            if wants_id:
                 door.call(
                     "could not be started",
-                    cast("Any", agent).start,
-                    **{CONVERSATION_ID_PARAMETER: name},
+                    lambda: cast("Any", agent).start(
+                        **{CONVERSATION_ID_PARAMETER: name}
+                    ),
                 )
             if keeps_users:
                 door.call(
                     "could not begin a session",
-                    cast("KeepsUsers", agent).begin_session,
-                    name,
+                    lambda: cast("KeepsUsers", agent).begin_session(name),
                 )
         return agent
 
@@ -207,7 +224,9 @@ class AgentSource:
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _reject_awaitable(produce()))
-            agent = _adapt_agent(made, self.spec, self.calls)
+            agent: Agent = door.examine(
+                "could not be examined", _adapt_agent, made, self.spec, self.calls
+            )
             register_control(
                 agent, embedded=self.embedded or self.spec.startswith("replay:")
             )
@@ -218,36 +237,43 @@ class AgentSource:
                 return made, agent
             # What it has opened belongs to this thread, and it will be called in the
             # loop's: another one is made there.
-            if (
-                self.owned
-                and (close := getattr(agent, "aclose", getattr(agent, "close", None)))
-                is not None
-            ):
-                with contextlib.suppress(AgentError):  # nobody has talked to it
-                    door.call("could not be closed", close)
+            with contextlib.suppress(AgentError):  # nobody has talked to it
+                if self.owned and (name_ := door.examine("", closing_method, agent)):
+                    door.call_method(agent, name_)
         return self._fresh(fatal, folder, name, timeout)
 
     def configuration(
-        self, agent: Agent, *, fatal: Fatal = _CTRL_C
+        self, agent: Agent, *, fatal: Fatal = _CTRL_C, timeout: float | None = None
     ) -> Mapping[str, Any] | None:
         """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
 
         Raises AgentError for any failure of foreign code, and for anything but a
-        mapping.
+        mapping of JSON values.
         """
-        if "Configured" not in capabilities_of(agent):
-            return self.settings
-        with contextlib.closing(self._door(fatal)) as door:
-            configuration = cast("Configured", agent).configuration
-            told = door.call(
+        with contextlib.closing(self._door(fatal, timeout)) as door:
+            having = door.examine("could not be examined", capabilities_of, agent)
+            if "Configured" not in having:
+                return self.settings
+            configuration: Mapping[str, Any] = door.call(
                 "failed in configuration()",
-                lambda: _reject_awaitable(configuration(), "it"),
+                lambda: _reject_awaitable(
+                    cast("Configured", agent).configuration(), "it"
+                ),
+                admit=self._check_configuration,
             )
-        if not isinstance(told, Mapping):
-            raise AgentError(
-                f"agent {self.spec!r}: configuration() returned {shown(told)}, not a mapping"
-            )
-        return told if self.settings is None else {"file": self.settings, "agent": told}
+        if self.settings is None:
+            return configuration
+        return {"file": self.settings, "agent": configuration}
+
+    def _check_configuration(self, value: object, refuse: Refuse) -> dict[str, Any]:
+        """Return what `configuration()` returned, made of exact builtins."""
+        if not isinstance(value, Mapping):
+            raise refuse(f"configuration() returned {shown(value)}, not a mapping")
+        try:
+            known = Field(value, f"agent {self.spec!r}", "configuration").json()
+        except DefinitionError as error:
+            raise refuse(str(error)) from error
+        return cast("dict[str, Any]", exact_tree(known))
 
     def _door(
         self, fatal: Fatal, timeout: float | None = None

@@ -9,16 +9,23 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from pytest_ltm._core.calls.foreign import (
-    ForeignCaller,
+from pytest_ltm._core.calls.airlock import (
+    Refuse,
+    check_bytes,
     check_reply,
     check_texts,
     check_usage,
+    check_written,
+    class_name,
+    exact_scalar,
+    inherits,
     is_count,
+    read_attribute,
     shown,
 )
+from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import Failed, Retries
@@ -27,12 +34,12 @@ from pytest_ltm._core.model.agent import (
     Agent,
     Announced,
     Apart,
+    Capabilities,
     ExpectedReply,
     MemoryOperation,
     Reply,
     TakesTurns,
     Usage,
-    check_operations,
 )
 from pytest_ltm._core.model.tokens import APPROX, token_counter
 from pytest_ltm._core.storage.clock import stopwatch_seconds
@@ -44,8 +51,8 @@ from pytest_ltm._core.storage.errors import (
     LtmInternalError,
 )
 from pytest_ltm.agents._capabilities import (
-    accepts_arguments,
     capabilities_of,
+    closing_method,
     is_prompted,
     takes_user,
     user_kwargs,
@@ -91,14 +98,9 @@ class AgentCaller:
                 f"a reply timeout is a positive number of seconds, not {timeout!r}"
             )
         self.agent = agent
-        self.capabilities = capabilities_of(agent)
-        self._announced = agent if isinstance(agent, Announced) else None
-        self._takes_turns = agent if isinstance(agent, TakesTurns) else None
-        self._apart = agent if isinstance(agent, Apart) else None
-        self.max_message_tokens = self._limit()
         self._owned = owned
         self._door = ForeignCaller(
-            f"agent {repr(name) if name else getattr(agent, '__name__', type(agent).__name__)}",
+            f"agent {name!r}" if name else f"agent {_name_of(agent)}",
             error=AgentFault,
             callee=agent,
             timeout=timeout,
@@ -106,8 +108,15 @@ class AgentCaller:
             retries=retries,
             retried=retried,
             count=token_counter(APPROX).count if count is None else count,
-            restorable=self.capabilities.restorable,
         )
+        self.capabilities: Capabilities = self._door.examine(
+            "could not be examined", capabilities_of, agent
+        )
+        self._door.restorable = self.capabilities.restorable
+        self._announced = agent if inherits(agent, Announced) else None  # type: ignore[type-abstract]
+        self._takes_turns = agent if inherits(agent, TakesTurns) else None  # type: ignore[type-abstract]
+        self._apart = agent if inherits(agent, Apart) else None  # type: ignore[type-abstract]
+        self.max_message_tokens = self._limit()
         self._call = partial(self._door.call_method, agent)
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
@@ -147,7 +156,7 @@ class AgentCaller:
         Returns what that took as a reply without a text.
         """
         self._must("AcceptsHistory")
-        if user and not takes_user(getattr(self.agent, "accept", None)):
+        if user and not self._examine(lambda: takes_user(self.agent.accept)):  # type: ignore[attr-defined]
             raise AgentFault(
                 f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
             )
@@ -171,14 +180,10 @@ class AgentCaller:
         self._must("Checkpointable")
         # By the clock, not by size: a small state may take long to make.
         began = stopwatch_seconds()
-        state = self._call("save")
+        state: bytes = self._call("save", admit=check_bytes)
         self._saving += stopwatch_seconds() - began
-        if not isinstance(state, (bytes, bytearray, memoryview)):
-            raise AgentFault(
-                f"{self._door.who} saved {shown(state)}; save() returns bytes"
-            )
-        self._saved, self._state_bytes = bytes(state), len(state)
-        return self._saved
+        self._saved, self._state_bytes = state, len(state)
+        return state
 
     @property
     def saves_cheaply(self) -> bool:
@@ -219,19 +224,26 @@ class AgentCaller:
         """Return what a ReportsUsage agent has used since it was made, None for any other."""
         if "ReportsUsage" not in self.capabilities:
             return None
-        return check_usage(self._call("usage"), self._door.refusal)
+        usage: Usage = self._call("usage", admit=check_usage)
+        return usage
 
     def retrieved(self) -> tuple[str, ...] | None:
         """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
         if "ShowsRetrieval" not in self.capabilities:
             return None
-        return check_texts(self._call("retrieved"), "retrieved", self._door.refusal)
+        return self._texts("retrieved")
 
     def in_context(self) -> tuple[str, ...]:
         """Return what stood before a ShowsContext agent for its last reply without being retrieved."""
         if "ShowsContext" not in self.capabilities:
             return ()
-        return check_texts(self._call("in_context"), "in_context", self._door.refusal)
+        return self._texts("in_context")
+
+    def _texts(self, method: str) -> tuple[str, ...]:
+        texts: tuple[str, ...] = self._call(
+            method, admit=partial(check_texts, method=method)
+        )
+        return texts
 
     def settle(self) -> None:
         """Wait until what a Settles agent was told can be found."""
@@ -242,7 +254,10 @@ class AgentCaller:
         """Return what the memory of a ShowsWrites agent did since this was last asked, nothing for any other."""
         if "ShowsWrites" not in self.capabilities:
             return ()
-        return check_operations(self._call("written"), self._door.refusal)
+        operations: tuple[MemoryOperation, ...] = self._call(
+            "written", admit=check_written
+        )
+        return operations
 
     def delete(self, record: str) -> None:
         """Have a DeletesRecords agent delete a record of its memory."""
@@ -254,12 +269,7 @@ class AgentCaller:
         try:
             # Only the first time: what is closed twice may raise the second time.
             closing, self._owned = self._owned, False
-            names = (
-                name
-                for name in ("aclose", "close")
-                if accepts_arguments(getattr(self.agent, name, None), 0)
-            )
-            if closing and (name := next(names, "")):
+            if closing and (name := self._examine(partial(closing_method, self.agent))):
                 self._call(name)
         except AgentFault as fault:
             return str(fault)
@@ -279,25 +289,24 @@ class AgentCaller:
     ) -> Reply:
         with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
             if alone:
-                given = self._call("answer_alone", message)
+                reply: Reply = self._call("answer_alone", message, admit=check_reply)
             elif images:
                 try:
                     contents = [read_image(Path(image)) for image in images]
                 except DatasetError as error:  # it was an image when the run began
                     raise AgentFault(str(error), fatal=True) from error
-                given = self._call("reply_with_images", message, contents)
+                reply = self._call(
+                    "reply_with_images", message, contents, admit=check_reply
+                )
             else:
-                given = self._call("reply", message, **user_kwargs(user))
-        return check_reply(given, self._door.refusal)
+                reply = self._call(
+                    "reply", message, admit=check_reply, **user_kwargs(user)
+                )
+        return reply
 
     def _accept(self, message: str, reply: str, user: str) -> Reply:
-        given = self._call("accept", message, reply, **user_kwargs(user))
-        if isinstance(given, Usage):
-            return Reply("", check_usage(given, self._door.refusal))
-        took = (
-            replace(check_reply(given, self._door.refusal), text="")
-            if isinstance(given, Reply)
-            else Reply("")
+        took: Reply = self._call(
+            "accept", message, reply, admit=check_taking, **user_kwargs(user)
         )
         # Nothing is made up of an adapter's server that reports nothing on what it was
         # told.
@@ -392,15 +401,40 @@ class AgentCaller:
     def _limit(self) -> int:
         if "LimitsMessages" not in self.capabilities:
             return MAX_MESSAGE_TOKENS
-        limit = cast("Any", self.agent).max_message_tokens
-        if not is_count(limit) or limit < 1:
-            raise AgentError(
-                f"agent {type(self.agent).__name__}: max_message_tokens is a positive whole number, not {limit!r}"
-            )
-        return int(limit)
+        limit: int = self._examine(partial(read_limit, self.agent))
+        return limit
+
+    def _examine(self, function: Callable[[], Any]) -> Any:
+        """Return what a function of ours finds out about the agent."""
+        return self._door.examine("could not be examined", function)
 
     def _must(self, capability: str) -> None:
         if capability not in self.capabilities:
             raise LtmInternalError(
                 f"{self._door.who} was used as {capability}, which it is not"
             )
+
+
+def _name_of(agent: object) -> str:
+    """Return what an agent without a label is called."""
+    name = read_attribute(agent, "__name__")
+    return str.__str__(name) if inherits(name, str) else class_name(agent)
+
+
+def check_taking(value: object, refuse: Refuse) -> Reply:
+    """Return what `accept()` took, as a reply without a text."""
+    if inherits(value, Usage):
+        return Reply("", check_usage(value, refuse))
+    if inherits(value, Reply):
+        return replace(check_reply(value, refuse), text="")
+    return Reply("")
+
+
+def read_limit(agent: object) -> int:
+    """Return the tokens that a message to an agent may have; AgentError for what is not a number."""
+    limit: Any = exact_scalar(read_attribute(agent, "max_message_tokens"))
+    if not is_count(limit) or limit < 1:
+        raise AgentError(
+            f"agent {class_name(agent)}: max_message_tokens is a positive whole number, not {shown(limit)}"
+        )
+    return int(limit)

@@ -111,6 +111,14 @@ def accepts_arguments(function: object, arguments: int) -> bool:
     return True
 
 
+def closing_method(agent: object) -> str:
+    """Return the name of the method that closes an agent; "" if it has none."""
+    for name in ("aclose", "close"):
+        if accepts_arguments(getattr(agent, name, None), 0):
+            return name
+    return ""
+
+
 def takes_user(function: object) -> bool:
     """Whether `function` can be told whose message it is: it has a parameter `user`."""
     try:

@@ -23,12 +23,12 @@ from typing import Any, ClassVar
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from pytest_ltm._core.calls import foreign
+from pytest_ltm._core.calls import airlock
 from pytest_ltm._core.calls.event_loop import LoopShare
 from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
-from pytest_ltm._core.model.agent import CAPABILITIES, Reply, Usage, check_operations
+from pytest_ltm._core.model.agent import CAPABILITIES, Reply
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import (
@@ -37,13 +37,20 @@ from pytest_ltm.agents._adapt import (
     capabilities_of,
     dotted_source,
 )
-from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
+from pytest_ltm.agents._caller import check_taking
+from pytest_ltm.agents._capabilities import closing_method, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
 _OK = {"ok": True}
-_refuse = foreign.ForeignCaller("it", error=AgentFault).refusal
+
+
+def _refuse(text: str) -> AgentFault:
+    """Return the error of a reply that came, cannot be used, and may be billed."""
+    fault = AgentFault(f"it {text}")
+    fault.refused = True
+    return fault
 
 
 def main() -> None:
@@ -62,6 +69,20 @@ def main() -> None:
         answer = memoryview(child.answer(json.loads(line)) + b"\n")
         while answer:
             answer = answer[os.write(answers, answer) :]
+
+
+def _take_reply(value: object, refuse: airlock.Refuse) -> Reply:
+    """Return the reply; a mere text is checked on the other side."""
+    is_text = type(value) is str and len(value) <= airlock.LONGEST_REPLY
+    return Reply(value) if is_text else airlock.check_reply(value, refuse)  # type: ignore[arg-type]
+
+
+def _take_count(value: object, refuse: airlock.Refuse) -> int:
+    if not airlock.is_count(value):
+        raise refuse(
+            f"counted {airlock.shown(value)} tokens; count_tokens() returns a whole number"
+        )
+    return int(airlock.exact_scalar(value))  # type: ignore[call-overload,no-any-return]
 
 
 class _Child:
@@ -118,7 +139,7 @@ class _Child:
         source.settings = None  # the other side knows them
         return {
             "made": sorted(capabilities_of(agent)),
-            "max_message_tokens": getattr(agent, "max_message_tokens", None),
+            "max_message_tokens": _limit_of(agent),
             "configuration": source.configuration(agent),
             "near_misses": near_misses(agent, CAPABILITIES),
         }
@@ -145,76 +166,63 @@ class _Child:
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         images = [base64.b64decode(one) for one in request.get("images", ())]
         if request.get("alone"):
-            given = self._call("answer_alone", request["message"])
+            reply = self._call("answer_alone", request["message"], admit=_take_reply)
         elif images:
-            given = self._call("reply_with_images", request["message"], images)
+            reply = self._call(
+                "reply_with_images", request["message"], images, admit=_take_reply
+            )
         else:
-            given = self._call(
-                "reply", request["message"], **user_kwargs(request["user"])
-            )
-        # A mere text is checked on the other side.
-        is_text = type(given) is str and len(given) <= foreign.LONGEST_REPLY
-        return {
-            "reply": to_builtins(
-                Reply(given) if is_text else foreign.check_reply(given, _refuse)
-            )
-        }
+            user = user_kwargs(request["user"])
+            reply = self._call("reply", request["message"], admit=_take_reply, **user)
+        return {"reply": to_builtins(reply)}
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         told = request["accept"]
-        given = self._call(
-            "accept", told["message"], told["reply"], **user_kwargs(told["user"])
-        )
-        if isinstance(given, Usage):
-            given = Reply("", foreign.check_usage(given, _refuse))
-        took = (
-            foreign.check_reply(given, _refuse)
-            if isinstance(given, Reply)
-            else Reply("")
+        user = user_kwargs(told["user"])
+        took: Reply = self._call(
+            "accept", told["message"], told["reply"], admit=check_taking, **user
         )
         return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
-        given = self._call("save")
-        if not isinstance(given, (bytes, bytearray, memoryview)):
-            raise AgentFault(f"it saved {foreign.shown(given)}; save() returns bytes")
-        return {"state": base64.b64encode(bytes(given)).decode()}
+        state: bytes = self._call("save", admit=airlock.check_bytes)
+        return {"state": base64.b64encode(state).decode()}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
-        given = self._call("count_tokens", request["count"])
-        if not foreign.is_count(given):
-            raise AgentFault(
-                f"it counted {foreign.shown(given)} tokens; count_tokens() returns a whole number"
-            )
-        return {"tokens": int(given)}
+        tokens = self._call("count_tokens", request["count"], admit=_take_count)
+        return {"tokens": tokens}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
-        closing = (
-            name
-            for name in ("aclose", "close")
-            if accepts_arguments(getattr(self._agent, name, None), 0)
-        )
         try:
-            return self._done(name) if (name := next(closing, "")) else _OK
+            name = closing_method(self._agent)
+            return self._done(name) if name else _OK
         finally:
             self._loop.close()
 
     def _texts(self, method: str) -> dict[str, Any]:
-        return {method: foreign.check_texts(self._call(method), method, _refuse)}
+        admit = functools.partial(airlock.check_texts, method=method)
+        return {method: self._call(method, admit=admit)}
 
     def _done(self, method: str, *arguments: object) -> dict[str, Any]:
         """Call a method of the agent that returns nothing."""
         self._call(method, *arguments)
         return _OK
 
-    def _call(self, method: str, *arguments: object, **named: object) -> Any:
+    def _call(
+        self,
+        method: str,
+        *arguments: object,
+        admit: airlock.Admit = airlock.drop,
+        **named: object,
+    ) -> Any:
         if copied():
             raise AgentFault(FORK_MESSAGE, fatal=True)
         process = os.getpid()
         try:
             return self._loop.call(
                 None,
-                functools.partial(getattr(self._agent, method), *arguments, **named),
+                lambda: getattr(self._agent, method)(*arguments, **named),
+                airlock.Gate(admit, _refuse),
             )
         finally:
             end_copy(process)
@@ -237,12 +245,12 @@ class _Child:
         "reset": lambda self, _: self._done("reset"),
         "settle": lambda self, _: self._done("settle"),
         "usage": lambda self, _: {
-            "usage": asdict(foreign.check_usage(self._call("usage"), _refuse))
+            "usage": asdict(self._call("usage", admit=airlock.check_usage))
         },
         "retrieved": lambda self, _: self._texts("retrieved"),
         "in_context": lambda self, _: self._texts("in_context"),
         "written": lambda self, _: {
-            "written": to_builtins(check_operations(self._call("written"), _refuse))
+            "written": to_builtins(self._call("written", admit=airlock.check_written))
         },
     }
     """By the field that a request has."""
@@ -262,9 +270,14 @@ def _check_source(source: AgentSource) -> None:
     )
     if not (isinstance(given, type) or is_function):
         raise AgentError(
-            f"agent {source.spec!r} is {foreign.shown(given)}, made where its module is imported: in a process of its "
+            f"agent {source.spec!r} is {airlock.shown(given)}, made where its module is imported: in a process of its "
             "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
+
+
+def _limit_of(agent: object) -> object:
+    limit = airlock.exact_scalar(airlock.read_attribute(agent, "max_message_tokens"))
+    return limit if airlock.is_count(limit) else None
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.foreign import ForeignCaller, check_reply
+from pytest_ltm._core.calls.airlock import check_reply, inherits
+from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.calls.hub import own_thread, taking_turns
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.calls.time_limits import unlimited
@@ -61,7 +62,7 @@ class ModelCaller:
         # connections of a client belong to the event loop of their thread
         self._model = (
             asked.own_client()
-            if isinstance(asked, JudgeModelClient) and own_thread() is not None
+            if inherits(asked, JudgeModelClient) and own_thread() is not None
             else asked
         )
         self._door = ForeignCaller(
@@ -94,12 +95,14 @@ class ModelCaller:
 
     def _assess(self, question: JudgeRequest) -> Reply:
         with taking_turns(self._model):
-            given = self._door.call_method(self._model, "assess", question)
-        return check_reply(given, self._door.refusal)
+            reply: Reply = self._door.call_method(
+                self._model, "assess", question, admit=check_reply
+            )
+        return reply
 
     def close(self) -> None:
         """Close the connections of a chat model of ours, and what an `async` one left running."""
-        if isinstance(
+        if inherits(
             self._model, JudgeModelClient
         ):  # one of the user's may serve other conversations, too
             self._door.call("failed", self._model.close)

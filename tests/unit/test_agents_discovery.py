@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.foreign import cure_reply
+from pytest_ltm._core.calls.airlock import cure_reply
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._discovery import ROOTS, load_frameworks

@@ -23,6 +23,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from pytest_ltm._core.calls import hub
+from pytest_ltm._core.calls.airlock import (
+    Gate,
+    Pending,
+    look,
+    read_attribute,
+    read_flag,
+)
 from pytest_ltm._core.calls.time_limits import call_within, undisturbed
 from pytest_ltm._core.calls.trace_context import carry_into_loop
 from pytest_ltm._core.storage.clock import (
@@ -91,10 +98,8 @@ def _swap_task(loop: object, task: object) -> Any:
 def is_async(agent: object) -> bool:
     """Return whether an agent, a judge, or the class or function of one says that its replies must be awaited."""
     return any(
-        map(
-            inspect.iscoroutinefunction,
-            (agent, *(getattr(agent, name, None) for name in _REPLYING)),
-        )
+        look(partial(inspect.iscoroutinefunction, part), default=False)
+        for part in (agent, *(read_attribute(agent, name) for name in _REPLYING))
     )
 
 
@@ -104,7 +109,7 @@ _REPLYING = ("reply", "assess")
 def shares_loop(agent: object) -> bool:
     """Return whether an agent is awaited in the loop that all share."""
     return is_async(agent) and not any(
-        getattr(agent, name, False) is True for name in ("own_loop", "main_thread")
+        read_flag(agent, name) for name in ("own_loop", "main_thread")
     )
 
 
@@ -126,8 +131,8 @@ class LoopShare:
 
     def __init__(self, who: str = "an agent", agent: object = None) -> None:
         self.who = who
-        self._has_own = getattr(agent, "own_loop", False) is True
-        self._stays = self._has_own or getattr(agent, "main_thread", False) is True
+        self._has_own = read_flag(agent, "own_loop")
+        self._stays = self._has_own or read_flag(agent, "main_thread")
         self._is_async = is_async(agent)
         self._own: asyncio.AbstractEventLoop | None = None
         self.tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
@@ -140,16 +145,16 @@ class LoopShare:
         _SHARES.add(self)
 
     def call(
-        self, timeout: float | None, function: Callable[..., Any], *arguments: object
+        self, timeout: float | None, function: Callable[[], object], gate: Gate
     ) -> Any:
-        """Return what a function returns, or what an awaitable that it returns comes to; OutOfTime after `timeout` s.
+        """Return what a function returns, or what an awaitable that it returns comes to, by a gate.
 
-        In the conversation's own thread where it has one. Must be called
-        `outside_any_loop`.
+        OutOfTime after `timeout` seconds. In the conversation's own thread where it has
+        one. Must be called `outside_any_loop`.
         """
         if hub.own_thread() is not None:
             return hub.call_in_own_thread(
-                partial(self.call, timeout, function, *arguments), timeout
+                partial(self.call, timeout, function, gate), timeout
             )
         threaded = self._threaded()
         if threaded is not None and self._is_async:
@@ -158,20 +163,16 @@ class LoopShare:
                 # In the loop's thread, with the context variables that earlier calls
                 # have set there.
                 with outside_any_loop():
-                    value = context.run(function, *arguments)
-                return (
-                    value
-                    if isinstance(value, str) or not inspect.isawaitable(value)
-                    else await value
-                )
+                    value = context.run(gate.enter, function)
+                return await value.outcome() if type(value) is Pending else value
 
             return self._await_in(threaded, begin, timeout)
         hub.set_call_limit(timeout)
         with undisturbed():
-            value = call_within(timeout, partial(function, *arguments))
-        if isinstance(value, str) or not inspect.isawaitable(value):
+            value = call_within(timeout, partial(gate.enter, function))
+        if type(value) is not Pending:
             return value
-        return self.run(value, timeout=timeout)
+        return self.run(value.outcome(), timeout=timeout)
 
     def run(self, awaitable: Awaitable[Any], *, timeout: float | None) -> Any:
         """Return what the awaitable comes to; OutOfTime after `timeout` seconds (None: no limit).

@@ -3,22 +3,30 @@
 Every call has a time limit, and whatever goes wrong in it becomes one kind of error,
 without secrets. A call that failed for a passing reason is made again, and what failed
 attempts have used is added up. What is said in the thread of a conversation is kept for
-its item (see `hub`); what is returned is checked by the functions at the end.
+its item (see `hub`); what is returned or raised comes in by the airlock.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
-import reprlib
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Generic, TypeVar
 
+from pytest_ltm._core.calls.airlock import (
+    Admit,
+    Gate,
+    Refusal,
+    drop,
+    hand_over,
+    look,
+    settle_error,
+)
 from pytest_ltm._core.calls.event_loop import (
     LoopLost,
     LoopShare,
@@ -28,69 +36,13 @@ from pytest_ltm._core.calls.event_loop import (
 from pytest_ltm._core.calls.hub import OutOfTime, own_thread, runs_in_hub_thread
 from pytest_ltm._core.calls.retry import Failed, Retries, broken_off
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
-from pytest_ltm._core.model.agent import Mishap, Reply, Usage
+from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.storage.errors import (
     AgentFault,
     LtmError,
     describe_error,
     text_of,
 )
-from pytest_ltm._core.storage.secrets import redact_secrets
-
-# Keys and attributes under which libraries return what a model said, the surest first.
-NAMES = (
-    "output_text",
-    "final_output",
-    "output",
-    "choices",
-    "messages",
-    "message",
-    "content",
-    "text",
-    "response",
-    "reply",
-    "answer",
-    "result",
-)
-DEPTH = 4
-
-
-def cure_reply(given: object) -> str:
-    """Return what to return instead, as a sentence that follows another; "" if the text is nowhere to be seen."""
-    if inspect.isasyncgen(given):
-        return ". Return ''.join([part async for part in it])"
-    if isinstance(given, Iterator):
-        return ". Return ''.join(it)"
-    if isinstance(given, bytes):
-        return ". Return it.decode()"
-    path = path_to_text(given)
-    return f". Return its {path.removeprefix('.')}" if path else ""
-
-
-def path_to_text(given: object, depth: int = DEPTH) -> str:
-    """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
-    if isinstance(given, (list, tuple)) and given and depth:
-        inner = path_to_text(given[-1], depth - 1)
-        return "[-1]" * (isinstance(given[-1], str) or bool(inner)) + inner
-    is_mapping = isinstance(given, Mapping)
-    held: Any = given if is_mapping else getattr(given, "__dict__", ())
-    names = [name for name in NAMES if name in held]
-    if is_mapping and not names and len(held) == 1:
-        names = [name for name in held if isinstance(name, str)]
-    for name in names:
-        try:
-            value = held[name] if is_mapping else getattr(given, name)
-        except Exception:  # noqa: BLE001, S112 - an error message must not fail on what it reports
-            continue
-        inner = (
-            path_to_text(value, depth - 1)
-            if depth and not isinstance(value, str)
-            else ""
-        )
-        if inner or isinstance(value, str):
-            return (f"[{name!r}]" if is_mapping else f".{name}") + inner
-    return ""
-
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -111,8 +63,7 @@ class ForeignCaller(Generic[E]):
     `retries`: how passing faults are tried again (None: never); `retried` is told of
     each attempt that is followed by another. `count`: the tokens of a text, where an
     attempt used what nobody reports. `failing`: what an error says of a method that
-    raised. `restorable`: whether a call that was interrupted leaves something that can
-    go on. `placed`: errors say where their cause was raised, as nobody will see its
+    raised. `placed`: errors say where their cause was raised, as nobody will see its
     traceback.
     """
 
@@ -128,12 +79,13 @@ class ForeignCaller(Generic[E]):
         retried: Callable[[Failed], object] = lambda _: None,
         count: Callable[[str], int] = len,
         failing: str = "raised in {}()",
-        restorable: bool = True,
         placed: bool = False,
     ) -> None:
         self.who, self.timeout = who, timeout
         self._error, self._fatal, self._count = error, fatal, count
-        self._failing, self._restorable, self._placed = failing, restorable, placed
+        self._failing, self._placed = failing, placed
+        self.restorable = True
+        """Whether a call that was interrupted leaves something that can go on."""
         self._retries = retries or Retries(most=0, rng=_RNG)
         self._retried = retried
         self._loop = LoopShare(who, callee)
@@ -145,23 +97,41 @@ class ForeignCaller(Generic[E]):
         doing: str,
         function: Callable[..., Any],
         *arguments: object,
+        admit: Admit = hand_over,
         **named: object,
     ) -> Any:
         """Return what a function, async or not, comes to; the error for anything that is thrown on the way.
 
-        `doing`: what the error says of it, as in `could not be made`.
+        `doing`: what the error says of it, as in `could not be made`. `admit`: what is
+        made of the value, within the same limit.
         """
-        with self._translating(doing), outside_any_loop():
-            return self._loop.call(self.timeout, partial(function, *arguments, **named))
+        return self._enter(doing, partial(function, *arguments, **named), admit)
 
     def call_method(
-        self, callee: object, method: str, *arguments: object, **named: object
+        self,
+        callee: object,
+        method: str,
+        *arguments: object,
+        admit: Admit = drop,
+        **named: object,
     ) -> Any:
         """Return what a method, async or not, comes to; the error for anything that is thrown on the way."""
-        with self._translating(self._failing.format(method)), outside_any_loop():
-            return self._loop.call(
-                self.timeout, partial(getattr(callee, method), *arguments, **named)
-            )
+
+        def call() -> object:
+            return getattr(callee, method)(*arguments, **named)
+
+        return self._enter(self._failing.format(method), call, admit)
+
+    def examine(
+        self, doing: str, function: Callable[..., Any], *arguments: object
+    ) -> Any:
+        """Return what a function of ours finds out about a foreign object; what it refuses passes as it is."""
+        return self._enter(doing, partial(_examined, function, *arguments), hand_over)
+
+    def _enter(self, doing: str, function: Callable[[], object], admit: Admit) -> Any:
+        gate = Gate(admit, lambda text: Refusal(self.refusal(text)), self._fatal)
+        with self._translating(doing), outside_any_loop():
+            return self._loop.call(self.timeout, function, gate)
 
     def close(self) -> None:
         """Cancel what was left running."""
@@ -246,14 +216,18 @@ class ForeignCaller(Generic[E]):
         process = os.getpid()
         try:
             yield
+        except Refusal as refusal:
+            raise refusal.error from refusal.error.__cause__
         except OutOfTime as error:
+            # What was being handled when the time was over was not settled.
+            error.__context__ = error.__cause__ = None
             if self.timeout is None:  # a limit of the caller
                 raise
             raise self.out_of_time(doing) from error
         except LoopLost as error:
             text = f"{self.who} got no answer: {error}"
             raise self._made(
-                text, fatal=not self._restorable, interrupted=True
+                text, fatal=not self.restorable, interrupted=True
             ) from error
         except self._fatal:
             raise
@@ -296,17 +270,23 @@ class ForeignCaller(Generic[E]):
             cure = f"It blocks the event loop that all async agents share: {UNBLOCK}"
         limit = f"{self.who} {what} within {self.timeout or 0:g} s"
         return self._made(
-            f"{limit}. {cure}.", fatal=not self._restorable, interrupted=True
+            f"{limit}. {cure}.", fatal=not self.restorable, interrupted=True
         )
 
     def _pass_on(self, error: BaseException) -> None:
         """Raise what must pass if it came in a group: a task group packs whatever its tasks raise."""
-        for part in (
-            getattr(error, "exceptions", ()) if not isinstance(error, Exception) else ()
-        ):
+        for part in getattr(error, "exceptions", ()):
             if isinstance(part, self._fatal):
                 raise part
             self._pass_on(part)
+
+
+def _examined(function: Callable[..., Any], *arguments: object) -> Any:
+    try:
+        return function(*arguments)
+    except LtmError as error:
+        settled = settle_error(error)
+    raise Refusal(settled) if isinstance(settled, LtmError) else settled
 
 
 UNBLOCK = (
@@ -332,13 +312,15 @@ def _cure(error: BaseException) -> str:
     )
 
 
+def _is_coroutine_method(owner: object, name: str) -> bool:
+    return inspect.iscoroutinefunction(getattr(owner, name, None))
+
+
 _OTHER_LOOP = ("different event loop", "different loop", "Event loop is closed")
 
 
 def _awaitable(error: BaseException) -> str:
     """Return what to await in place of the synchronous method that runs a loop, found in the traceback by its name."""
-    import inspect
-
     at = error.__traceback__
     while at is not None:
         frame, at = at.tb_frame, at.tb_next
@@ -355,127 +337,7 @@ def _awaitable(error: BaseException) -> str:
             if (
                 twin != name
                 and owner is not None
-                and inspect.iscoroutinefunction(getattr(owner, twin, None))
+                and look(partial(_is_coroutine_method, owner, twin), default=False)
             ):
                 return f"Make reply async, and await {twin}() instead of {name}()"
     return "Make reply async, and await what runs the loop"
-
-
-# --- What foreign code returned.
-
-# The characters that a reply may have: nobody says more at once, and a fault that
-# floods must not flood the record.
-LONGEST_REPLY = 1_000_000
-
-
-def check_text(given: object, refuse: Callable[[str], LtmError]) -> str:
-    """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
-    if not isinstance(given, str):
-        raise refuse(
-            f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply{cure_reply(given)}"
-        )
-    text = str.__str__(given)
-    if len(text) > LONGEST_REPLY:
-        raise refuse(
-            f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}"
-        )
-    return redact_secrets(
-        text
-        if text.isascii()
-        else text.encode("utf-8", "backslashreplace").decode("utf-8")
-    )
-
-
-def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
-    """Return the reply with its usage and cost checked; a bare text becomes one."""
-    if not isinstance(given, Reply):
-        return Reply(check_text(given, refuse))
-    cost = given.cost_usd
-    if cost is not None and not is_amount(cost):
-        raise refuse(f"replied with a cost of {shown(cost)}; it is a number of dollars")
-    usage = None if given.usage is None else check_usage(given.usage, refuse)
-    try:
-        text = check_text(given.text, refuse)
-    except LtmError as error:
-        error.usage = usage
-        raise
-    # No reply is refused for what it wrongly reports of mishaps.
-    reported: Any = given.mishaps
-    mishaps = reported if isinstance(reported, tuple) else ()
-    return Reply(
-        text,
-        usage,
-        None if cost is None else float(cost),
-        given.hypothetical is True,
-        word_of(given.finish_reason),
-        word_of(given.thoughts),
-        tuple(one for one in mishaps if isinstance(one, Mishap)),
-    )
-
-
-def word_of(given: object) -> str:
-    """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
-    if not isinstance(given, str):
-        return ""
-    return redact_secrets(
-        given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8")
-    )
-
-
-def check_usage(given: object, refuse: Callable[[str], LtmError]) -> Usage:
-    """Return the usage if it is one of whole numbers."""
-    if isinstance(given, Usage):
-        counts = (
-            given.input_tokens,
-            given.output_tokens,
-            given.cached_tokens,
-            given.calls,
-        )
-        if all(is_count(count) for count in counts):
-            return given
-    raise refuse(f"reported {shown(given)} as usage; it is a Usage of whole numbers")
-
-
-def check_texts(
-    given: object, method: str, refuse: Callable[[str], LtmError]
-) -> tuple[str, ...]:
-    """Return the texts that a method returned."""
-    if isinstance(given, (list, tuple)) and all(
-        isinstance(text, str) for text in given
-    ):
-        return tuple(check_text(text, refuse) for text in given)
-    raise refuse(f"returned {shown(given)}; {method}() returns a list of texts")
-
-
-MOST_TOKENS, MOST_USD = 10**12, 10**9
-"""Of one reply: a higher one is a mistake of the reporter, and one such figure would spoil every sum."""
-
-
-def is_count(value: object) -> bool:
-    """Return whether a value is a whole number of tokens or calls that can be."""
-    return (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and 0 <= value <= MOST_TOKENS
-    )
-
-
-def is_amount(value: object) -> bool:
-    """Return whether a value is a number of dollars that can be."""
-    return (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and 0 <= value <= MOST_USD
-    )
-
-
-def shown(given: object) -> str:
-    """Return a foreign value as an error shows it: short, with its type, whatever its `repr` does."""
-    if given is None:
-        return "None"
-    name = type(given).__name__
-    named = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-    try:
-        return f"{reprlib.repr(given)} ({named})"
-    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
-        return named

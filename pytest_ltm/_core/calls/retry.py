@@ -137,7 +137,8 @@ def _cause_chain(error: BaseException) -> Iterator[BaseException]:
             return
         yield one
         # urllib, urllib3 and requests hold what happened in place of a cause
-        held = (one.__cause__, _safe_getattr(one, "reason"), *one.args[:1])
+        first = vars(BaseException)["args"].__get__(one)[:1]
+        held = (one.__cause__, _safe_getattr(one, "reason"), *first)
         one = next((cause for cause in held if isinstance(cause, BaseException)), None)
 
 

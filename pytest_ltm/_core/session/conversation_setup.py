@@ -257,7 +257,9 @@ class AgentFactory:
         )
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
-        configuration = source.configuration(agent, fatal=fatal_exceptions())
+        configuration = source.configuration(
+            agent, fatal=fatal_exceptions(), timeout=self._limit
+        )
         self.record = self._describe(
             configuration, sorted(speaker.capabilities), speaker.max_message_tokens
         )

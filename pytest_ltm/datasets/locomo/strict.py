@@ -29,7 +29,7 @@ from pytest_ltm.language.quantities import (
     same_amounts,
 )
 from pytest_ltm.language.recital import refuses_answer
-from pytest_ltm.language.rulings.assertion import proven_yes
+from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
     Ruling,
@@ -303,7 +303,7 @@ def _verdict_by_category(
         ruling = time_ruling(expected, gold, said)
     else:
         ruling = _amount_or_phrase(gold, question, said)
-    return proven_yes(ruling, read_gold(gold, question), question, said)
+    return settle_ruling(ruling, read_gold(gold, question), question, prediction)
 
 
 def _adversarial_verdict(question: str, prediction: str) -> Ruling:

@@ -29,7 +29,7 @@ from pytest_ltm.language.quantities import (
     same_amounts,
 )
 from pytest_ltm.language.recital import refuses_answer
-from pytest_ltm.language.rulings.assertion import proven_yes
+from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     HEDGED,
     Gold,
@@ -139,7 +139,7 @@ def _rule_by_type(
         if _repeats_gold(gold, question, hypothesis)
         else _by_kind(gold, question_type, question, hypothesis)
     )
-    return proven_yes(ruling, gold, question, concluding_part(hypothesis))
+    return settle_ruling(ruling, gold, question, hypothesis)
 
 
 def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> Ruling:

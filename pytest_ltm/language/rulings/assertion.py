@@ -19,6 +19,7 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.quantities import is_equal_amount, read_quantities
 from pytest_ltm.language.rulings.gold import Gold, Ruling, time_of
+from pytest_ltm.language.rulings.stance import SHORT, concluding_part
 from pytest_ltm.language.words import plain_words
 
 RE = LEXICON.expressions("assertion")
@@ -33,12 +34,20 @@ _EXPLAINS = frozenset(LEXICON.words("assertion explains"))
 _FEW_WORDS = 6
 
 
-def proven_yes(ruling: Ruling, gold: Gold, question: str, reply: str) -> Ruling:
-    """Return a ruling, but unscored for a yes where the reply may not assert what it names."""
-    if ruling.verdict != "yes":
-        return ruling
-    doubt = assertion_doubt(gold, question, reply)
-    return Ruling("unscored", f"{ruling.reason}, and {doubt}") if doubt else ruling
+def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
+    """Return a ruling, but unscored where it is not proven.
+
+    A yes is proven where the answer's conclusion asserts what it names, a no of a long
+    answer where its conclusion does not name what is expected.
+    """
+    reply = concluding_part(answer)
+    if ruling.verdict == "yes":
+        doubt = assertion_doubt(gold, question, reply)
+        return Ruling("unscored", f"{ruling.reason}, and {doubt}") if doubt else ruling
+    is_long = len(answer) > SHORT and gold.kind in ("amount", "phrase")
+    if ruling.verdict == "no" and is_long and _find_values(gold, reply)[1]:
+        return Ruling("unscored", f"{ruling.reason}, and names it")
+    return ruling
 
 
 def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
@@ -62,6 +71,10 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
             return f"{doubt} in the same sentence"
     if gold.kind == "yes or no":
         return ""
+    last = _sentence_of(sentences, claims[-1])
+    if RE.concludes.search(last.text):
+        # what comes before a conclusion is the working
+        sentences = sentences[sentences.index(last) :]
     return _rival_doubt(sentences, claims, topic)
 
 
@@ -111,24 +124,29 @@ class _Topic:
 
 def _find_gold(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     """Return a reply in the form in which it is searched, and where it names what is expected."""
+    text, spots = _find_values(gold, reply)
+    # items of an order may be apart; a time has too many forms to be found by its words
+    if spots or gold.kind == "order" or time_of(gold.texts[0]):
+        return text, spots
+    return text, _find_words(gold.texts[0], text)
+
+
+def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
+    """Return the same for what is expected as it is written, or as an amount."""
     text = normalize_text(reply)
     if gold.kind == "yes or no":
         return text, phrase_positions(text, plain_words(gold.texts[0])[0])
     spots = []
     for wording in gold.texts:
         spots += phrase_positions(text, wording, plural=True)
-    # items of an order may be apart; a time has too many forms to be found by its words
-    if spots or gold.kind == "order" or time_of(gold.texts[0]):
+    if spots or not gold.amounts:
         return text, spots
-    if gold.amounts:
-        digits = write_digits(reply)
-        amounts = [amount for parts in gold.amounts for amount in parts]
-        for found in read_quantities(digits):
-            if any(is_equal_amount(amount, found) for amount in amounts):
-                spots.append((found.start, found.end))
-        if spots:
-            return digits, spots
-    return text, _find_words(gold.texts[0], text)
+    digits = write_digits(reply)
+    amounts = [amount for parts in gold.amounts for amount in parts]
+    for found in read_quantities(digits):
+        if any(is_equal_amount(amount, found) for amount in amounts):
+            spots.append((found.start, found.end))
+    return (digits, spots) if spots else (text, [])
 
 
 def _find_words(wording: str, text: str) -> list[Span]:

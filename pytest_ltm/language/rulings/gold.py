@@ -560,7 +560,7 @@ def _near_miss(
     if forgiving and any(off):
         return (
             Ruling("yes", "is one day off, which is forgiven")
-            if off[0]
+            if off[0] and len(off) == 1
             else _OFF_THE_MOST
         )
     if ambiguous or is_sum(gold.amounts, pool):

@@ -1,0 +1,593 @@
+"""Airlock: the one place where objects of foreign code are touched.
+
+What an agent, judge, user, store, hook or exporter returned, raised or has as an
+attribute can run its own code whenever it is compared, printed, iterated or asked for
+its class. It is touched here only, within the time limit of a call, and comes out as
+exact builtins, as a type of ours that holds nothing else, or as an error.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import reprlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import AsyncGeneratorType, CoroutineType, FunctionType
+from typing import Any, Final, TypeGuard, TypeVar, cast
+
+from msgspec import Struct
+
+from pytest_ltm._core.calls import hub
+from pytest_ltm._core.calls.retry import RemoteCause, broken_off, classify_failure
+from pytest_ltm._core.calls.time_limits import call_within
+from pytest_ltm._core.model.agent import (
+    MemoryOperation,
+    Mishap,
+    Reply,
+    Usage,
+    check_operations,
+)
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.errors import (
+    AgentFault,
+    LtmError,
+    TransientFault,
+    text_of,
+)
+from pytest_ltm._core.storage.secrets import redact_secrets
+
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+__tracebackhide__ = True
+
+# Seconds that an attribute may take to be read where no call has a limit.
+LOOK_SECONDS = 2.0
+# The levels of data and causes that are followed: a cycle has no end.
+DEPTH = 50
+
+T = TypeVar("T")
+Refuse = Callable[[str], BaseException]
+
+# --- What an object is, whatever it says.
+
+
+def true_classes(value: object) -> tuple[type, ...]:
+    """Return the real class of an object and those that it inherits from."""
+    classes: tuple[type, ...] = _MRO.__get__(type(value))
+    return classes
+
+
+_MRO: Final[Any] = vars(type)["__mro__"]
+
+
+def inherits(value: object, kind: type[T]) -> TypeGuard[T]:
+    """Return whether an object is of a class, whatever its `__class__` says."""
+    return any(each is kind for each in true_classes(value))
+
+
+def class_name(value: object) -> str:
+    """Return the name of the real class of an object."""
+    name: str = vars(type)["__name__"].__get__(type(value))
+    return str.__str__(name)
+
+
+# --- Reading attributes.
+
+
+def read_attribute(holder: object, name: str, default: Any = None) -> Any:
+    """Return an attribute; the default if there is none, or reading it fails or takes long."""
+    return look(lambda: getattr(holder, name, default), default)
+
+
+def read_flag(holder: object, name: str) -> bool:
+    """Return whether an attribute is `True`, without running code of the holder."""
+    try:
+        return inspect.getattr_static(holder, name, False) is True
+    except Exception:  # noqa: BLE001 - an object without a readable class has no flags
+        return False
+
+
+def look(examine: Callable[[], Any], default: Any = None) -> Any:
+    """Return what looking at a foreign object comes to; the default if that fails or takes long."""
+    try:
+        if hub.own_thread() is not None:
+            return hub.call_in_own_thread(examine, LOOK_SECONDS)
+        return call_within(LOOK_SECONDS, examine)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException:  # noqa: BLE001 - whatever it raised, it has no such attribute
+        return default
+
+
+# --- Calling: everything that touches what a call returned or raised is part of the call.
+
+
+class Refusal(Exception):
+    """What came in cannot be used; `error` is what is raised for it."""
+
+    def __init__(self, error: LtmError) -> None:
+        super().__init__()
+        self.error = error
+
+
+Admit = Callable[..., Any]
+"""Makes of what came in what we keep: `admit(value, refuse=refuse)`."""
+
+
+class Gate(Struct, frozen=True):
+    """How what a call returns or raises comes in."""
+
+    admit: Admit
+    refuse: Refuse
+    passing: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
+    """What passes as it is when it is raised."""
+
+    def enter(self, function: Callable[[], object]) -> Any:
+        """Return what a foreign function returns, admitted, or Pending; what it raises is settled."""
+        passing: tuple[type[BaseException], ...] = (
+            *(Refusal, hub.OutOfTime),
+            *self.passing,
+        )
+        try:
+            value = function()
+            if not _is_awaitable(value):
+                return self.admit(value, refuse=self.refuse)
+            return Pending(self, value)
+        except passing:
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            failure = settle_error(error)
+        raise failure
+
+
+class Pending(Struct, frozen=True):
+    """An awaitable of foreign code; what it comes to is admitted when it is awaited."""
+
+    gate: Gate
+    awaitable: Any
+
+    async def outcome(self) -> Any:
+        """Return what the awaitable comes to, admitted; what it raises is settled."""
+        passing: tuple[type[BaseException], ...] = (
+            *(Refusal, hub.OutOfTime),
+            *self.gate.passing,
+        )
+        try:
+            value = await self.awaitable
+            return self.gate.admit(value, refuse=self.gate.refuse)
+        except passing:
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            failure = settle_error(error)
+        raise failure
+
+
+def _is_awaitable(value: object) -> bool:
+    kinds = true_classes(value)
+    if any(kind is str or kind is Reply for kind in kinds):
+        return False
+    return inherits(value, CoroutineType) or any(
+        "__await__" in _members(kind) for kind in kinds
+    )
+
+
+def _members(kind: type) -> Mapping[str, object]:
+    members: Mapping[str, object] = vars(type)["__dict__"].__get__(kind)
+    return members
+
+
+# --- What was raised.
+
+
+class ForeignError(RemoteCause):
+    """Stands for an exception whose class runs code of its own when it is touched."""
+
+
+def settle_error(error: BaseException, depth: int = DEPTH) -> BaseException:
+    """Return an exception that can be touched anywhere: itself, or one that stands for it.
+
+    A plain one stays: no method of its own runs when it is shown, compared or searched
+    for a cause, and it holds builtins only. Any other is replaced by a ForeignError of
+    the same name, text, frames and causes.
+    """
+    if _is_ours(type(error)) or not depth or _unwinds(error):
+        return error
+    if inherits(error, AgentFault):
+        return _settle_fault(error)
+    causes = [_settle_link(error, name, depth) for name in ("__cause__", "__context__")]
+    parts = _settle_parts(error, depth)
+    if parts:
+        settled = _regroup(error, parts)
+    elif _is_plain(error):
+        settled = error
+    else:
+        settled = _stand_in(error)
+    for name, cause in zip(("__cause__", "__context__"), causes, strict=True):
+        if _slot(settled, name) is not cause:
+            vars(BaseException)[name].__set__(settled, cause)
+    suppresses = _slot(error, "__suppress_context__")
+    vars(BaseException)["__suppress_context__"].__set__(settled, suppresses)
+    return settled
+
+
+def _slot(error: BaseException, name: str) -> Any:
+    """Return a field of an exception as Python keeps it, whatever its class says."""
+    return vars(BaseException)[name].__get__(error)
+
+
+def _settle_link(error: BaseException, name: str, depth: int) -> BaseException | None:
+    link = _slot(error, name)
+    return None if link is None or link is error else settle_error(link, depth - 1)
+
+
+def _settle_parts(error: BaseException, depth: int) -> tuple[BaseException, ...]:
+    """Return the settled exceptions of a group, which may be one of a library."""
+    parts = exact_items(read_attribute(error, "exceptions")) or []
+    if not all(inherits(part, BaseException) for part in parts):
+        return ()
+    return tuple(settle_error(part, depth - 1) for part in parts)
+
+
+def _regroup(error: BaseException, parts: tuple[BaseException, ...]) -> BaseException:
+    group: Any = vars(builtins).get("BaseExceptionGroup")
+    if group is None or not inherits(error, group):
+        settled: Any = _stand_in(error)
+        settled.exceptions = parts
+        return cast("BaseException", settled)
+    message = vars(group)["message"].__get__(error)
+    regrouped: BaseException = group(exact_text(message), parts)
+    return regrouped.with_traceback(_slot(error, "__traceback__"))
+
+
+def _unwinds(error: BaseException) -> bool:
+    """Return whether an exception ends more than the call: it passes as it is."""
+    kinds = true_classes(error)
+    return not any(kind is Exception for kind in kinds) and any(
+        kind is GeneratorExit or kind is KeyboardInterrupt or kind is hub.OutOfTime
+        for kind in kinds
+    )
+
+
+def _is_ours(kind: type) -> bool:
+    """Return whether a class is defined in this package, and does not only say so."""
+    module = sys.modules.get(_static(kind, "__module__"))
+    package = __name__.partition(".")[0]
+    if module is None or module.__name__.partition(".")[0] != package:
+        return False
+    # Public names are imported when they are asked for.
+    return getattr(module, _static(kind, "__name__"), None) is kind
+
+
+def _static(kind: type, name: str) -> str:
+    value = vars(type)[name].__get__(kind)
+    return str.__str__(value) if inherits(value, str) else ""
+
+
+# What a class of exceptions may define without running when one is shown or compared.
+_QUIET = frozenset(
+    {
+        *("__module__", "__doc__", "__init__", "__weakref__", "__dict__"),
+        *("__qualname__", "__annotations__", "__slots__", "__parameters__"),
+        *("__firstlineno__", "__static_attributes__", "__annotations_cache__"),
+        *("__annotate_func__", "__orig_bases__", "__abstractmethods__", "_abc_impl"),
+    }
+)
+_SCALARS = (str, int, float, bool, bytes, type(None))
+
+
+def _is_plain(error: BaseException) -> bool:
+    """Return whether touching an exception runs no code but Python's own."""
+    for kind in true_classes(error):
+        if vars(builtins).get(_static(kind, "__name__")) is kind:
+            continue
+        members = _members(kind).items()
+        if type(kind) is not type or not all(_is_quiet(*member) for member in members):
+            return False
+    if inherits(error, AttributeError):
+        # Python looks for similar names in it when it shows the error.
+        vars(AttributeError)["obj"].__set__(error, None)
+    held = [*_slot(error, "args"), *vars(error).values()]
+    return all(_is_scalar(value) or _holds_scalars(value) for value in held)
+
+
+def _holds_scalars(value: object) -> bool:
+    return type(value) is tuple and all(_is_scalar(part) for part in value)
+
+
+def _is_quiet(name: str, value: object) -> bool:
+    if name in _QUIET:
+        return True
+    return not name.startswith("__") and (
+        _is_scalar(value) or type(value) is FunctionType
+    )
+
+
+def _is_scalar(value: object) -> bool:
+    return any(type(value) is kind for kind in _SCALARS)
+
+
+def _stand_in(error: BaseException) -> ForeignError:
+    named = {
+        "__module__": _static(type(error), "__module__"),
+        "__qualname__": _static(type(error), "__qualname__"),
+    }
+    kind = type(class_name(error), (ForeignError,), named)
+    settled: ForeignError = kind(text_of(error))
+    try:
+        settled.passing = classify_failure(error, now=wall_time())
+        settled.lost = broken_off(error)
+    except (hub.OutOfTime, KeyboardInterrupt):
+        raise
+    except BaseException:  # noqa: BLE001, S110 - what cannot be read says nothing
+        pass
+    return settled.with_traceback(_slot(error, "__traceback__"))
+
+
+def _settle_fault(error: BaseException) -> AgentFault:
+    """Return a fault of ours with what a subclass says of itself, as far as that can be used."""
+    fault = AgentFault(text_of(error))
+    if inherits(error, TransientFault):
+        seconds = _seconds(read_attribute(error, "retry_after"))
+        fault = TransientFault(text_of(error), retry_after=seconds)
+    for name in ("fatal", "interrupted", "refused"):
+        setattr(fault, name, read_attribute(error, name) is True)
+    usage = read_attribute(error, "usage")
+    fault.usage = usage if type(usage) is Usage else None
+    return fault.with_traceback(_slot(error, "__traceback__"))
+
+
+def _seconds(value: object) -> float | None:
+    """Return a number of seconds; None for anything else."""
+    return float(exact_scalar(value)) if is_amount(value) else None  # type: ignore[arg-type]
+
+
+# --- What was returned: exact builtins.
+
+
+def exact_scalar(value: object) -> object:
+    """Return the builtin of a text, number, truth value or None; anything else as it is."""
+    kinds = true_classes(value)
+    for base, copy in _COPIES:
+        if any(kind is base for kind in kinds):
+            return value if type(value) is base or type(value) is bool else copy(value)
+    return value
+
+
+_COPIES: tuple[tuple[type, Callable[[Any], object]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
+
+
+def exact_text(value: object) -> str:
+    """Return a `str` that UTF-8 can hold; TypeError for what is not text."""
+    text = str.__str__(value)
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def exact_items(value: object) -> list[Any] | None:
+    """Return what a list or a tuple holds, whatever its `__iter__` says; None for anything else."""
+    if inherits(value, list):
+        return list(list.__iter__(value))
+    if inherits(value, tuple):
+        return list(tuple.__iter__(value))
+    return None
+
+
+def exact_tree(value: object) -> Any:
+    """Return JSON values with exact builtins in place of what only behaves like one.
+
+    TypeError for anything that is not made of dict, list, text, numbers, bool and None.
+    """
+    if type(value) is dict:
+        return {exact_text(name): exact_tree(part) for name, part in value.items()}
+    if type(value) is list:
+        return [exact_tree(part) for part in value]
+    scalar = exact_scalar(value)
+    if not _is_scalar(scalar):
+        raise TypeError(f"{shown(value)} is not a JSON value")
+    return scalar
+
+
+# --- What a reply, its usage and all that belongs to it may be.
+
+# The characters that a reply may have: nobody says more at once, and a fault that
+# floods must not flood the record.
+LONGEST_REPLY = 1_000_000
+
+
+def check_text(value: object, refuse: Refuse) -> str:
+    """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
+    if not inherits(value, str):
+        raise refuse(
+            f"replied with {shown(value)}; a reply is a str or a pytest_ltm Reply{cure_reply(value)}"
+        )
+    text = exact_text(value)
+    if len(text) > LONGEST_REPLY:
+        raise refuse(
+            f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}"
+        )
+    return redact_secrets(text)
+
+
+def check_reply(value: Any, refuse: Refuse) -> Reply:
+    """Return the reply with its usage and cost checked; a bare text becomes one."""
+    if not inherits(value, Reply):
+        return Reply(check_text(value, refuse))
+    cost, usage = value.cost_usd, value.usage
+    if cost is not None and not is_amount(cost):
+        raise refuse(f"replied with a cost of {shown(cost)}; it is a number of dollars")
+    used = None if usage is None else check_usage(usage, refuse)
+    try:
+        text = check_text(value.text, refuse)
+    except (LtmError, Refusal) as error:
+        refused = error.error if isinstance(error, Refusal) else error
+        refused.usage = used
+        raise
+    return Reply(
+        text,
+        used,
+        None if cost is None else float(exact_scalar(cost)),  # type: ignore[arg-type]
+        value.hypothetical is True,
+        word_of(value.finish_reason),
+        word_of(value.thoughts),
+        tuple(_exact_mishaps(value.mishaps)),
+    )
+
+
+def _exact_mishaps(value: object) -> Iterator[Mishap]:
+    # No reply is refused for what it wrongly reports of mishaps.
+    for mishap in exact_items(value) or ():
+        if type(mishap) is Mishap and is_count(mishap.times) and is_count(mishap.of):
+            yield Mishap(word_of(mishap.what), int(mishap.times), int(mishap.of))
+
+
+def word_of(value: object) -> str:
+    """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
+    if not inherits(value, str):
+        return ""
+    return redact_secrets(exact_text(value)[:LONGEST_REPLY])
+
+
+def check_usage(value: Any, refuse: Refuse) -> Usage:
+    """Return the usage if it is one of whole numbers."""
+    if inherits(value, Usage):
+        names = ("input_tokens", "output_tokens", "cached_tokens", "calls")
+        counts = {name: exact_scalar(getattr(value, name)) for name in names}
+        if all(is_count(count) for count in counts.values()):
+            return Usage(**counts, estimated=value.estimated is True)  # type: ignore[arg-type]
+    raise refuse(f"reported {shown(value)} as usage; it is a Usage of whole numbers")
+
+
+def check_texts(value: object, method: str, refuse: Refuse) -> tuple[str, ...]:
+    """Return the texts that a method returned."""
+    texts = exact_items(value)
+    if texts is None or not all(inherits(text, str) for text in texts):
+        raise refuse(f"returned {shown(value)}; {method}() returns a list of texts")
+    return tuple(check_text(text, refuse) for text in texts)
+
+
+def check_bytes(value: object, refuse: Refuse) -> bytes:
+    """Return the state that `save()` returned."""
+    if not any(inherits(value, kind) for kind in (bytes, bytearray, memoryview)):
+        raise refuse(f"saved {shown(value)}; save() returns bytes")
+    return bytes(memoryview(value))  # type: ignore[arg-type]
+
+
+def check_written(value: object, refuse: Refuse) -> tuple[MemoryOperation, ...]:
+    """Return what `written()` returned."""
+    rows = exact_items(value)
+    if rows is None:
+        return check_operations(shown(value), refuse)  # type: ignore[arg-type]
+    return check_operations([_exact_row(row) for row in rows], refuse)  # type: ignore[arg-type]
+
+
+def _exact_row(row: object) -> object:
+    """Return a row of `written()` with texts in place of what is neither a text nor None."""
+    cells = exact_items(row)
+    if cells is None:
+        return shown(row)
+    scalars = [exact_scalar(cell) for cell in cells]
+    return tuple(
+        scalar if _is_scalar(scalar) else exact_text(str(scalar)) for scalar in scalars
+    )
+
+
+def drop(value: object, refuse: Refuse) -> None:
+    """Leave what was returned behind: nobody asked for it."""
+
+
+def hand_over(value: object, refuse: Refuse) -> Any:  # noqa: ARG001 - an Admit
+    """Return an object that stays foreign, to be asked again through the airlock."""
+    return value
+
+
+MOST_TOKENS, MOST_USD = 10**12, 10**9
+"""Of one reply: a higher one is a mistake of the reporter, and one such figure would spoil every sum."""
+
+
+def is_count(value: object) -> bool:
+    """Return whether a value is a whole number of tokens or calls that can be."""
+    number = exact_scalar(value)
+    return type(number) is int and 0 <= number <= MOST_TOKENS
+
+
+def is_amount(value: object) -> bool:
+    """Return whether a value is a number of dollars that can be."""
+    number = exact_scalar(value)
+    return (type(number) is int or type(number) is float) and 0 <= number <= MOST_USD
+
+
+def shown(value: object) -> str:
+    """Return a foreign value as an error shows it: short, with its type, whatever its `repr` does."""
+    if value is None:
+        return "None"
+    name = class_name(value)
+    named = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    try:
+        return f"{exact_text(reprlib.repr(value))} ({named})"
+    except (hub.OutOfTime, KeyboardInterrupt):
+        raise
+    except BaseException:  # noqa: BLE001 - an error message must not fail on what it reports
+        return named
+
+
+# Keys and attributes under which libraries return what a model said, the surest first.
+NAMES = (
+    "output_text",
+    "final_output",
+    "output",
+    "choices",
+    "messages",
+    "message",
+    "content",
+    "text",
+    "response",
+    "reply",
+    "answer",
+    "result",
+)
+LEVELS = 4
+
+
+def cure_reply(value: object) -> str:
+    """Return what to return instead, as a sentence that follows another; "" if the text is nowhere to be seen."""
+    if inherits(value, AsyncGeneratorType):
+        return ". Return ''.join([part async for part in it])"
+    if any("__next__" in _members(kind) for kind in true_classes(value)):
+        return ". Return ''.join(it)"
+    if inherits(value, bytes):
+        return ". Return it.decode()"
+    path = look(lambda: path_to_text(value), "")
+    return f". Return its {path.removeprefix('.')}" if path else ""
+
+
+def path_to_text(value: Any, depth: int = LEVELS) -> str:
+    """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
+    if (items := exact_items(value)) is not None:
+        inner = path_to_text(items[-1], depth - 1) if items and depth else ""
+        return "[-1]" + inner if inner or (items and _is_text(items[-1])) else ""
+    is_mapping = isinstance(value, Mapping)
+    names = [
+        name for name in NAMES if name in (value if is_mapping else _fields(value))
+    ]
+    if is_mapping and not names and len(value) == 1:
+        names = [name for name in value if inherits(name, str)]
+    for name in names:
+        part = value[name] if is_mapping else read_attribute(value, name)
+        inner = "" if _is_text(part) or not depth else path_to_text(part, depth - 1)
+        if inner or _is_text(part):
+            return (f"[{name!r}]" if is_mapping else f".{name}") + inner
+    return ""
+
+
+def _is_text(value: object) -> bool:
+    return inherits(value, str)
+
+
+def _fields(value: object) -> Mapping[str, object]:
+    fields = read_attribute(value, "__dict__")
+    return fields if type(fields) is dict else {}

@@ -1,0 +1,132 @@
+"""What foreign code hands over comes in as exact builtins or as a fault, within its time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from random import Random
+from typing import Any
+
+import pytest
+from foreign_kinds import foreign_agent, foreign_error
+
+from pytest_ltm import LtmError, Reply
+from pytest_ltm._core.calls import airlock
+from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.time_limits import call_within
+from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm._core.storage.errors import describe_error
+from pytest_ltm.agents import Usage
+from pytest_ltm.agents._adapt import agent_source
+from pytest_ltm.agents._caller import AgentCaller
+
+LIMIT = 0.05
+SCALARS = (str, int, float, bool, bytes, type(None))
+
+
+def is_exact(value: Any) -> bool:
+    if is_dataclass(value) and type(value) in {Reply, Usage}:
+        return all(is_exact(getattr(value, field.name)) for field in fields(value))
+    if type(value) is dict:
+        return all(is_exact(name) and is_exact(part) for name, part in value.items())
+    if type(value) in {list, tuple}:
+        return all(map(is_exact, value))
+    names = getattr(type(value), "__struct_fields__", None)
+    if names is not None:
+        return all(is_exact(getattr(value, name)) for name in names)
+    return type(value) in SCALARS
+
+
+def survive(call: Callable[[], Any]) -> Any:
+    """Return what a call comes to; a fault of ours that can be shown is as good."""
+    try:
+        value = call()
+    except LtmError as error:
+        texts = (str(error), describe_error(error))
+        traceback.format_exception(error)
+        value = [type(text) is str for text in texts]
+    assert is_exact(value), value
+    return value
+
+
+def play(seed: int) -> None:
+    """Do with a machine-made agent all that a conversation does with an agent."""
+    made = foreign_agent(Random(seed))
+    with contextlib.suppress(LtmError):
+        source = agent_source(made, spec="bots:Bot")
+        agent = source.make(timeout=LIMIT)
+        survive(lambda: source.configuration(agent, timeout=LIMIT))
+        caller = AgentCaller(agent, timeout=LIMIT)
+        calls: list[Callable[[], Any]] = [
+            *(caller.usage, caller.retrieved, caller.in_context, caller.written),
+            lambda: caller.ask("What is my cat called?"),
+            lambda: caller.save() if caller.capabilities.saves else None,
+            lambda: caller.reset() if "Resettable" in caller.capabilities else None,
+            lambda: (
+                caller.tell("a", "b")
+                if "AcceptsHistory" in caller.capabilities
+                else None
+            ),
+            caller.close,
+        ]
+        for call in calls:
+            survive(call)
+
+
+@pytest.fixture(autouse=True)
+def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(airlock, "LOOK_SECONDS", LIMIT)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_object_of_an_agent_ends_or_hangs_what_asks_it(seed: int) -> None:
+    call_within(20, lambda: play(seed))
+
+
+@pytest.mark.nightly("five thousand machine-made agents")
+@pytest.mark.parametrize("block", range(50))
+def test_no_object_of_five_thousand_agents_ends_or_hangs_what_asks_it(
+    block: int,
+) -> None:
+    for seed in range(1_000 + block * 100, 1_100 + block * 100):
+        call_within(20, lambda number=seed: play(number))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_an_error_that_was_settled_can_be_touched_anywhere(seed: int) -> None:
+    error = foreign_error(Random(seed))
+    try:
+        settled = call_within(1, lambda: airlock.settle_error(error))
+    except OutOfTime:  # a gate is within the limit of its call
+        return
+    assert all(type(word) in SCALARS or type(word) is tuple for word in settled.args)
+    assert settled == settled  # noqa: PLR0124 - runs its __eq__
+    assert type(str(settled)) is str
+    traceback.format_exception(settled)
+
+
+def test_a_plain_error_stays_what_it_is() -> None:
+    error = ZeroDivisionError("division by zero")
+    assert airlock.settle_error(error) is error
+
+
+def test_a_replaced_error_keeps_its_name_text_and_causes() -> None:
+    class ClientError(Exception):
+        def __str__(self) -> str:
+            return "no connection"
+
+    error = ClientError()
+    error.__cause__ = KeyError("model")
+    settled = airlock.settle_error(error)
+    shown = "".join(traceback.format_exception(settled))
+    assert "ClientError: no connection" in shown
+    assert "KeyError: 'model'" in shown
+
+
+def test_a_mishap_that_lies_is_left_out() -> None:
+    reply = Reply("x", mishaps=(Mishap("a"), object(), Mishap("b", 10**400)))  # type: ignore[arg-type]
+    assert [each.what for each in airlock.check_reply(reply, ValueError).mishaps] == [
+        "a"
+    ]
