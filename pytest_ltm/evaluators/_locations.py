@@ -317,7 +317,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
         text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
-        first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
+        first = RE.first_distance.search(text)
         opening = split_sentences(text[: first.start()] if first else "") or [""]
         # the way that follows is quoted, where the words before it say that it is not
         # known, or another
