@@ -25,6 +25,8 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.sanitize import Screen
 
 PROGRAM = "ltm"
+_PLAYS = frozenset({"eval", "play", "pytest", "run", "start", "test"})
+"""What people type who look for the command that starts a run."""
 # The exit status of a command that cannot be understood or carried out.
 USAGE = 2
 
@@ -64,6 +66,11 @@ _HISTORIES = "pytest_ltm.lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
+        "try": Command(
+            "pytest_ltm.commands.try_agent",
+            "try_agent",
+            "hold six short conversations: what does a bot remember?",
+        ),
         "init": Command(
             "pytest_ltm.commands.init",
             "write_first_files",
@@ -127,11 +134,6 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "pytest_ltm.commands.sharing",
             "export_runs",
             "write CSV, JUnit, Markdown, LaTeX, MLflow and others",
-        ),
-        "badge": Command(
-            "pytest_ltm.commands.sharing",
-            "draw_badge",
-            "draw a badge with an agent's score",
         ),
     },
     "Check scores": {
@@ -255,6 +257,11 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "plot_figure",
             "draw a figure for a paper: curve, heat map, differences",
         ),
+        "lab badge": Command(
+            "pytest_ltm.commands.sharing",
+            "draw_badge",
+            "draw a badge with an agent's score",
+        ),
         "lab bundle": Command(
             "pytest_ltm.commands.bundle",
             "bundle_run",
@@ -284,6 +291,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         family, _, second = name.partition(" ")
         if family in FAMILIES and second in {"", "-h", "--help"}:
             return _show_family(family, asked=bool(second))
+        if name == "help":
+            name = "--help"
         if name.startswith("-"):
             _overview_parser(name).parse_args([name])
         command = COMMANDS.get(name) or added_commands().get(name)
@@ -324,6 +333,10 @@ def _show_family(family: str, *, asked: bool) -> int:
 
 def _refuse_unknown(name: str) -> int:
     """Name the command that was meant; return the exit status."""
+    if name in _PLAYS:
+        hint = "Runs are started by pytest: pytest --ltm-agent=SPEC"
+        print(f"{PROGRAM}: there is no command {name!r}. {hint}", file=sys.stderr)
+        return USAGE
     family = name.partition(" ")[0]
     known = [*_names_beginning(), *added_commands(), *FAMILIES]
     if family in FAMILIES:

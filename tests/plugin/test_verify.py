@@ -291,7 +291,7 @@ def test_no_claim_is_made_of_amended_verdicts(
     assert main(["verify", str(run), "--record-only"]) == 2
     first = capsys.readouterr().out.splitlines()[0]
     assert f"taken on trust: {len(rows)} verdicts amended by hand" in first
-    assert main(["badge", str(run), "-o", str(tmp_path / "badge.json")]) == 0
+    assert main(["lab", "badge", str(run), "-o", str(tmp_path / "badge.json")]) == 0
     message = json.loads((tmp_path / "badge.json").read_text("utf-8"))["message"]
     assert message.startswith(f"{automatic:.2f} of {len(rows)}")
     bundle = tmp_path / "one.ltm.zip"
