@@ -3,8 +3,17 @@
 from pytest_ltm.language.values.comparison import (
     FoundValue,
     compare_values,
+    differ_in_bound,
     find_values,
+    may_be_unread,
 )
 from pytest_ltm.language.values.sameness import Sameness
 
-__all__ = ["FoundValue", "Sameness", "compare_values", "find_values"]
+__all__ = [
+    "FoundValue",
+    "Sameness",
+    "compare_values",
+    "differ_in_bound",
+    "find_values",
+    "may_be_unread",
+]

@@ -49,6 +49,11 @@ class Amount:
     likely: bool = True
 
     @property
+    def has_bound(self) -> bool:
+        """Whether it is what lies above, or below, a number."""
+        return self.low is None or self.high is None
+
+    @property
     def is_exact(self) -> bool:
         """Whether it is one number."""
         return self.low == self.high and not self.about
@@ -230,7 +235,7 @@ def _with_units(
             ),
             number.end,
         )
-    for unit, end in _units_at(tokens, number.end):
+    for unit, end in units_at(tokens, number.end):
         yield from _with_smaller(tokens, number, unit, end)
     codes, end = _currency_at(tokens, number.end)
     if codes:
@@ -238,7 +243,7 @@ def _with_units(
     if (
         not article
         and end == number.end
-        and not any(True for _ in _units_at(tokens, number.end))
+        and not any(True for _ in units_at(tokens, number.end))
     ):
         yield from _with_noun(tokens, number, nouns)
 
@@ -281,7 +286,7 @@ def _with_smaller(
                 _amount_of(number.value + smaller.value, {unit.unit}, likely=likely),
                 smaller.end,
             )
-        for part, part_end in _units_at(tokens, smaller.end):
+        for part, part_end in units_at(tokens, smaller.end):
             total = _sum_in_smaller(number.value, unit.unit, smaller.value, part.unit)
             if total is not None:
                 yield _amount_of(total, {part.unit}, likely=likely), part_end
@@ -306,7 +311,7 @@ def _sum_in_smaller(
     return large * Fraction(factor).limit_denominator(1000) + small
 
 
-def _units_at(
+def units_at(
     tokens: Sequence[Token], place: int
 ) -> Iterator[tuple[cldr.UnitName, int]]:
     """Yield the units whose name begins at a token: of names in the same case, else in any; longest name first."""
@@ -418,7 +423,7 @@ def _periods(
     if tokens[place].key in ("other", "second"):
         counts = [(Fraction(2), place + 1)]
     for count, begin in counts:
-        for unit, end in _units_at(tokens, begin):
+        for unit, end in units_at(tokens, begin):
             if unit.likely:
                 yield count, unit.unit, end
 
@@ -457,6 +462,11 @@ def _compare_plain(first: Amount, second: Amount) -> Sameness:
     if first.about or second.about:
         return _compare_rough(first, second)
     ends = [_compare_ends(first, second, "low"), _compare_ends(first, second, "high")]
+    is_half = first.has_bound != second.has_bound
+    if is_half and Sameness.SAME in ends:
+        # at least five may be five, more than five is not
+        is_open = first.open_ends or second.open_ends
+        return Sameness.OTHER if is_open else Sameness.UNKNOWN
     if Sameness.OTHER in ends or first.open_ends != second.open_ends:
         return Sameness.OTHER
     return Sameness.SAME if set(ends) == {Sameness.SAME} else Sameness.UNKNOWN
