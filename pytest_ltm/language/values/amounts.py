@@ -340,7 +340,8 @@ def _primes(name: str) -> str:
 def _currency_at(tokens: Sequence[Token], place: int) -> tuple[set[str], int]:
     for size in range(min(3, len(tokens) - place), 0, -1):
         name = _phrase(tokens[place : place + size])
-        codes = cldr.currency_names().get(name)
+        names = cldr.currency_names()
+        codes = names.get(name) or names.get(name.replace(" ", ""))
         if codes:
             return {_MONEY + code for code in codes}, place + size
     return set(), place
