@@ -178,10 +178,10 @@ def test_a_judge_decides_what_no_rule_can(project: Project) -> None:
     run.assert_outcomes(passed=3)
     assert (
         project.results()["single_session_preference"]["rule"]
-        == "judge longmemeval-preference/1+reading/1"
+        == "judge longmemeval-preference/1+reading/2"
     )
     assert (
-        project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1+reading/1"
+        project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1+reading/2"
     )
 
 
