@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from conftest import Project
+from journals import write
+from msgspec import structs
 from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
+from pytest_ltm._core.journal import events
 from pytest_ltm.commands import main
 from pytest_ltm.commands.bundle import MANIFEST, open_bundle
 from pytest_ltm.gate.run_loading import read_run
@@ -261,9 +267,9 @@ def test_merged_amended_and_rescored_runs_hold(
 ) -> None:
     node = _rows(run)[0]["nodeid"]
     assert main(["amend", str(run), node, "--score=0.5", "--reason=half"]) == 0
-    assert verify(run, capsys)[0] == 0
+    assert verify(run, capsys)[0] == 2
     project.pytest(f"--ltm-rescore={run}")
-    assert verify(latest_run(project.path), capsys)[0] == 0
+    assert verify(latest_run(project.path), capsys)[1]["differs"] == []
     shards = []
     for number in (1, 2):
         project.pytest(*PLAYED, "--ltm-trials=2", f"--ltm-shard={number}/2")
@@ -271,6 +277,86 @@ def test_merged_amended_and_rescored_runs_hold(
     assert main(["merge", *shards, "-o", "merged"]) == 0
     status, found = verify(project.path / ".ltm" / "runs" / "merged", capsys)
     assert (status, found["differs"], found["unchecked"]) == (0, [], [])
+
+
+def test_no_claim_is_made_of_amended_verdicts(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _rows(run)
+    automatic = sum(row["score"] or 0 for row in rows)
+    for row in rows:
+        words = ["--score=1", "--reason=by hand"]
+        assert main(["amend", str(run), row["nodeid"], *words]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(run), "--record-only"]) == 2
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"taken on trust: {len(rows)} verdicts amended by hand" in first
+    assert main(["badge", str(run), "-o", str(tmp_path / "badge.json")]) == 0
+    message = json.loads((tmp_path / "badge.json").read_text("utf-8"))["message"]
+    assert message.startswith(f"{automatic:.2f} of {len(rows)}")
+    bundle = tmp_path / "one.ltm.zip"
+    assert (
+        main(["bundle", str(run), "-o", str(bundle), "--sign", "--claim=mean:1"]) == 0
+    )
+    statement = json.loads((tmp_path / "one.ltm.zip.intoto.json").read_text("utf-8"))
+    assert not statement["predicate"]["passed"]
+
+
+def test_a_filler_with_a_false_number_of_tokens_is_named(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = next(run.glob("*/journal.jsonl"))
+    said = list(events.read_events(path))
+    place = next(
+        number for number, one in enumerate(said) if isinstance(one, events.FillerSent)
+    )
+    said[place] = structs.replace(said[place], message_tokens=900)
+    write(path, *said)
+    head = events.last_checksum(path)
+    rewrite_json(path.parent / "results.json", lambda value: value.update(journal=head))
+    status, found = verify(run, capsys, "--record-only")
+    assert status == 1
+    assert "and is said to have 900" in differing(found)
+
+
+def test_a_byte_of_a_bundle_that_was_flipped_is_named_or_does_not_matter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with zipfile.ZipFile(BUNDLES / WHOLE) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    rng, path = Random(7), tmp_path / "flipped.ltm.zip"
+    for name in rng.choices(sorted(files), k=25):
+        data = bytearray(files[name])
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        with zipfile.ZipFile(path, "w") as archive:
+            for other, kept in files.items():
+                archive.writestr(other, bytes(data) if other == name else kept)
+        assert main(["verify", str(path), "--record-only"]) in {1, 2}, name
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["notices", "trust", "plan", "pytest_ltm_version"])
+def test_whatever_is_changed_in_a_summary_is_named(
+    name: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite_json(run / "summary.json", lambda value: value.update({name: "other"}))
+    status, found = verify(run, capsys, "--record-only")
+    assert (status, "summary.json: it" in differing(found)) == (1, True)
+
+
+def test_a_table_of_verdicts_of_another_version_is_compared_by_its_columns(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = run / "verdicts.csv"
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    columns = [name for name in rows[0] if name != "automatic_reason"] + ["another"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, columns, extrasaction="ignore", restval="")
+        table.writeheader()
+        table.writerows(rows)
+    assert verify(run, capsys, "--record-only")[0] == 0
+    path.write_text(path.read_text("utf-8").replace("passed", "failed"), "utf-8")
+    assert verify(run, capsys, "--record-only")[0] == 1
 
 
 def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
