@@ -21,6 +21,8 @@ from pytest_ltm._core.storage.errors import LtmError, did_you_mean
 from pytest_ltm._core.storage.sanitize import Screen
 
 PROGRAM = "ltm"
+_PLAYS = frozenset({"eval", "play", "pytest", "run", "start", "test"})
+"""What people type who look for the command that starts a run."""
 # The exit status of a command that cannot be understood or carried out.
 USAGE = 2
 
@@ -58,6 +60,11 @@ _HISTORIES = "lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
+        "try": Command(
+            "commands.try_agent",
+            "try_agent",
+            "hold six short conversations: what does a bot remember?",
+        ),
         "init": Command(
             "commands.init",
             "write_first_files",
@@ -275,6 +282,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                     file=sys.stdout if asked else sys.stderr,
                 )
                 return 0 if asked else USAGE
+            if name in _PLAYS:
+                hint = "Runs are started by pytest: pytest --ltm-agent=SPEC"
+                print(
+                    f"{PROGRAM}: there is no command {name!r}. {hint}", file=sys.stderr
+                )
+                return USAGE
+            if name == "help":
+                name = "--help"
             if name.startswith("-"):
                 _overview_parser(name).parse_args([name])
             known = (

@@ -166,7 +166,7 @@ def test_passing_trouble_is_asked_through(
 @pytest.mark.parametrize(
     ("trouble", "message", "calls"),
     [
-        ([fails(500)] * 3, "tried 3 times", 3),
+        ([fails(500)] * 4, "tried 3 times", 3),
         ([fails(401, "No such key.")], "No such key", 1),
         ([overflows(4096)], "too long", 1),
         ([wrong_schema({"choices": None})], "not with choices", 1),

@@ -144,8 +144,8 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
-    """Collect `*.ltm.yml` scenarios; no other YAML file is ever touched."""
-    if not file_path.name.endswith(".ltm.yml"):
+    """Collect `*.ltm.yml` and `*.ltm.yaml` scenarios; no other YAML file is ever touched."""
+    if not file_path.name.endswith((".ltm.yml", ".ltm.yaml")):
         return None
     from pytest_ltm._core.session.collection import YamlModule
 

@@ -105,7 +105,7 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
         name = node_label(f"{plain}.{own}" if own else plain)
         if len(sources[plain]) > 1 and not _items.is_built_in(item):
             path, *classes = _function_id(item).replace("\\", "/").split("::")
-            folders = path.removesuffix(".py").removesuffix(".ltm.yml").split("/")
+            folders = re.sub(r"\.py$|\.ltm\.ya?ml$", "", path).split("/")
             name = f"{node_label('.'.join([*folders, *classes[:-1]]))}.{name}"
         markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
         if markers not in read:
