@@ -390,7 +390,7 @@ def _quiet_line(column: Column) -> str:
 
 
 _COUNTS: Mapping[frozenset[Count], str] = {
-    frozenset({"told+16"}): "; any reply counts 16 tokens",
+    frozenset({"told+4"}): "; any reply counts 4 tokens",
     frozenset({"capped"}): "; a reply counts at most as much as its message",
     frozenset({"told"}): "; replies do not count",
     frozenset({"all"}): "; replies count in full",

@@ -186,7 +186,7 @@ OPTIONS = (
     Option(
         "--ltm-count",
         "MODE",
-        "what counts towards spans beside messages: 16 tokens a reply (told), replies up to their message's length "
+        "what counts towards spans beside messages: 4 tokens a reply (told), replies up to their message's length "
         "(capped), all of them; or only filler",
         parse=lazy_parser("_core.model.transcript:read_count"),
     ),
