@@ -175,7 +175,7 @@ LTM = {
     "show nowhere": "ltm show: there is no run 'nowhere': there are no runs in .ltm/runs",
     "lab review nowhere": "ltm lab review: there is no run 'nowhere': there are no runs in .ltm/runs",
     "report nowhere": "ltm report: there is no run 'nowhere': there are no runs in .ltm/runs",
-    "badge": "ltm lab badge: there is no latest run in .ltm",
+    "lab badge": "ltm lab badge: there is no latest run in .ltm",
     "compare nowhere latest": "ltm compare: there is no baseline, file or run 'nowhere'. *(--ltm-save=NAME makes one).",
     "export nowhere --to=excel": "ltm export: error: argument --to: invalid choice: 'excel' (choose from *latex*",
     "init --from=langgrap": "ltm init: error: argument --from: invalid choice: 'langgrap' (choose from *langgraph*",
