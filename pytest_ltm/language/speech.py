@@ -394,7 +394,9 @@ def _without_next_turn(text: str) -> str:
         return ""
     for match in RE.next_turn.finditer(text):
         before = text[: match.start()]
+        if RE.introduced.search(before):
+            return text
         is_quoted = before.count("```") % 2 or before.count('"') % 2
-        if before.strip() and not is_quoted and not RE.introduced.search(before):
+        if before.strip() and not is_quoted:
             return before
     return text

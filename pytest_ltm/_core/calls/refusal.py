@@ -33,7 +33,7 @@ _ERROR_NAME = re.compile(
 _STATE_FIELD = re.compile(r" (?:type|object|status|state|event|result|kind)\Z")
 _CODE_FIELD = re.compile(r" (?:(?:status |ret ?|biz |http )?code|status|ret)\Z")
 _FINE = frozenset(
-    {"", "0", "none", "null", "ok", "success", "false", "no error", "succeeded"}
+    {"200", "", "0", "none", "null", "ok", "success", "false", "no error", "succeeded"}
 )
 
 
@@ -143,16 +143,11 @@ def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:
     return number is not None and number != 0 and not 200 <= number < 300
 
 
-def _is_fine(value: Any) -> bool:
-    if isinstance(value, dict):
-        codes = [
-            inner
-            for name, inner in value.items()
-            if str(name).lower() in {"code", "status", "message"}
-        ]
-        return not value or (bool(codes) and all(map(_is_fine, codes)))
+def _is_fine(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, dict) and depth <= _DEEPEST:
+        return all(_is_fine(inner, depth + 1) for inner in value.values())
     if isinstance(value, (str, int, float)):
-        return str(value).strip().lower() in _FINE | {"200"}
+        return str(value)[:_LONGEST].strip().lower() in _FINE
     return not value
 
 
