@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.model.dataset import Dataset, DatasetOption
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.plan import Plan
     from pytest_ltm._core.model.suite import Suite
@@ -36,17 +37,23 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.options import Option, read_option
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
+    from pytest_ltm.commands import Command
+    from pytest_ltm.figures.figures import Figure
 
 __all__ = [
     "AgentChoice",
     "AgentKind",
+    "Command",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
     "ConversationResult",
     "Count",
+    "Dataset",
+    "DatasetOption",
     "Event",
     "Exchange",
+    "Figure",
     "Filler",
     "Journal",
     "LtmRun",
@@ -70,9 +77,12 @@ hookimpl = pluggy.HookimplMarker("pytest")
 
 _HOMES = {
     "_core.model.tokens": "TokenCounter",
+    "_core.model.dataset": "Dataset DatasetOption",
     "_core.model.filler": "Filler",
     "_core.model.suite": "Suite",
     "_core.agent_kinds": "AgentKind",
+    "commands": "Command",
+    "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.plan": "Plan",

@@ -14,7 +14,7 @@ that only looks on and raises is named in the report, and the run goes on.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.options import Option
     from pytest_ltm._core.session.session import LtmRun, ShownProgress
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
+    from pytest_ltm.commands import Command
+    from pytest_ltm.figures.figures import Figure
+    from pytest_ltm.reports.exports.loaded import Results
+    from pytest_ltm.reports.exports.output import ExportTarget
 
 hookspec = pluggy.HookspecMarker("pytest")
 
@@ -84,6 +88,41 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
         def pytest_ltm_agents(register):
             make = lazy("mypackage.parrot:make_parrot")
             register(AgentKind("parrot", make, "Repeats the last N messages.", "3"))
+    """
+
+
+def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
+    """Register figures of an agent at a memory span: every table, page and `summary.json` has them.
+
+    Called once in a process that reports; `ltm` and runs know installed packages only.
+
+    Example:
+        def pytest_ltm_figures(register):
+            register(Figure("silences", "count", count_silences, "silences", definition="Empty replies."))
+    """
+
+
+def pytest_ltm_exporters(
+    register: Callable[[str, Callable[[Results, Path], Sequence[ExportTarget]]], None],
+) -> None:
+    """Register formats of `ltm export --to NAME`: call `register` with the name and what returns the files to write.
+
+    Example:
+        def pytest_ltm_exporters(register):
+            register("tsv", lazy("mypackage.tsv:outputs"))
+    """
+
+
+def pytest_ltm_commands(register: Callable[[str, Command], None]) -> None:
+    """Register commands of `ltm`: call `register` with the name and where the command is.
+
+    Called by `ltm` for a name that it does not know, and by `ltm list commands`; it
+    knows installed packages only. The module has the function, whose docstring is its
+    help, and `add_arguments(parser)`.
+
+    Example:
+        def pytest_ltm_commands(register):
+            register("weather", Command("mypackage.weather", "show_weather", "tell the weather"))
     """
 
 

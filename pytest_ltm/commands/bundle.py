@@ -25,7 +25,8 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.journal.run_file import PARTS, find_run
+from pytest_ltm._core.journal.run_file import PARTS, find_run, read_run_file
+from pytest_ltm._core.model.suite_spec import SuiteSpec
 from pytest_ltm._core.storage.disk import read_regular, write_output, write_whole
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
 from pytest_ltm._core.storage.schema import json_text
@@ -131,7 +132,7 @@ def harness_digest() -> str:
     return whole.hexdigest()
 
 
-FORMAT = "pytest-ltm bundle 1"
+FORMAT = "pytest-ltm lab bundle 1"
 MANIFEST = "manifest.json"
 # The files of a run folder that a bundle may have: nothing that says who reviewed it,
 # holds a lock or a memory.
@@ -244,11 +245,7 @@ def bundle_run(given: Namespace) -> int:
     ):
         option = given.data
         if option is None and RUN_FILE in files:
-            option = (
-                json.loads(read_regular(run / RUN_FILE))
-                .get("options", {})
-                .get("ltm_data")
-            )
+            option = _recorded_data(run)
         if not isinstance(option, (str, Path)) or not Path(option).is_file():
             raise ConfigurationError(
                 "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, "
@@ -275,6 +272,12 @@ def bundle_run(given: Namespace) -> int:
                 f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}"
             )
     return 0
+
+
+def _recorded_data(run: Path) -> str | None:
+    """Return the file of the data set that a run's command line names; None if it names none."""
+    suite = read_run_file(run).options.get("ltm_suite") or ""
+    return SuiteSpec.parse(str(suite)).parameters.get("data")
 
 
 def _published_bytes(run: Path, name: str) -> bytes:

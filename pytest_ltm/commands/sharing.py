@@ -6,12 +6,15 @@ import json
 import re
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct, structs
 
+from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
@@ -41,7 +44,7 @@ from pytest_ltm.reports.exports import (
     mlflow,
     table_files,
 )
-from pytest_ltm.reports.exports.loaded import load
+from pytest_ltm.reports.exports.loaded import Results, load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all
 from pytest_ltm.reports.exports.table_files import paper_latex, paper_markdown
 from pytest_ltm.reports.history import (
@@ -186,6 +189,14 @@ WRITERS = {
 }
 
 
+@cache
+def export_writers() -> Mapping[str, Callable[[Results, Path], Sequence[ExportTarget]]]:
+    """Return what writes each format that is more than one table or text, also those of installed packages."""
+    writers = dict(WRITERS)
+    feature_hooks().pytest_ltm_exporters(register=writers.setdefault)
+    return writers
+
+
 # The forms of a badge by the suffix of its file.
 WRITTEN = {".svg": badge_svg, ".json": endpoint_json}
 
@@ -220,7 +231,7 @@ def write_report(given: Namespace) -> int:
 
 def add_export_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the format and the place."""
-    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *WRITERS)))
+    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *export_writers())))
     parser.add_argument("--to", required=True, choices=formats, help="the format")
     add_output(
         parser,
@@ -257,8 +268,8 @@ def export_runs(given: Namespace) -> int:
     to = given.output or Path(f"ltm-{given.table or given.to}{suffix}")
     if given.to in TABLES:
         written = table_files.outputs(results, to, given.to, given.table)
-    elif given.to in WRITERS:
-        written = WRITERS[given.to](results, to)
+    elif (write := export_writers().get(given.to)) is not None:
+        written = write(results, to)
     else:
         if given.to == "latex":
             text = paper_latex(results.runs)

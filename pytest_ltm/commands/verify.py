@@ -21,6 +21,7 @@ from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import find_run, run_parts
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
+from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
 from pytest_ltm._core.model.transcript import count_option
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import LtmError
@@ -64,19 +65,16 @@ _REPEATED = (
     "ltm_filler",
     "ltm_tokenizer",
     "ltm_time",
-    "ltm_data",
     "ltm_shard",
     "ltm_sessions",
     "ltm_language",
     "ltm_count",
-    "ltm_questions",
     "ltm_judge_votes",
     "keyword",
     "markexpr",
     "deselect",
     "ignore",
 )
-_ASKED_APART = ("ltm_locomo_", "ltm_longmemeval_", "ltm_logs_")
 # Settings that an option of the same name sets, for a run that took them from a
 # project's ini file.
 _SET_BY_OPTION = (
@@ -140,7 +138,7 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument(
-        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote"
+        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm lab bundle wrote"
     )
     add_option(
         parser,
@@ -446,14 +444,13 @@ def _repeated_run(
     options, settings = record.get("options"), record.get("settings")
     if not isinstance(options, dict) or not isinstance(settings, dict):
         raise LtmError("run.json: options and settings must be objects")
-    kept = {
-        name: value
-        for name, value in options.items()
-        if name in _REPEATED or name.startswith(_ASKED_APART)
-    }
+    options = fold_recorded_options(options, settings.get("suite"))
+    kept = {name: value for name, value in options.items() if name in _REPEATED}
     settings = dict(settings)
-    if data is not None:
-        kept["ltm_data"] = str(data.resolve())
+    if data is not None or (away and "ltm_suite" in kept):
+        suite = SuiteSpec.parse(str(kept.get("ltm_suite") or settings.get("suite")))
+        path = None if data is None else str(data.resolve())
+        kept["ltm_suite"] = str(suite.replace_parameters(data=path))
     if not away and "ltm" in options:
         kept["ltm"] = options["ltm"]
     if (
@@ -463,8 +460,6 @@ def _repeated_run(
         kept["ltm_count"] = settings["count"] = count_option(plan["count"])
     if away:  # what a stranger names may be a path or code of this machine, and no filler is sent
         kept["ltm_filler"] = settings["filler"] = "varied"
-        if data is None:
-            kept.pop("ltm_data", None)
         if "ltm_agent" not in kept:
             kept["ltm_agent"] = [
                 f"{label}={spec}" for label, spec in settings.get("agents", {}).items()

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm.api import hookimpl
-from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 
 if TYPE_CHECKING:
-    from pytest_ltm.api import Suite
-    from pytest_ltm.datasets import Dataset
+    from pytest_ltm.api import Dataset, Suite
     from pytest_ltm.datasets._published import DefinitionsFolder
 
 
-@hookimpl
+@hookimpl(tryfirst=True)
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
-    """Bring the data sets that come with the plugin."""
+    """Register LoCoMo, LongMemEval, logs of one's own, and the benchmarks that are read as histories."""
+    from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
+
     for dataset in (LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED):
         register(dataset)
 

@@ -78,9 +78,7 @@ CANARIES = (
 STOPPING = 2
 
 
-JUDGE_CURE = (
-    "Measure it with 'ltm judge-check'; --ltm-judge-canaries=off measures all the same"
-)
+JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge-canaries=off measures all the same"
 
 
 class Canaries:

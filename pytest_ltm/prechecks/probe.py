@@ -431,7 +431,3 @@ def _probe_message(
         position=0,
         now=clock.now,
     )
-
-
-# --- Canaries: the judge is asked about answers with known grades, before the run and
-# hidden in it.

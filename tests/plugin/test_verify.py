@@ -1,4 +1,4 @@
-"""`ltm verify`: whole runs hold, whatever made them; what was changed afterwards is named. `ltm bundle`: the same."""
+"""`ltm verify`: whole runs hold; what was changed afterwards is named. `ltm lab bundle`: the same."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_whole_run_and_its_bundle_hold(
     assert (status, found["differs"], found["unchecked"]) == (0, [], [])
     first, second = tmp_path / "one.ltm.zip", tmp_path / "two.ltm.zip"
     for path in (first, second):
-        assert main(["bundle", str(run), "-o", str(path), "--sign"]) == 0
+        assert main(["lab", "bundle", str(run), "-o", str(path), "--sign"]) == 0
     assert first.read_bytes() == second.read_bytes()
     assert verify(first, capsys)[0] == 0
     statement = json.loads((tmp_path / "one.ltm.zip.intoto.json").read_text("utf-8"))
@@ -108,7 +108,7 @@ def test_a_flipped_score_is_named_by_every_command(
     assert main(["export", str(run), "--to=csv", "-o", "tables"]) == 1
     assert "does not hold: " in capsys.readouterr().err
     assert main(["doctor", "--verify", str(run)]) == 1
-    assert main(["bundle", str(run), "-o", "forged.ltm.zip"]) == 2
+    assert main(["lab", "bundle", str(run), "-o", "forged.ltm.zip"]) == 2
 
 
 def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
@@ -266,7 +266,7 @@ def test_merged_amended_and_rescored_runs_hold(
     run: Path, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node = _rows(run)[0]["nodeid"]
-    assert main(["amend", str(run), node, "--score=0.5", "--reason=half"]) == 0
+    assert main(["lab", "amend", str(run), node, "--score=0.5", "--reason=half"]) == 0
     assert verify(run, capsys)[0] == 2
     project.pytest(f"--ltm-rescore={run}")
     assert verify(latest_run(project.path), capsys)[1]["differs"] == []
@@ -286,17 +286,18 @@ def test_no_claim_is_made_of_amended_verdicts(
     automatic = sum(row["score"] or 0 for row in rows)
     for row in rows:
         words = ["--score=1", "--reason=by hand"]
-        assert main(["amend", str(run), row["nodeid"], *words]) == 0
+        assert main(["lab", "amend", str(run), row["nodeid"], *words]) == 0
     capsys.readouterr()
     assert main(["verify", str(run), "--record-only"]) == 2
     first = capsys.readouterr().out.splitlines()[0]
     assert f"taken on trust: {len(rows)} verdicts amended by hand" in first
-    assert main(["badge", str(run), "-o", str(tmp_path / "badge.json")]) == 0
+    assert main(["lab", "badge", str(run), "-o", str(tmp_path / "badge.json")]) == 0
     message = json.loads((tmp_path / "badge.json").read_text("utf-8"))["message"]
     assert message.startswith(f"{automatic:.2f} of {len(rows)}")
     bundle = tmp_path / "one.ltm.zip"
     assert (
-        main(["bundle", str(run), "-o", str(bundle), "--sign", "--claim=mean:1"]) == 0
+        main(["lab", "bundle", str(run), "-o", str(bundle), "--sign", "--claim=mean:1"])
+        == 0
     )
     statement = json.loads((tmp_path / "one.ltm.zip.intoto.json").read_text("utf-8"))
     assert not statement["predicate"]["passed"]
@@ -370,7 +371,9 @@ def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
     project.ltm(agent="full")
     assert verify(latest_run(project.path), capsys)[0] == 0
     bundle = tmp_path / "own.ltm.zip"
-    assert main(["bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    assert (
+        main(["lab", "bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    )
     assert verify(bundle, capsys)[0] == 0
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -401,9 +404,11 @@ def test_a_bundle_leaves_the_texts_of_its_data_out_and_needs_the_file(
     ]
     data = project.path / "own.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    project.pytest("--ltm-agent=full", "--ltm-suite=logs", "--ltm-data=own.jsonl")
+    project.pytest("--ltm-agent=full", "--ltm-suite=logs", "?data=own.jsonl")
     bundle = tmp_path / "logs.ltm.zip"
-    assert main(["bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    assert (
+        main(["lab", "bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    )
     with zipfile.ZipFile(bundle) as archive:
         texts = [
             archive.read(name).decode()
@@ -429,7 +434,7 @@ def test_a_secret_in_a_journal_keeps_a_run_from_being_bundled(
         if '"event":"reply"' in line and len(json.loads(line)["text"]) > 10
     )
     monkeypatch.setenv("MY_API_KEY", reply)
-    assert main(["bundle", str(run), "-o", "x.ltm.zip"]) == 2
+    assert main(["lab", "bundle", str(run), "-o", "x.ltm.zip"]) == 2
     assert (
         "there is a secret here, so the run is not bundled" in capsys.readouterr().err
     )

@@ -278,7 +278,15 @@ def test_judge_check_measures_a_model_behind_http(
     spec = f"openai:kind@{chat_server.url}?key_env=JUDGE_API_KEY"
     assert (
         main(
-            ["judge-check", "--ltm-judge", spec, "--json", "--limit", "false-pass:0.2"]
+            [
+                "lab",
+                "judge-check",
+                "--ltm-judge",
+                spec,
+                "--json",
+                "--limit",
+                "false-pass:0.2",
+            ]
         )
         == 1
     )

@@ -27,17 +27,17 @@ Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
 # is told (messages, told filler, a data set's history) counts in any case, except under
 # "filler": only filler and history count then, as between the distraction segments of
 # Benchmark 1.
-Count = Literal["told+16", "capped", "told", "all", "filler"]
+Count = Literal["told+4", "capped", "told", "all", "filler"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 # Whatever an agent says, a question comes no sooner after what it asks about.
-DEFAULT_COUNT: Count = "told+16"
-REPLY_ALLOWANCE = 16
-"""Tokens that stand for any reply: a sentence, which most replies to statements are."""
+DEFAULT_COUNT: Count = "told+4"
+REPLY_ALLOWANCE = 4
+"""Tokens that stand for any reply: those of an acknowledgement, as told filler has. More would be span without text."""
 # What `--ltm-count` may say. Plans that were made before there was an allowance have
 # "told" for none.
 COUNT_OPTIONS: Mapping[str, Count] = {
     "told": DEFAULT_COUNT,
-    "told+16": DEFAULT_COUNT,
+    "told+4": DEFAULT_COUNT,
     "told+0": "told",
     "capped": "capped",
     "all": "all",

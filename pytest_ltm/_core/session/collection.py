@@ -441,11 +441,10 @@ def repeat_command(
         spec = f"{own}={spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
-    alone = (
-        {}
-        if settings.dataset is None
-        else _dataset.thread_options(settings.dataset, place.thread)
-    )
+    alone = {}
+    if settings.dataset is not None:
+        suite = _dataset.thread_suite(config, settings.dataset, place.thread)
+        alone = {"ltm_suite": suite}
     for option in _options.option_table(config).rows.values():
         given = alone.get(option.dest, config.getoption(option.dest))
         given = (

@@ -282,7 +282,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         )
     given = _options.option_or_ini(config, "ltm_suite")
     datasets = _options.option_table(config).datasets
-    if given == "none" or given in datasets or (given is None and has_paths):
+    named = (given or "").partition("?")[0]
+    if given == "none" or named in datasets or (given is None and has_paths):
         return None
     known = _suite.scenario_names()
     if given is None and _options.option_value(config, "ltm_definitions"):

@@ -59,6 +59,7 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
+from pytest_ltm.language.values import restate_value
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
 # published evaluation.
@@ -275,7 +276,7 @@ def strict_verdict(
         category,
         question,
         canonical_values(gold),
-        canonical_values(prediction, like=gold),
+        canonical_values(restate_value(prediction, gold, question), like=gold),
     )
     return open_if_unread(proven_ruling(ruling, prediction), gold, prediction)
 

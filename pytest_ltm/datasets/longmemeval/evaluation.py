@@ -61,6 +61,7 @@ from pytest_ltm.language.rulings.stance import (
     doubt_of,
     why_rejected,
 )
+from pytest_ltm.language.values import restate_value
 
 _BY_TYPE = {
     "temporal-reasoning": "longmemeval-temporal",
@@ -114,7 +115,7 @@ def rule_on_hypothesis(
         question_type,
         question,
         canonical_values(gold),
-        canonical_values(said, like=gold),
+        canonical_values(restate_value(said, gold, question), like=gold),
     )
     return open_if_unread(proven_ruling(ruling, gold, said), gold, said)
 

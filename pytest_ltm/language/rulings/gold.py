@@ -62,7 +62,9 @@ from pytest_ltm.language.values import (
     Sameness,
     compare_values,
     differ_in_bound,
+    differs_in_sign,
     may_be_unread,
+    names_only_another,
 )
 
 if TYPE_CHECKING:
@@ -192,7 +194,10 @@ def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
         case Sameness.OTHER:
             return OTHER_VALUE
         case _:
-            return None
+            pass
+    if differs_in_sign(text, gold):
+        return Ruling("no", "has another sign")
+    return OTHER_VALUE if names_only_another(text, gold, question) else None
 
 
 def open_if_unread(ruling: Ruling, gold: str, text: str) -> Ruling:

@@ -6,7 +6,10 @@ from pytest_ltm.language.values.comparison import (
     differ_in_bound,
     find_values,
     may_be_unread,
+    names_only_another,
+    restate_value,
 )
+from pytest_ltm.language.values.labels import differs_in_sign
 from pytest_ltm.language.values.sameness import Sameness
 
 __all__ = [
@@ -14,6 +17,9 @@ __all__ = [
     "Sameness",
     "compare_values",
     "differ_in_bound",
+    "differs_in_sign",
     "find_values",
     "may_be_unread",
+    "names_only_another",
+    "restate_value",
 ]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from pytest_ltm._core.model.words import STOP_WORDS
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.numerals import Number, read_numbers
 from pytest_ltm.language.values.sameness import Sameness
@@ -257,7 +258,8 @@ def _with_noun(
         yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
         return
     words = tokens[end:]
-    if not words or len(words) > _LONGEST or not all(token.is_word for token in words):
+    is_noun = all(token.is_word and token.key not in STOP_WORDS for token in words)
+    if not words or len(words) > _LONGEST or not is_noun:
         return
     stems = [_noun_stem(token.key) for token in words]
     unasked = [stem for stem in stems if stem not in nouns]
@@ -340,7 +342,8 @@ def _primes(name: str) -> str:
 def _currency_at(tokens: Sequence[Token], place: int) -> tuple[set[str], int]:
     for size in range(min(3, len(tokens) - place), 0, -1):
         name = _phrase(tokens[place : place + size])
-        codes = cldr.currency_names().get(name)
+        names = cldr.currency_names()
+        codes = names.get(name) or names.get(name.replace(" ", ""))
         if codes:
             return {_MONEY + code for code in codes}, place + size
     return set(), place

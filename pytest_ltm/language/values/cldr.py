@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ LANGUAGES = ("en", "en_GB", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh"
 # "narrow" only where space is scarce, so it is the less likely reading.
 _PROSE = ("long", "short")
 _SHORT = 2
+_MANY = 4
 _PLACE = re.compile(r"\{0\}")
 _QUOTED = re.compile(r"'([^']+)'")
 
@@ -55,9 +56,25 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
             is_taken = any(unit.likely for unit in older)
             names[name] = older | (_unlikely(units) if is_taken else units)
     # only narrow forms have the primes of feet and inches, and mean nothing else
+    for name, unit in _symbols():
+        names[name] = frozenset(
+            unit_name._replace(likely=unit_name.likely or unit_name.unit == unit)
+            for unit_name in names.get(name, ())
+        )
     for prime in ("\u2032", "\u2033"):
         names[prime] = frozenset(unit._replace(likely=True) for unit in names[prime])
     return {name: _best_names(units) for name, units in names.items()}
+
+
+def _symbols() -> Iterator[tuple[str, str]]:
+    """Yield the short names that many languages have for one unit: `l`, `h`."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for language in LANGUAGES:
+        for unit, widths in _locale_data(language)["unit_patterns"].items():
+            counts.update(
+                {(name, unit) for name, likely in _names_of_unit(widths) if likely}
+            )
+    return (pair for pair, count in counts.items() if count >= _MANY)
 
 
 def _unlikely(units: Iterable[UnitName]) -> frozenset[UnitName]:

@@ -152,6 +152,9 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         return Sameness.UNKNOWN
     if mine.plain.casefold() == theirs.plain.casefold():
         return Sameness.SAME
+    versions = _compare_versions(mine, theirs)
+    if versions is not None:
+        return versions
     proof = Sameness.UNKNOWN
     is_read = False
     for comparer in _COMPARERS:
@@ -317,7 +320,6 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
 
 
 _COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
-    _compare_versions,
     _compare_times,
     _compare_ratios,
     _compare_amounts,
@@ -387,6 +389,45 @@ def value_words() -> frozenset[str]:
     """Return the words with which values begin."""
     calendar = (*cldr.month_names(), *cldr.weekday_names(), *cldr.currency_names())
     return frozenset((*number_words(), *bound_words(), *time_words(), *calendar))
+
+
+def restate_value(text: str, gold: str, question: str) -> str:
+    """Return a short text with the value that is the expected one as that is written: 5000 m as 5 km."""
+    if gold in text or not _is_amount_within(text, gold):
+        return text
+    plain = plain_writing(text)
+    for value in _amounts_of(plain):
+        if compare_values(gold, value.text, question=question) is Sameness.SAME:
+            return f"{plain[: value.start]}{gold}{plain[value.end :]}"
+    return text
+
+
+def names_only_another(text: str, gold: str, question: str) -> bool:
+    """Return whether the one amount that a short text names is another one than the expected."""
+    if not _is_amount_within(text, gold):
+        return False
+    values = _amounts_of(text)
+    if len(values) != 1 or not _is_single_number(values[0]):
+        return False
+    result = compare_values(gold, values[0].text, question=question)
+    return result is Sameness.OTHER
+
+
+def _amounts_of(text: str) -> list[FoundValue]:
+    """Return the amounts of a text, without the figures of its dates."""
+    return [value for value in find_values(text) if value.kind == "amount"]
+
+
+def _is_single_number(value: FoundValue) -> bool:
+    """Return whether a value is a number: from 8 to 16 is a range, or a change."""
+    return all(amount.is_exact for amount in read_amounts(split_tokens(value.text)))
+
+
+def _is_amount_within(text: str, gold: str) -> bool:
+    """Return whether an amount is expected, and a text is a sentence that may name it."""
+    expected = Text(gold, "")
+    is_amount = kind_of(expected.plain, expected.tokens) == "amount"
+    return is_amount and len(text) <= LONGEST_VALUE and "\n" not in text
 
 
 def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:

@@ -333,6 +333,16 @@ def _differs_in_contrary(first: Label, second: Label) -> bool:
     )
 
 
+def differs_in_sign(text: str, expected: str) -> bool:
+    """Return whether a text has the expected word with another sign only: C# for C++."""
+    label = read_label(expected)
+    if len(label.words) != 1 or not label.words[0].sign:
+        return False
+    wanted = label.words[0]
+    named = [word for word in _words_of(text) if word.text == wanted.text]
+    return bool(named) and all(word.sign != wanted.sign for word in named)
+
+
 def _letters_of(label: Label) -> tuple[frozenset[str], ...]:
     return tuple(word.forms for word in label.words if not word.has_figures)
 
