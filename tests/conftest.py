@@ -57,6 +57,7 @@ if importlib.util.find_spec("hypothesis"):
     )  # a tenth
     settings.load_profile("steady")
 
+CORE_MODULES = ("agent_kinds", "features", "plugin_manager")
 RUNS = ("tests/plugin/*", "tests/unit/test_init.py*")
 VERDICTS = (
     "tests/unit/test_recorded_verdicts.py*",
@@ -125,7 +126,12 @@ TOUCHED_BY: Rules = {
         ),
         RUNS,
     ),
-    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents",)), RUNS),
+    **dict.fromkeys(
+        (f"pytest_ltm/_core/{module}.py" for module in CORE_MODULES), RUNS
+    ),
+    **dict.fromkeys(
+        (f"pytest_ltm/{room}/*" for room in ("agents", "modes", "prechecks")), RUNS
+    ),
     "pytest_ltm/commands/*": (
         *PAGES,
         "tests/unit/test_init.py*",
@@ -145,6 +151,7 @@ TOUCHED_BY: Rules = {
             "__main__.py",
             "testing.py",
             "py.typed",
+            "api.py",
             "hookspec.py",
             "_core/__init__.py",
         )
