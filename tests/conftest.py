@@ -126,9 +126,7 @@ TOUCHED_BY: Rules = {
         ),
         RUNS,
     ),
-    **dict.fromkeys(
-        (f"pytest_ltm/_core/{module}.py" for module in CORE_MODULES), RUNS
-    ),
+    **dict.fromkeys((f"pytest_ltm/_core/{module}.py" for module in CORE_MODULES), RUNS),
     **dict.fromkeys(
         (f"pytest_ltm/{room}/*" for room in ("agents", "modes", "prechecks")), RUNS
     ),
