@@ -57,7 +57,6 @@ if importlib.util.find_spec("hypothesis"):
     )  # a tenth
     settings.load_profile("steady")
 
-CORE_MODULES = ("agent_kinds", "features", "plugin_manager")
 RUNS = ("tests/plugin/*", "tests/unit/test_init.py*")
 VERDICTS = (
     "tests/unit/test_recorded_verdicts.py*",
@@ -126,10 +125,7 @@ TOUCHED_BY: Rules = {
         ),
         RUNS,
     ),
-    **dict.fromkeys((f"pytest_ltm/_core/{module}.py" for module in CORE_MODULES), RUNS),
-    **dict.fromkeys(
-        (f"pytest_ltm/{room}/*" for room in ("agents", "modes", "prechecks")), RUNS
-    ),
+    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents", "prechecks")), RUNS),
     "pytest_ltm/commands/*": (
         *PAGES,
         "tests/unit/test_init.py*",
@@ -137,6 +133,7 @@ TOUCHED_BY: Rules = {
     ),
     "pytest_ltm/figures/*": RESULTS,
     "pytest_ltm/gate/*": RESULTS,
+    "pytest_ltm/modes/*": RUNS,
     "pytest_ltm/reports/*": RESULTS,
     "pytest_ltm/judges/*": ("tests/plugin/test_judge_run.py*",),
     "pytest_ltm/users/*": ("tests/plugin/test_user_run.py*",),
@@ -149,9 +146,12 @@ TOUCHED_BY: Rules = {
             "__main__.py",
             "testing.py",
             "py.typed",
-            "api.py",
             "hookspec.py",
             "_core/__init__.py",
+            "_core/agent_kinds.py",
+            "_core/features.py",
+            "_core/plugin_manager.py",
+            "api.py",
         )
     },
     "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
