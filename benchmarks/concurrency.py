@@ -142,7 +142,7 @@ def _short_ones() -> Iterator[str]:
             "--ltm-span=isolated",
             f"--ltm-examples={ISOLATED // 11}",
         ]
-        questions = ["--ltm-suite=longmemeval", "--ltm-data=questions.json"]
+        questions = ["--ltm-suite=longmemeval?data=questions.json"]
         generate = [
             "data",
             "longmemeval-generate",

@@ -70,10 +70,8 @@ def longmemeval(data: Path, sample: int) -> Iterator[str]:
     for value, key in LONGMEMEVAL:
         keys = "value" if key == "value" else f"value, {key}"
         agents[f"{value}_{key}"] = f"{{value: {value}, key: [{keys}], {_WHOLE}}}"
-    words = ["--ltm-suite=longmemeval", f"--ltm-data={data}"]
-    found = _means(
-        agents, [*words, f"--ltm-longmemeval-sample={sample}"] if sample else words
-    )
+    drawn = f"&sample={sample}" if sample else ""
+    found = _means(agents, [f"--ltm-suite=longmemeval?data={data}{drawn}"])
     columns = ["session_recall_all_5", "session_recall_all_10"]
     yield from _table(
         ["value", "key", "recall@5", "recall@10", "questions"],
@@ -98,13 +96,9 @@ def locomo(data: Path) -> Iterator[str]:
 def _locomo_rows(data: Path) -> Iterator[list[str]]:
     for unit, telling, preset, depths in LOCOMO:
         query = f"preset={preset}&window=400k&recent=0&reading.budget=390k&reading.k={','.join(map(str, depths))}"
-        words = [
-            "--ltm-suite=locomo",
-            f"--ltm-data={data}",
-            f"--ltm-locomo-telling={telling}",
-        ]
+        suite = f"--ltm-suite=locomo?data={data}&telling={telling}"
         ways = [
-            _metrics_of([f"M=memory:rules?{query}"], [*words, f"--ltm-questions={way}"])
+            _metrics_of([f"M=memory:rules?{query}"], [f"{suite}&questions={way}"])
             for way in QUESTIONS
         ]
         for k in depths:

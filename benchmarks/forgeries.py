@@ -120,7 +120,13 @@ def play_whole_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
         "scenarios"
     ][0]["nodeid"]
     ltm(
-        home, "amend", str(amended), node, "--score=0.5", "--reason=half of it is right"
+        home,
+        "lab",
+        "amend",
+        str(amended),
+        node,
+        "--score=0.5",
+        "--reason=half of it is right",
     )
     yield "amended", amended
     shards = [
@@ -190,8 +196,7 @@ def dataset_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
             play(
                 home,
                 "--ltm-agent=full",
-                f"--ltm-suite={suite}",
-                f"--ltm-data={file}",
+                f"--ltm-suite={suite}?data={file}",
                 f"--ltm-seed={seed}",
             ),
         )

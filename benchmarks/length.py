@@ -124,7 +124,9 @@ def verification(size: int, repeats: int) -> Iterator[str]:
         ]
         pytest_run(folder, words)
         result = read_results(next(folder.glob(".ltm/runs/*/*/results.json")))
-        measured_run(folder, ["pytest_ltm", "bundle", "latest", "-o", "run.ltm.zip"])
+        measured_run(
+            folder, ["pytest_ltm", "lab", "bundle", "latest", "-o", "run.ltm.zip"]
+        )
         for what, path in (("run", "latest"), ("bundle", "run.ltm.zip")):
             costs = [
                 measured_run(folder, ["pytest_ltm", "verify", path])

@@ -8,13 +8,18 @@ of several measurements counts, in processor time.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from time import process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_ltm import evaluators
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets.logs.redaction import Redactor
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
 from pytest_ltm.language import normalize, speech
 
 PIECES = (
@@ -86,6 +91,30 @@ PIECES = (
     "# a\n",
 )
 """What the reading of a reply looks for, whole and in parts."""
+EVALUATED = (
+    "1",
+    "1.",
+    "1,",
+    "5 ",
+    "A",
+    "a ",
+    "(",
+    '"',
+    ", ",
+    "\n",
+    "- ",
+    "no, ",
+    "and ",
+    "not ",
+    "you said ",
+    "the ",
+    "km ",
+    '{"a": ',
+    "Wait, ",
+)
+"""What evaluators look for in an answer; they read 16,000 letters of it."""
+_LABELLED = Path(__file__).parents[1] / "tests" / "labelled"
+_READ_BY_EVALUATORS = 16_000
 _GROWTH = 10
 _LIMIT = 40
 """Of ten times the text: in proportion it is 10, with the square 100."""
@@ -99,6 +128,8 @@ class Reading(NamedTuple):
     name: str
     read: Callable[[str], object]
     pieces: Sequence[str]
+    limit: int = 1_000_000
+    """How many letters of a text it reads at most."""
 
 
 def _ask_sources(text: str) -> object:
@@ -108,6 +139,35 @@ def _ask_sources(text: str) -> object:
         (("barber",),),
     )
     return rule([text] * 4)
+
+
+def _evaluator_readings() -> Iterator[Reading]:
+    """Yield a reading for each evaluator of which there are labelled replies: the text stands for each answer."""
+    rows: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(_LABELLED.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if "evaluator" in row:
+                rows.setdefault(row["evaluator"], row)
+    for name, row in sorted(rows.items()):
+        evaluator = evaluator_of(name, row["args"])
+        count = len(row["answers"])
+        read = partial(_score_text, evaluator, count)
+        yield Reading(name, read, EVALUATED, _READ_BY_EVALUATORS)
+
+
+def _score_text(evaluator: Any, count: int, text: str) -> object:
+    return bounds_of(evaluator, [text] * count)
+
+
+def _rule_on_text(text: str) -> object:
+    return rule_on_hypothesis(
+        question_id="q",
+        question_type="multi-session",
+        question="What is my cat called?",
+        answer="Biscuit",
+        hypothesis=text,
+    )
 
 
 READINGS = (
@@ -146,6 +206,7 @@ READINGS = (
         )([text]),
         ('{"joke": "The kettle was steamed."} ',),
     ),
+    Reading("rulings on data sets", _rule_on_text, EVALUATED, 20_000),
 )
 
 
@@ -167,7 +228,7 @@ def main(argv: Sequence[str]) -> int:
     if options.size < _GROWTH or options.repeat < 1:
         raise ConfigurationError(f"--size is at least {_GROWTH}, --repeat at least 1")
     failures = 0
-    for reading in READINGS:
+    for reading in (*READINGS, *_evaluator_readings()):
         growths = dict(_measure_growth(reading, options.size, options.repeat))
         steep = [piece for piece, growth in growths.items() if growth > _LIMIT]
         worst = max(growths, key=growths.__getitem__)
@@ -186,6 +247,7 @@ def _measure_growth(
     reading: Reading, size: int, repeats: int
 ) -> Iterator[tuple[str, float]]:
     """Yield how many times the time of a short text a long one takes, for each piece."""
+    size = min(size, reading.limit)
     for piece in reading.pieces:
         short, long = (
             (piece * letters)[:letters] for letters in (size // _GROWTH, size)

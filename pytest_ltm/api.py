@@ -34,15 +34,22 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.options import Option
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import RunSettings
+    from pytest_ltm.commands import Command
+    from pytest_ltm.datasets import Dataset, DatasetOption
+    from pytest_ltm.figures.figures import Figure
 
 __all__ = [
     "AgentKind",
+    "Command",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
     "ConversationResult",
+    "Dataset",
+    "DatasetOption",
     "Event",
     "Exchange",
+    "Figure",
     "Journal",
     "LiveMode",
     "LtmRun",
@@ -62,6 +69,9 @@ hookimpl = pluggy.HookimplMarker("pytest")
 
 _HOMES = {
     "_core.agent_kinds": "AgentKind",
+    "commands": "Command",
+    "datasets": "Dataset DatasetOption",
+    "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.plan": "Plan",

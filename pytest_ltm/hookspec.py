@@ -14,13 +14,15 @@ that only looks on and raises is named in the report, and the run goes on.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
     from pytest_ltm._core.agent_kinds import AgentKind
@@ -37,7 +39,11 @@ if TYPE_CHECKING:
     )
     from pytest_ltm._core.session.options import Option
     from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm.commands import Command
     from pytest_ltm.datasets import Dataset
+    from pytest_ltm.figures.figures import Figure
+    from pytest_ltm.reports.exports.loaded import Results
+    from pytest_ltm.reports.exports.output import ExportTarget
 
 hookspec = pluggy.HookspecMarker("pytest")
 
@@ -75,6 +81,41 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
         def pytest_ltm_agents(register):
             make = lazy("mypackage.parrot:make_parrot")
             register(AgentKind("parrot", make, "Repeats the last N messages.", "3"))
+    """
+
+
+def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
+    """Register figures of an agent at a memory span: every table, page and `summary.json` has them.
+
+    Called once in a process that reports; `ltm` and runs know installed packages only.
+
+    Example:
+        def pytest_ltm_figures(register):
+            register(Figure("silences", "count", count_silences, "silences", definition="Empty replies."))
+    """
+
+
+def pytest_ltm_exporters(
+    register: Callable[[str, Callable[[Results, Path], Sequence[ExportTarget]]], None],
+) -> None:
+    """Register formats of `ltm export --to NAME`: call `register` with the name and what returns the files to write.
+
+    Example:
+        def pytest_ltm_exporters(register):
+            register("tsv", lazy("mypackage.tsv:outputs"))
+    """
+
+
+def pytest_ltm_commands(register: Callable[[str, Command], None]) -> None:
+    """Register commands of `ltm`: call `register` with the name and where the command is.
+
+    Called by `ltm` for a name that it does not know, and by `ltm list commands`; it
+    knows installed packages only. The module has the function, whose docstring is its
+    help, and `add_arguments(parser)`.
+
+    Example:
+        def pytest_ltm_commands(register):
+            register("weather", Command("mypackage.weather", "show_weather", "tell the weather"))
     """
 
 

@@ -43,10 +43,14 @@ from pytest_ltm.agents._capabilities import (
 )
 from pytest_ltm.agents._discovery import (
     Called,
+    adapter_class,
     cannot_reply,
     find_only_agent,
     method_that_replies,
-    refuse_framework_object,
+)
+from pytest_ltm.agents._foreign_forms import (
+    MessagesAgent,
+    takes_messages,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
 
@@ -224,6 +228,7 @@ class AgentSource:
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _reject_awaitable(produce()))
+            made = door.examine("could not be examined", _in_adapter, made, self.spec)
             agent: Agent = door.examine(
                 "could not be examined", _adapt_agent, made, self.spec, self.calls
             )
@@ -333,7 +338,9 @@ def agent_source(
         given, spec = find_only_agent(given, spec)
     # First of all: such an object may well take one argument, and would fail only when
     # it is asked.
-    refuse_framework_object(given, spec)
+    given = adapter_class(given, spec) or given
+    if not isinstance(given, type) and takes_messages(given):
+        given = functools.partial(MessagesAgent, cast("Callable[..., Any]", given))
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
     made = functools.partial(
@@ -361,19 +368,24 @@ def agent_source(
     return made(lambda: given, owned=False, refusal=refusal)
 
 
+def _in_adapter(made: object, spec: str) -> object:
+    """Return the agent that an object of a framework stands for; any other object as it is."""
+    adapter = adapter_class(made, spec)
+    return made if adapter is None else adapter()
+
+
 def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
     if isinstance(made, type):
         raise AgentError(
             f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}()."
         )
-    refuse_framework_object(made, spec)
     if not calls and hasattr(made, "reply"):
         if not accepts_arguments(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
-        return cast("Agent", made)
+        return _asked_agent(made, made.reply) if takes_messages(made.reply) else made
     if not calls and callable(made) and accepts_arguments(made, 1):
-        return cast("Agent", Called(made, made))
+        return _asked_agent(made, made)
     if not (
         made is None
         or isinstance(made, (str, bytes, int, float, list, tuple, dict, set))
@@ -383,7 +395,14 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
         raise AgentError(
             f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}."
         )
-    return cast("Agent", Called(made, getattr(made, calls)))
+    return _asked_agent(made, getattr(made, calls))
+
+
+def _asked_agent(made: object, call: Callable[..., Any]) -> Agent:
+    """Return an agent that is asked by some callable, with one message or with all so far."""
+    if takes_messages(call):
+        call = MessagesAgent(call).reply
+    return cast("Agent", Called(made, call))
 
 
 def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:

@@ -30,6 +30,7 @@ from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied
+from pytest_ltm._core.model.account import SCORED, account_of
 from pytest_ltm._core.model.agent import (
     Agent,
     Announced,
@@ -42,6 +43,7 @@ from pytest_ltm._core.model.agent import (
     Usage,
 )
 from pytest_ltm._core.model.tokens import APPROX, token_counter
+from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.disk import read_image
 from pytest_ltm._core.storage.errors import (
@@ -49,6 +51,7 @@ from pytest_ltm._core.storage.errors import (
     AgentFault,
     DatasetError,
     LtmInternalError,
+    TransientFault,
 )
 from pytest_ltm.agents._capabilities import (
     capabilities_of,
@@ -68,6 +71,12 @@ SAVING = 1.0
 # Bytes of a state from which an agent is told again what it was told, so that its state
 # need not be in memory.
 VAST = 2**23
+_NO_REPLY = {
+    "broken off": "broke off its reply (finish_reason {!r})",
+    "kept back": "kept its reply back (finish_reason {!r})",
+    "asked for a tool": "called a tool instead of replying (finish_reason {!r})",
+    "nothing said": "said nothing: its reply has only thoughts, calls of tools, marks or white space",
+}
 
 
 class AgentCaller:
@@ -77,7 +86,8 @@ class AgentCaller:
     through, all others become AgentFault. `name` is what messages call the agent.
     `owned`: close the agent, too, at the end. `retries`: how passing faults are tried
     again (None: never); `retried` is told of each attempt that is followed by another.
-    `count`: the tokens of a text, where an attempt used what nobody reports. What the
+    `count`: the tokens of a text, where an attempt used what nobody reports. `reading`:
+    what of a reply is read, so what is none. What the
     agent says comes out without secrets, so that record and score agree.
     """
 
@@ -92,6 +102,7 @@ class AgentCaller:
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
         count: Callable[[str], int] | None = None,
+        reading: Reading = RAW,
     ) -> None:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(
@@ -118,6 +129,7 @@ class AgentCaller:
         self._apart = agent if inherits(agent, Apart) else None  # type: ignore[type-abstract]
         self.max_message_tokens = self._limit()
         self._call = partial(self._door.call_method, agent)
+        self._reading = reading
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
@@ -302,7 +314,26 @@ class AgentCaller:
                 reply = self._call(
                     "reply", message, admit=check_reply, **user_kwargs(user)
                 )
-        return reply
+        return self._check_account(reply)
+
+    def _check_account(self, reply: Reply) -> Reply:
+        """Return a reply that is one; AgentFault for one that was broken off, kept back, or says nothing.
+
+        An agent may answer with an empty text: that is silence, and scored.
+        """
+        outcome = account_of(
+            reply.text,
+            reply.finish_reason,
+            thoughts=reply.thoughts,
+            says=self._reading.says_something,
+        )
+        is_silence = not (reply.text or reply.thoughts or outcome.reason)
+        if outcome.account in SCORED or is_silence:
+            return reply
+        fault = self._door.refusal(_NO_REPLY[outcome.account].format(outcome.reason))
+        fault.usage, fault.account = reply.usage, outcome.account
+        cause = TransientFault(str(fault), taken=True) if outcome.passing else None
+        raise fault from cause
 
     def _accept(self, message: str, reply: str, user: str) -> Reply:
         took: Reply = self._call(

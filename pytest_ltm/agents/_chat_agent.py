@@ -209,7 +209,8 @@ class ChatAgent(TakesTurns):
 
     def __init__(self, model: calls.ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
-        self._completions = calls.open_model(model)
+        says = shown.reading.says_something
+        self._completions = calls.open_model(model, says=says)
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()

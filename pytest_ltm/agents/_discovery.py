@@ -10,6 +10,8 @@ import functools
 import importlib.util
 import inspect
 import pkgutil
+import re
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +28,7 @@ from pytest_ltm.agents._capabilities import (
     protocol_members,
     required_parameters,
 )
+from pytest_ltm.agents._foreign_forms import takes_messages
 
 # Other names under which agents reply: taken where there is exactly one of them, and it
 # takes the message alone.
@@ -35,8 +38,8 @@ _COPIED = sorted(
     - {"reply"}
     | {"start", "close", "aclose"}
 )
-# Parts of the names of methods that may be meant to reply.
-_WORDS = frozenset(
+# Parts of the names of what may be meant to reply.
+REPLYING_WORDS = frozenset(
     (
         "answer",
         "ask",
@@ -46,6 +49,8 @@ _WORDS = frozenset(
         "message",
         "predict",
         "query",
+        "reply",
+        "response",
         "send",
         "talk",
         *CALLS,
@@ -53,7 +58,7 @@ _WORDS = frozenset(
 )
 
 
-_NEAR = ("reply", *_WORDS)
+_NEAR = (*REPLYING_WORDS,)
 
 
 class Called:
@@ -94,6 +99,14 @@ def method_that_replies(given: object, spec: str) -> str:
         )
     if _may_get_reply(kind):
         return ""
+    likely = [name for name in dir(given) if _is_likely_reply(given, name)]
+    if len(likely) == 1:
+        return likely[0]
+    raise AgentError(_why_no_reply(given, kind, spec, there))
+
+
+def _why_no_reply(given: object, kind: type, spec: str, there: list[str]) -> str:
+    """Return the error of a class or object that does not reply; `there`: its methods with a usual name."""
     near = there
     if not near:  # here only, as it is seldom needed
         from difflib import get_close_matches
@@ -101,7 +114,8 @@ def method_that_replies(given: object, spec: str) -> str:
         meant = (
             name
             for name in dir(given)
-            if {*name.split("_")} & _WORDS or get_close_matches(name, _NEAR, 1, 0.8)
+            if {*name.split("_")} & REPLYING_WORDS
+            or get_close_matches(name, _NEAR, 1, 0.8)
         )
         near = [name for name in meant if _has_own_routine(given, name)]
     cure = f"It has {', '.join(name + _show_parameters(given, name) for name in near)}"
@@ -112,7 +126,18 @@ def method_that_replies(given: object, spec: str) -> str:
         cure += "; what replies takes the message alone"
     else:
         cure = "Write `def reply(self, message)`"
-    raise AgentError(f"agent {spec!r}: {kind.__name__} has no reply(message). {cure}.")
+    return f"agent {spec!r}: {kind.__name__} has no reply(message). {cure}."
+
+
+def _is_likely_reply(given: object, name: str) -> bool:
+    """Return whether a method is named as if it replied, and takes the message alone."""
+    return (
+        not name.startswith("_")
+        and name not in _COPIED
+        and bool({*name.split("_")} & REPLYING_WORDS)
+        and _has_own_routine(given, name)
+        and _accepts_method_arguments(given, name)
+    )
 
 
 def cannot_reply(kind: type, spec: str) -> str:
@@ -211,7 +236,8 @@ def framework_of(given: object) -> tuple[str, Framework] | None:
     """Return the framework to which an object or a class belongs that cannot reply as it is; None for any other."""
     kinds = given.__mro__ if isinstance(given, type) else type(given).__mro__
     names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in kinds}
-    if not any(root in ROOTS for root, _ in names) or hasattr(given, "reply"):
+    roots = {root for root, _ in names} & ROOTS
+    if not any(map(_is_installed, roots)) or hasattr(given, "reply"):
         return None
     return next(
         (
@@ -226,16 +252,42 @@ def framework_of(given: object) -> tuple[str, Framework] | None:
     )
 
 
-def refuse_framework_object(given: object, spec: str) -> None:
-    """Raise AgentError, with the adapter to paste, for an object of a framework that is not an agent by itself."""
-    known = framework_of(given)
-    if known is None:
-        return
-    name, framework = known
+def _is_installed(root: str) -> bool:
+    """Return whether a package is installed, and not one of the project that has a library's name, such as `agents`."""
+    place = str(getattr(sys.modules.get(root), "__file__", None) or "site-packages")
+    return "site-packages" in place or "dist-packages" in place
+
+
+_IMPORT = re.compile(r"^from \{module\} import \{name\} as (\w+)\n", re.MULTILINE)
+
+
+def adapter_class(given: object, spec: str) -> type | None:
+    """Return the class of the agents that an object of a framework stands for; None for any other object.
+
+    AgentError, with the adapter to paste, for a class of a framework, or a client of a
+    model, of which nobody knows what it is asked for.
+    """
+    found = framework_of(given)
+    if found is None:
+        return None
+    name, framework = found
+    bound = _IMPORT.search(framework.adapter)
+    if isinstance(given, type) or bound is None:
+        raise AgentError(_adapter_hint(given, spec, name, framework))
+    names: dict[str, Any] = {"__name__": f"adapter_of_{framework.package}"}
+    names[bound[1]] = given
+    text = _IMPORT.sub("", framework.adapter)
+    exec(compile(text, f"<adapter of {name}>", "exec"), names)  # noqa: S102 - a text of this package
+    kind: type = names["Agent"]
+    return kind
+
+
+def _adapter_hint(given: object, spec: str, name: str, framework: Framework) -> str:
+    """Return how an object that needs an adapter is made an agent."""
     module, _, attribute = spec.replace(":", ".").rpartition(".")
     kind = given.__name__ if isinstance(given, type) else type(given).__name__
     adapter = framework.adapter_text(module or "bot", attribute or framework.name)
-    raise AgentError(
+    return (
         f"agent {spec!r} is a {kind} of {framework.title}, which needs an adapter. Run `ltm init --from={name}`, "
         f"or write ltm_agent.py and give --ltm-agent=ltm_agent:\n\n{textwrap.indent(adapter, '    ')}"
     )
@@ -246,8 +298,9 @@ def is_module(name: str, base: Path | None, *, installed: bool) -> bool:
     if not name.isidentifier():
         return False
     folder = base or Path.cwd()
-    if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
-        return True
+    for place in (folder, folder / "src"):
+        if (place / f"{name}.py").is_file() or (place / name / "__init__.py").is_file():
+            return True
     try:
         there = importlib.util.find_spec(name) if installed else None
     except (ImportError, ValueError):
@@ -264,11 +317,15 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
     public = {
         name: value for name, value in vars(module).items() if not name.startswith("_")
     }
-    names = _names_with_reply(public, module) or [
-        name
-        for name, value in public.items()
-        if _is_own(value, module) and _may_reply(value, spec)
-    ]
+    names = (
+        _names_with_reply(public, module)
+        or [name for name in _names_by_source(module) if name in public]
+        or [
+            name
+            for name, value in public.items()
+            if _is_own(value, module) and _may_reply(value, spec)
+        ]
+    )
     if len(names) == 1:
         return public[names[0]], f"{spec}:{names[0]}"
     if names:
@@ -288,6 +345,14 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
         f"agent {spec!r} is a module without an agent: a class or object with reply(message), or one function that "
         f"takes the message.{deeper}"
     )
+
+
+def _names_by_source(module: ModuleType) -> list[str]:
+    """Return the names of a module that `ltm init` would take for its agent."""
+    from pytest_ltm.agents._project import best_names  # which knows our words
+
+    path = getattr(module, "__file__", None)
+    return best_names(Path(path)) if path and path.endswith(".py") else []
 
 
 def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
@@ -352,4 +417,4 @@ def _may_reply(value: Any, spec: str) -> bool:
     if keywords or len(positional) != 1 or not accepts_arguments(value, 1):
         return False
     annotation = inspect.signature(value).parameters[positional[0]].annotation
-    return annotation in {inspect.Parameter.empty, str, "str"}
+    return annotation in {inspect.Parameter.empty, str, "str"} or takes_messages(value)

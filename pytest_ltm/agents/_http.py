@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.refusal import read_refusal
 from pytest_ltm._core.calls.trace_context import add_trace
 from pytest_ltm._core.model.agent import (
     SAVES_REFERENCE,
@@ -398,7 +399,7 @@ class HttpAgent:
             self._begun = True
         response = self._answer(path, data)
         try:
-            return json.loads(response.text)
+            body = json.loads(response.text)
         except (ValueError, RecursionError):
             # Only a reply has to be JSON; what acknowledges may be anything.
             if path:
@@ -407,6 +408,15 @@ class HttpAgent:
             raise _unusable_answer(
                 f"{place} answered {_body_start(response)}, which is not JSON"
             ) from None
+        refusal = read_refusal(response.status_code, response.text, body)
+        if refusal is not None and not path:
+            words = (
+                f"{self._settings.place('')} answered with an error: {refusal.message}"
+            )
+            if refusal.passing:
+                raise TransientFault(words, taken=True)
+            raise _unusable_answer(words)
+        return body
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""

@@ -118,7 +118,7 @@ def _look_up(
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
-    meant = suggest_provider(spec) or _file_hint(spec) or hint
+    meant = suggest_provider(spec) or _address_hint(spec) or _file_hint(spec) or hint
     others = "any other is a dotted path such as mypkg.bot:Bot"
     raise AgentError(
         f"unknown agent {spec!r}.{meant} There are {', '.join(names)}; {others}."
@@ -238,6 +238,13 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
 def label_for(spec: str) -> str:
     """Return the spec without secrets, and with `_` for each character that a label cannot hold."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", redact_secrets(spec))
+
+
+def _address_hint(spec: str) -> str:
+    """Say how to name what somebody named as `localhost:8000`."""
+    if re.fullmatch(r"[\w.-]+:\d+(?:/\S*)?", spec) is None:
+        return ""
+    return f" A server is named with its scheme, as in 'http://{spec}'."
 
 
 def _file_hint(spec: str) -> str:

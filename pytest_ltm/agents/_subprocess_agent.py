@@ -23,7 +23,7 @@ from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
 from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
 from pytest_ltm.agents._adapt import (
     AgentSource,
     AgentUnavailable,
@@ -109,6 +109,7 @@ class _Where(Struct, frozen=True):
             # closed.
             process.kill()
             process.close()
+        _learn_secrets(answer)
         if "error" in answer:
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return Promised(frozenset(answer["named"]), answer["max_message_tokens"])
@@ -239,6 +240,7 @@ class AgentApart(Apart):
             raise AgentUnavailable(
                 f"agent {self._where.spec!r} could not be made: its process {error}"
             ) from None
+        _learn_secrets(answer)
         if "error" in answer:
             self._process.kill()
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
@@ -262,6 +264,7 @@ class AgentApart(Apart):
             raise AgentFault(
                 f"its process {error}", fatal=fatal, interrupted=True
             ) from None
+        _learn_secrets(answer)
         if "error" not in answer:
             return answer
         raised, told = _remote_cause(answer), answer["fault"]
@@ -278,6 +281,12 @@ class AgentApart(Apart):
 
 def _encode_bytes(data: bytes) -> str:
     return base64.b64encode(data).decode()
+
+
+def _learn_secrets(answer: Mapping[str, Any]) -> None:
+    """Redact what that process has set in its environment from now on, as `load_dotenv()` does."""
+    for name, value in answer.get("secrets", ()):
+        remember_secret(name, value)
 
 
 class Traceback(Exception):

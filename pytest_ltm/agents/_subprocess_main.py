@@ -31,6 +31,7 @@ from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
+from pytest_ltm._core.storage.secrets import known_secrets
 from pytest_ltm.agents._adapt import (
     AgentSource,
     allow_missing_keys,
@@ -73,7 +74,7 @@ def main() -> None:
 
 def _take_reply(value: object, refuse: airlock.Refuse) -> Reply:
     """Return the reply; a mere text is checked on the other side."""
-    is_text = type(value) is str and len(value) <= airlock.LONGEST_REPLY
+    is_text = type(value) is str and str.__len__(value) <= airlock.LONGEST_REPLY
     return Reply(value) if is_text else airlock.check_reply(value, refuse)  # type: ignore[arg-type]
 
 
@@ -94,16 +95,25 @@ class _Child:
         self._errors = LoggedErrors()
         self._jump = False
         self._hidden: Path | None = None
+        self._told_secrets = known_secrets()
+        """What the other side knows: this environment is its own, to begin with."""
 
     def answer(self, request: dict[str, Any]) -> bytes:
         """Return the answer to a request, JSON, which may tell an error."""
         try:
-            given = (
+            fields = (
                 self._begin(request) if "agent" in request else self._answer(request)
             )
-            return json.dumps(given).encode()
+            return json.dumps(self._with_secrets(fields)).encode()
         except BaseException as error:  # noqa: BLE001 - also what ends a process: that would take the memory along
-            return json.dumps(_error_fields(error, self._hidden)).encode()
+            fields = _error_fields(error, self._hidden)
+            return json.dumps(self._with_secrets(fields)).encode()
+
+    def _with_secrets(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return an answer with the secrets that this process has got since it last told them."""
+        known = known_secrets()
+        new, self._told_secrets = sorted(known - self._told_secrets), known
+        return {**fields, "secrets": new} if new else fields
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._jump, hidden = request["jump"], request["hidden"]

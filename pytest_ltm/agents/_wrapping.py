@@ -110,14 +110,17 @@ POLITE = (
     "Your patience and your kind words mean a great deal to me.",
     "Do take all the time that you need.",
 )
-# What a padded reply ends with: kind words, the message once more, or the filler that
-# was told last.
+# What a padded reply ends with: kind words, the message once more, or the one before
+# it, which mostly is filler.
 PADDINGS = ("politeness", "question", "filler")
+# In the place of a number: as many tokens as the message has.
+SAME = "same"
 
 
 # Capabilities that a padded agent does not take from the other one.
+# History is not accepted: whoever pads answers every message, filler too.
 PADDING_CAPABILITIES = frozenset(
-    {"Configured", "Resettable", "Stateless", "AcceptsImages"}
+    {"AcceptsHistory", "Configured", "Resettable", "Stateless", "AcceptsImages"}
 )
 
 
@@ -128,8 +131,9 @@ class Padded(FreshPromptAgent):
     """
 
     def __init__(
-        self, model: AgentSource, agent: Any, tokens: int, padding: str
+        self, model: AgentSource, agent: Any, tokens: int | None, padding: str
     ) -> None:
+        """Pad with so many tokens; None: as many as the message has."""
         super().__init__(model, tells=False, agent=agent)
         self._tokens, self._padding, self._heard = tokens, padding, ""
         self._take_members(without=PADDING_CAPABILITIES)
@@ -151,20 +155,18 @@ class Padded(FreshPromptAgent):
 
     def _padded(self, message: str, given: str | Reply) -> str | Reply:
         said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
-        sentences, left = [], self._tokens
+        left = count_tokens(message) if self._tokens is None else self._tokens
+        sentences = []
         for sentence in cycle([each for each in said if each.strip()] or POLITE):
             sentences.append(sentence)
             left -= count_tokens(sentence)
             if left <= 0:
                 break
+        self._heard = message
         padding = " ".join(sentences)
         if isinstance(given, Reply):
             return replace(given, text=f"{given.text}\n\n{padding}")
         return f"{given}\n\n{padding}"
-
-    def _accept(self, message: str, reply: str, user: str = "") -> Any:
-        self._heard = message
-        return self._agent.accept(message, reply, **user_kwargs(user))
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the padding and what the other agent tells of itself."""
@@ -187,7 +189,7 @@ class Padding(Struct, frozen=True):
     """Makes padded agents."""
 
     model: AgentSource
-    tokens: int
+    tokens: int | None
     kind: str
 
     def __call__(self) -> Padded:
@@ -201,7 +203,7 @@ class Padding(Struct, frozen=True):
 
 
 def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
-    """Return the source of the agents that `[politeness:|question:|filler:][TOKENS:]SPEC` says.
+    """Return the source of the agents that `[politeness:|question:|filler:][TOKENS|same:]SPEC` says.
 
     `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named,
     and for what `find` does not know.
@@ -212,7 +214,7 @@ def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSourc
             f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'."
         )
     return agent_source(
-        Padding(find(rest), read_tokens("padded", tokens), padding), spec=name
+        Padding(find(rest), _read_padding_tokens(tokens), padding), spec=name
     )
 
 
@@ -232,7 +234,12 @@ def _parse_padding(argument: str) -> tuple[str, str, str]:
     if first in PADDINGS:
         padding, rest = first, behind
     first, _, behind = rest.partition(":")
-    return (padding, first, behind) if first[:1].isdigit() else (padding, tokens, rest)
+    is_size = first[:1].isdigit() or first == SAME
+    return (padding, first, behind) if is_size else (padding, tokens, rest)
+
+
+def _read_padding_tokens(text: str) -> int | None:
+    return None if text == SAME else read_tokens("padded", text)
 
 
 def read_tokens(name: str, text: str) -> int:

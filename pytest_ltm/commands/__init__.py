@@ -17,10 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
-from pytest_ltm._core.storage.errors import LtmError, did_you_mean
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    LtmError,
+    did_you_mean,
+)
 from pytest_ltm._core.storage.sanitize import Screen
 
 PROGRAM = "ltm"
+_PLAYS = frozenset({"eval", "play", "pytest", "run", "start", "test"})
+"""What people type who look for the command that starts a run."""
 # The exit status of a command that cannot be understood or carried out.
 USAGE = 2
 
@@ -29,7 +35,7 @@ class Command(NamedTuple):
     """Where a command is, and what it is for."""
 
     module: str
-    """Below the package."""
+    """Where it is, as `import` names it."""
     function: str
     """Takes the parsed arguments and returns the exit status. The first word of its name is the command's verb."""
     summary: str
@@ -41,127 +47,110 @@ class Command(NamedTuple):
         Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentParser], None]
     ]:
         """Return the function, and the one that adds its arguments: add_VERB_arguments in a module of several."""
-        module = importlib.import_module(f"pytest_ltm.{self.module}")
+        module = importlib.import_module(self.module)
         own = f"add_{self.function.partition('_')[0]}_arguments"
         return getattr(module, self.function), getattr(
             module, own, None
         ) or module.add_arguments
 
 
-# The first word of the commands that make and convert data.
-DATA = "data"
-_STATS = "lab.commands.dataset_stats"
-_LOCOMO = "lab.commands.locomo_generate"
-_PUBLISHED = "lab.commands.import_published"
-_ANSWERS = "lab.commands.import_answers"
-_HISTORIES = "lab.commands.longmemeval_histories"
+# The first words of commands of two words: those that make and convert data, and those
+# that test the benchmark itself.
+DATA, LAB = "data", "lab"
+FAMILIES = (DATA, LAB)
+_STATS = "pytest_ltm.lab.commands.dataset_stats"
+_LOCOMO = "pytest_ltm.lab.commands.locomo_generate"
+_PUBLISHED = "pytest_ltm.lab.commands.import_published"
+_ANSWERS = "pytest_ltm.lab.commands.import_answers"
+_HISTORIES = "pytest_ltm.lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
+        "try": Command(
+            "pytest_ltm.commands.try_agent",
+            "try_agent",
+            "hold six short conversations: what does a bot remember?",
+        ),
         "init": Command(
-            "commands.init",
+            "pytest_ltm.commands.init",
             "write_first_files",
             "set up an agent, a scenario, a workflow and a baseline",
         ),
         "list": Command(
-            "commands.listing",
+            "pytest_ltm.commands.listing",
             "list_bundled",
             "list the bundled suites, scenarios or agents",
         ),
         "check-agent": Command(
-            "commands.check_agent",
+            "pytest_ltm.commands.check_agent",
             "check_agent",
             "send an agent five messages and see what it can do",
         ),
         "doctor": Command(
-            "commands.doctor",
+            "pytest_ltm.commands.doctor",
             "show_diagnosis",
             "diagnose a run or the installation, and suggest a fix",
         ),
         "mcp": Command(
-            "commands.mcp_server",
+            "pytest_ltm.commands.mcp_server",
             "serve_tools",
             "answer a coding agent over the Model Context Protocol",
         ),
     },
     "Read results": {
         "runs": Command(
-            "commands.run_history",
+            "pytest_ltm.commands.run_history",
             "list_runs",
             "list runs: when, agents, totals, how they ended",
         ),
         "show": Command(
-            "commands.examples",
+            "pytest_ltm.commands.examples",
             "show_examples",
             "list the examples of a run, or print one as a chat",
         ),
         "compare": Command(
-            "commands.compare",
+            "pytest_ltm.commands.compare",
             "compare_results",
             "compare runs or baselines; can fail a CI job",
         ),
         "trend": Command(
-            "commands.run_history",
+            "pytest_ltm.commands.run_history",
             "draw_trend",
             "show scores over time, of runs and of baselines",
         ),
         "serve": Command(
-            "commands.serve",
+            "pytest_ltm.commands.serve",
             "serve_pages",
             "open runs in the browser, also while they happen",
         ),
     },
     "Share results": {
         "report": Command(
-            "commands.sharing",
+            "pytest_ltm.commands.sharing",
             "write_report",
             "write one HTML file about one or more runs",
         ),
         "export": Command(
-            "commands.sharing",
+            "pytest_ltm.commands.sharing",
             "export_runs",
             "write CSV, JUnit, Markdown, LaTeX, MLflow and others",
-        ),
-        "plot": Command(
-            "commands.plot",
-            "plot_figure",
-            "draw a figure for a paper: curve, heat map, differences",
-        ),
-        "badge": Command(
-            "commands.sharing", "draw_badge", "draw a badge with an agent's score"
         ),
     },
     "Check scores": {
         "verify": Command(
-            "commands.verify",
+            "pytest_ltm.commands.verify",
             "verify_scores",
             "check that scores follow from what a run recorded",
-        ),
-        "bundle": Command(
-            "commands.bundle",
-            "bundle_run",
-            "write a run as one file that anybody can verify",
-        ),
-        "import-answers": Command(
-            _ANSWERS, "import_answers", "score answers that others published, by rules"
         ),
     },
     "Rework runs": {
         "rescore": Command(
-            "commands.pytest_runs",
+            "pytest_ltm.commands.pytest_runs",
             "rescore_run",
             "score a recorded run again, without its agents",
         ),
-        "review": Command(
-            "commands.review",
-            "review_run",
-            "list verdicts worth a look, each with the reason",
-        ),
-        "amend": Command(
-            "commands.examples", "amend_verdict", "correct one verdict by hand"
-        ),
         "merge": Command(
-            "commands.merge",
+            "pytest_ltm.commands.merge",
             "merge_runs",
             "join runs that were played apart, such as shards",
         ),
@@ -180,69 +169,103 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             _HISTORIES, "compile_histories", "put questions into longer histories"
         ),
         "data longmemeval-export": Command(
-            "commands.longmemeval",
+            "pytest_ltm.commands.longmemeval",
             "export_hypotheses",
             "write a run's answers as a file",
         ),
         "data longmemeval-score": Command(
-            "commands.longmemeval", "score_longmemeval", "score a file of answers"
+            "pytest_ltm.commands.longmemeval",
+            "score_longmemeval",
+            "score a file of answers",
         ),
         "data longmemeval-retrieval": Command(
-            "commands.longmemeval", "measure_retrieval", "measure what a run retrieved"
+            "pytest_ltm.commands.longmemeval",
+            "measure_retrieval",
+            "measure what a run retrieved",
         ),
         "data dataset-stats": Command(
             _STATS, "show_dataset_stats", "describe data sets as the papers do"
         ),
         "data convert": Command(
-            "commands.logs",
+            "pytest_ltm.commands.logs",
             "convert_data",
             "read other benchmarks, and chats as downloaded",
         ),
         "data logs-check": Command(
-            "commands.logs", "check_logs", "check a file of your own logs"
+            "pytest_ltm.commands.logs", "check_logs", "check a file of your own logs"
         ),
         "data logs-redact": Command(
-            "commands.logs", "redact_logs", "take names, addresses and keys out of logs"
+            "pytest_ltm.commands.logs",
+            "redact_logs",
+            "take names, addresses and keys out of logs",
+        ),
+        "data import-answers": Command(
+            _ANSWERS, "import_answers", "score answers that others published, by rules"
         ),
         "data import-published": Command(
             _PUBLISHED, "import_published", "turn published results into a run"
         ),
         "data paraphrase": Command(
-            "lab.commands.paraphrase",
+            "pytest_ltm.lab.commands.paraphrase",
             "paraphrase_suite",
             "have a model rephrase a suite",
         ),
     },
     "Test the benchmark itself": {
-        "cheats": Command(
-            "lab.commands.cheats",
+        "lab cheats": Command(
+            "pytest_ltm.lab.commands.cheats",
             "run",
             "attack a suite with agents that do not remember",
         ),
-        "calibrate": Command(
-            "lab.commands.calibrate",
+        "lab calibrate": Command(
+            "pytest_ltm.lab.commands.calibrate",
             "run",
             "compare a suite's difficulty with published texts",
         ),
-        "leak-check": Command(
-            "lab.commands.leak_check",
+        "lab leak-check": Command(
+            "pytest_ltm.lab.commands.leak_check",
             "run",
             "find evidence by words, lengths and places alone",
         ),
-        "verdict-check": Command(
-            "lab.commands.verdict_check",
+        "lab verdict-check": Command(
+            "pytest_ltm.lab.commands.verdict_check",
             "run",
             "measure the rules on hand-labelled replies",
         ),
-        "judge-check": Command(
-            "lab.commands.judge_check",
+        "lab judge-check": Command(
+            "pytest_ltm.lab.commands.judge_check",
             "run",
             "measure a judge on hand-labelled answers",
         ),
-        "agreement": Command(
-            "lab.commands.agreement",
+        "lab agreement": Command(
+            "pytest_ltm.lab.commands.agreement",
             "measure_agreement",
             "measure the rules on published verdicts",
+        ),
+        "lab review": Command(
+            "pytest_ltm.commands.review",
+            "review_run",
+            "list verdicts worth a look, each with the reason",
+        ),
+        "lab amend": Command(
+            "pytest_ltm.commands.examples",
+            "amend_verdict",
+            "correct one verdict by hand",
+        ),
+        "lab plot": Command(
+            "pytest_ltm.commands.plot",
+            "plot_figure",
+            "draw a figure for a paper: curve, heat map, differences",
+        ),
+        "lab badge": Command(
+            "pytest_ltm.commands.sharing",
+            "draw_badge",
+            "draw a badge with an agent's score",
+        ),
+        "lab bundle": Command(
+            "pytest_ltm.commands.bundle",
+            "bundle_run",
+            "write a run as one file that anybody can verify",
         ),
     },
 }
@@ -262,37 +285,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
         words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
         # argparse knows no commands of two words: the two are looked up as one name
-        if words[0] == DATA:
+        if words[0] in FAMILIES:
             words[:2] = [" ".join(words[:2])]
         name, rest = words[0], words[1:]
-        if name not in COMMANDS:
-            # Show help or versions, or name the command that was meant; return the exit
-            # status.
-            if name in {DATA, f"{DATA} -h", f"{DATA} --help"}:
-                asked = name != DATA
-                print(
-                    "\n".join(_summary_lines(_names_beginning(DATA))),
-                    file=sys.stdout if asked else sys.stderr,
-                )
-                return 0 if asked else USAGE
-            if name.startswith("-"):
-                _overview_parser(name).parse_args([name])
-            known = (
-                _names_beginning(DATA)
-                if name.startswith(f"{DATA} ")
-                else [*_names_beginning(), DATA]
-            )
-            # somebody who knows the command may have left out its first word
-            meant = did_you_mean(name, COMMANDS) or did_you_mean(
-                f"{DATA} {name}", COMMANDS
-            )
-            print(
-                f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.",
-                file=sys.stderr,
-            )
-            return USAGE
-        run, _ = COMMANDS[name].load()
-        given = make_parser(name).parse_args(rest)
+        family, _, second = name.partition(" ")
+        if family in FAMILIES and second in {"", "-h", "--help"}:
+            return _show_family(family, asked=bool(second))
+        if name == "help":
+            name = "--help"
+        if name.startswith("-"):
+            _overview_parser(name).parse_args([name])
+        command = COMMANDS.get(name) or added_commands().get(name)
+        if command is None:
+            return _refuse_unknown(name)
+        run, _ = command.load()
+        given = _command_parser(name, command).parse_args(rest)
         try:
             return run(given)
         except LtmError as error:
@@ -300,9 +307,58 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USAGE
 
 
+def added_commands() -> Mapping[str, Command]:
+    """Return the commands that installed packages add, by name."""
+    from pytest_ltm._core.features import feature_hooks
+
+    added: dict[str, Command] = {}
+
+    def register(name: str, command: Command) -> None:
+        if name in COMMANDS or name in FAMILIES or name in added:
+            raise ConfigurationError(
+                f"two features have a command {name!r}. Rename one of them"
+            )
+        added[name] = command
+
+    feature_hooks().pytest_ltm_commands(register=register)
+    return added
+
+
+def _show_family(family: str, *, asked: bool) -> int:
+    """Print the commands that begin with a word; return the exit status."""
+    lines = _summary_lines(_names_beginning(family))
+    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else USAGE
+
+
+def _refuse_unknown(name: str) -> int:
+    """Name the command that was meant; return the exit status."""
+    if name in _PLAYS:
+        hint = "Runs are started by pytest: pytest --ltm-agent=SPEC"
+        print(f"{PROGRAM}: there is no command {name!r}. {hint}", file=sys.stderr)
+        return USAGE
+    family = name.partition(" ")[0]
+    known = [*_names_beginning(), *added_commands(), *FAMILIES]
+    if family in FAMILIES:
+        known = _names_beginning(family)
+    # somebody who knows the command may have left out its first word
+    meant = did_you_mean(name, [*COMMANDS, *added_commands()])
+    for word in FAMILIES:
+        meant = meant or did_you_mean(f"{word} {name}", COMMANDS)
+    print(
+        f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.",
+        file=sys.stderr,
+    )
+    return USAGE
+
+
 def make_parser(name: str) -> argparse.ArgumentParser:
     """Return the parser of a command's arguments."""
-    run, add_arguments = COMMANDS[name].load()
+    return _command_parser(name, COMMANDS[name])
+
+
+def _command_parser(name: str, command: Command) -> argparse.ArgumentParser:
+    run, add_arguments = command.load()
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} {name}", description=inspect.getdoc(run)
     )
@@ -323,9 +379,10 @@ def _overview_parser(called: str) -> argparse.ArgumentParser:
         if flat := [name for name in commands if name in _names_beginning()]:
             lines += _summary_lines(flat)
         else:
+            family = next(iter(commands)).partition(" ")[0]
             names = ", ".join(name.partition(" ")[2] for name in commands)
             lines.append(
-                f"  {DATA:14}  followed by one of these ({PROGRAM} {DATA} --help explains them):"
+                f"  {family:14}  followed by one of these ({PROGRAM} {family} --help explains them):"
             )
             lines += [
                 f"{'':18}{line}"

@@ -13,6 +13,7 @@ import shlex
 import stat
 import zipfile
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
@@ -24,7 +25,8 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.journal.run_file import PARTS, find_run
+from pytest_ltm._core.journal.run_file import PARTS, find_run, read_run_file
+from pytest_ltm._core.model.suite_spec import SuiteSpec
 from pytest_ltm._core.storage.disk import read_regular, write_output, write_whole
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
 from pytest_ltm._core.storage.schema import json_text
@@ -48,19 +50,19 @@ def eval_statements(
     """Return a statement for each agent and span, by `agent-span`, about the file of this name and sha256.
 
     `claim`: the limit that a metric is said to keep; None: the mean that was reached.
+    Amended verdicts count as the rules gave them: a statement claims what can be
+    computed again.
     """
-    statements = {}
-    for column in result_columns(run.result):
+    statements, result = {}, run.automatic
+    for column in result_columns(result):
         place = (column.agent, column.span_label)
         held = tuple(
-            one
-            for one in run.result.conversations
-            if (one.agent, one.span_label) == place
+            one for one in result.conversations if (one.agent, one.span_label) == place
         )
         rule = claim or parse_limit_rule(
             f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}"
         )
-        part = structs.replace(run.result, conversations=held)
+        part = structs.replace(result, conversations=held)
         passed = decide_gate(part, [rule]).state == "passed"
         samples = [
             {"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))}
@@ -70,7 +72,7 @@ def eval_statements(
             held[0].agent_fingerprint.removeprefix("sha256:"),
             sorted(one.plan_fingerprint for one in held),
         )
-        suite = run.result.suite.partition(" ")[0] or "definitions"
+        suite = result.suite.partition(" ")[0] or "definitions"
         statements[f"{column.agent}-{column.span_label}"] = {
             "_type": STATEMENT,
             "subject": [{"name": name, "digest": {"sha256": digest}}],
@@ -130,7 +132,7 @@ def harness_digest() -> str:
     return whole.hexdigest()
 
 
-FORMAT = "pytest-ltm bundle 1"
+FORMAT = "pytest-ltm lab bundle 1"
 MANIFEST = "manifest.json"
 # The files of a run folder that a bundle may have: nothing that says who reviewed it,
 # holds a lock or a memory.
@@ -243,11 +245,7 @@ def bundle_run(given: Namespace) -> int:
     ):
         option = given.data
         if option is None and RUN_FILE in files:
-            option = (
-                json.loads(read_regular(run / RUN_FILE))
-                .get("options", {})
-                .get("ltm_data")
-            )
+            option = _recorded_data(run)
         if not isinstance(option, (str, Path)) or not Path(option).is_file():
             raise ConfigurationError(
                 "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, "
@@ -274,6 +272,12 @@ def bundle_run(given: Namespace) -> int:
                 f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}"
             )
     return 0
+
+
+def _recorded_data(run: Path) -> str | None:
+    """Return the file of the data set that a run's command line names; None if it names none."""
+    suite = read_run_file(run).options.get("ltm_suite") or ""
+    return SuiteSpec.parse(str(suite)).parameters.get("data")
 
 
 def _published_bytes(run: Path, name: str) -> bytes:
@@ -468,7 +472,7 @@ def _checked_entries(
 ) -> dict[str, zipfile.ZipInfo]:
     """Return the files of a zip by name; LtmError for any that a bundle cannot have."""
     infos = archive.infolist()
-    folded = [info.filename.casefold() for info in infos]
+    folded = Counter(info.filename.casefold() for info in infos)
     if len(infos) > _MOST_FILES or sum(info.file_size for info in infos) > _LARGEST:
         raise LtmError(f"{path}: too large for a bundle: {len(infos):,} files")
     for info in infos:
@@ -478,7 +482,7 @@ def _checked_entries(
             "a bundle has no file of this name"
             if name != MANIFEST and not _KEPT.fullmatch(name)
             else "it occurs twice, perhaps in different case"
-            if folded.count(name.casefold()) > 1
+            if folded[name.casefold()] > 1
             else "it is not a plain file"
             if kind not in (0, stat.S_IFREG)
             else "it is encrypted"

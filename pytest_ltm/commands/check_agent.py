@@ -8,6 +8,7 @@ import shlex
 import shutil
 import traceback
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -27,8 +28,10 @@ from pytest_ltm._core.calls.foreign import UNBLOCK
 from pytest_ltm._core.calls.hub import Hub, OwnThread
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.journal.prechecks import Secret
+from pytest_ltm._core.model.account import sort_end
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
 from pytest_ltm._core.model.schedule import cannot_come_back
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import START, stopwatch_seconds
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -143,6 +146,8 @@ class AgentCheckReport:
     seconds: list[float] = field(default_factory=list)
     """Of each reply."""
     replies: list[str] = field(default_factory=list)
+    accounts: list[str] = field(default_factory=list)
+    """How each reply came to be: `whole`, `cut`, or `unknown`, with the name of its end."""
     tokens: int | None = None
     """Input and output; None where the agent reports none."""
     cost_usd: float | None = None
@@ -355,6 +360,9 @@ class _Visit:
         reply = speaker.ask(message)
         self._found.seconds.append(stopwatch_seconds() - began)
         self._found.replies.append(reply.text)
+        account = sort_end(reply.finish_reason)
+        named = "" if account == "whole" else f" ({reply.finish_reason})"
+        self._found.accounts.append(f"{account}{named}")
         self._charge(reply)
         return reply.text
 
@@ -373,6 +381,7 @@ class _Visit:
             name=self._source.spec,
             owned=self._source.owned,
             retries=Retries(most=_RETRIES, rng=Random()),
+            reading=SPOKEN,
         )
         try:
             yield speaker
@@ -415,6 +424,7 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
         unreported = "not reported: messages and replies are counted, marked ~"
         rows = [
             ("replies", f"{len(report.seconds)}; {took}"),
+            ("came to be", _count_alike(report.accounts)),
             ("the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))),
             (
                 "tokens",
@@ -439,6 +449,12 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
     for noted in report.finds:
         yield from ("", *wrap_text(f"look at: {one_line(noted)}", width, indent="  "))
     yield from ("", f"first score: pytest --ltm-agent={shlex.quote(report.spec)}")
+
+
+def _count_alike(accounts: list[str]) -> str:
+    """Return how many replies have each account: `4 whole, 1 cut (length)`."""
+    counts = Counter(accounts)
+    return ", ".join(f"{count} {account}" for account, count in counts.items())
 
 
 def _time_text(seconds: float) -> str:

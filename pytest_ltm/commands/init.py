@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
-import os
 import re
 import shlex
-import subprocess
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +15,9 @@ from msgspec import Struct
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
+from pytest_ltm.agents._project import Project, choose_candidate
 from pytest_ltm.commands.arguments import add_flags, add_option
+from pytest_ltm.commands.gate_proof import GateProof, Setting
 
 NAME = "agent-memory"
 TEXT = Path(__file__).with_name("SKILL.md")
@@ -43,11 +41,23 @@ AGENT, STAND_IN = "ltm_agent", "ltm_bot"
 """The modules that are written: the agent under test, and what it puts under test where nothing else is known."""
 IGNORE = ".gitignore"
 WORKFLOW = ".github/workflows/ltm.yml"
-_SKIPPED = frozenset(
-    {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
-)
-_MOST_FILES = 2_000
 _SAVED = {0, 1}  # exit statuses of pytest after which the baseline is there
+_UNPROVEN = 1
+"""The exit status where no gate was seen to turn red."""
+_MORE_TRIALS = (1, 2, 4)
+"""How many times as many trials are played, one after the other."""
+
+
+class Gate(Struct, frozen=True):
+    """What the workflow plays."""
+
+    setting: Setting
+    budget: str = ""
+    """The option that limits what it uses; "": none."""
+    is_played: bool = False
+    """Its baseline is saved, and it was seen to turn red."""
+    status: int = 0
+    """The exit status with which the baseline was played."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -61,21 +71,27 @@ class Start(Struct, frozen=True, kw_only=True):
     """The files of the agent by path."""
     requires: str = ""
     """What else the workflow installs."""
-    needs_key: bool = False
+    keys: list[str] = []
+    """The secrets of the repository that the workflow hands to the agent."""
     is_own: bool = True
     """The user's own agent answers, which may be a model; else a stand-in that always answers the same."""
     plays: bool = True
     """The agent can be played without anything else being started."""
 
     @property
-    def gate(self) -> dict[str, str]:
-        """The rule of the workflow, and the trials that it takes."""
-        gate: dict[str, str] = TEMPLATE_FILES["gates"][
+    def gate(self) -> dict[str, Any]:
+        """The rule of the workflow, and the trials that it takes at least."""
+        gate: dict[str, Any] = TEMPLATE_FILES["gates"][
             "own" if self.is_own else "stand_in"
         ]
         return gate
 
-    def workflow(self, folder: Path, root: Path) -> str:
+    @property
+    def setting(self) -> Setting:
+        """What is played at first."""
+        return Setting(TEMPLATE_FILES["span"], self.gate["trials"])
+
+    def workflow(self, folder: Path, root: Path, gate: Gate) -> str:
         """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
         below = folder.resolve().relative_to(root.resolve()).as_posix()
         inside = (
@@ -88,10 +104,10 @@ class Start(Struct, frozen=True, kw_only=True):
         values = {
             "inside": inside,
             "packages": " ".join(filter(None, ["pytest-ltm", own or self.requires])),
-            "agent": shlex.quote(self.agent),
-            "span": TEMPLATE_FILES["span"],
-            **self.gate,
-            "key": TEMPLATE_FILES["key"] if self.needs_key else "",
+            "played": gate.setting.shell_words(self.agent),
+            "budget": f" {gate.budget}" if gate.budget else "",
+            "rule": self.gate["rule"],
+            "key": _environment_of(self.keys),
             "report": "ltm.html" if below == "." else f"{below}/ltm.html",
         }
         return _fill_template("workflow", values)
@@ -119,14 +135,25 @@ def add_arguments(parser: ArgumentParser) -> None:
         "your agent, as for --ltm-agent: then no adapter is written",
         None,
     )
+    add_option(
+        parser,
+        "--max-cost",
+        "DOLLARS",
+        "what the first run and its proof may cost (default: 1)",
+        1.0,
+        type=float,
+    )
     add_flags(parser, no_play="write the files only: no first run and no baseline")
 
 
 def write_first_files(given: Namespace) -> int:
     """Write an adapter for your bot, a scenario and a workflow; play them and save the baseline.
 
-    Without --from and --agent it looks at what your project imports and defines,
-    without running any of it. The adapter is ltm_agent.py. The scenario is about what
+    Without --from and --agent it looks for your bot in what your project defines,
+    without running any of it; where there are several, or none, it asks. With --from the
+    adapter is ltm_agent.py. The price is named before the first message. Then the bot is
+    played once more with its memory cut, which must turn the gate red: more trials are
+    played until it does, else no gate is written. The scenario is about what
     the project's name, description and README mention, as in test_ltm_trip.py, else
     test_ltm_appointment.py: a stand-in for one of your own. The workflow for GitHub
     Actions goes to the root of the repository. No file is overwritten.
@@ -151,11 +178,13 @@ def write_first_files(given: Namespace) -> int:
     }
     texts = {
         **{folder / path: text for path, text in start.texts.items()},
-        folder / f"test_ltm_{subject['name']}.py": _fill_template("scenario", scenario),
-        root / WORKFLOW: start.workflow(folder, root),
+        _tests_folder(folder) / f"test_ltm_{subject['name']}.py": _fill_template(
+            "scenario", scenario
+        ),
     }
+    workflow = root / WORKFLOW
     # looked for before anything is written: half of the files would be worse than none
-    here = [_short(path) for path in texts if path.exists()]
+    here = [_short(path) for path in (*texts, workflow) if path.exists()]
     if here:
         hint = (
             "No file is overwritten. Move them, or name another folder: ltm init FOLDER"
@@ -166,32 +195,80 @@ def write_first_files(given: Namespace) -> int:
         print(
             f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}"
         )
+    _write_files(texts)
+    if added := _extend_gitignore(folder / IGNORE):
+        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
+    gate = Gate(start.setting)
+    if start.plays and not given.no_play:
+        try:
+            proven = _play_until_red(start, folder, given.max_cost)
+        except ConfigurationError:
+            for path in texts:
+                path.unlink()
+            raise
+        if proven is None:
+            return _UNPROVEN
+        gate = proven
+    if gate.status in _SAVED:
+        _write_files({workflow: start.workflow(folder, root, gate)})
+    print("\n".join(["", "next:", *_next_steps(start, folder, gate)]))
+    return 0 if gate.status in _SAVED else gate.status
+
+
+def _next_steps(start: Start, folder: Path, gate: Gate) -> Iterator[str]:
+    if folder.resolve() != Path.cwd():
+        yield f"  cd {shlex.quote(str(folder))}"
+    if not gate.is_played:
+        command = gate.setting.command(start.agent)
+        yield f"  {command}    # saves the baseline that the workflow compares with"
+    yield "  ltm show --failed    # what was forgotten"
+    if start.keys:
+        yield f"  add {', '.join(start.keys)} to the secrets of the repository"
+    yield "  git add . && git commit -m 'Test the memory'"
+
+
+def _write_files(texts: Mapping[Path, str]) -> None:
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {_short(path)}")
-    if added := _extend_gitignore(folder / IGNORE):
-        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
-    span, trials = (
-        TEMPLATE_FILES["span"],
-        start.gate["trials"],
-    )  # as the workflow plays it
-    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={span}{trials} --ltm-save=main"
-    status = None
-    if start.plays and not given.no_play:
-        print(f"\n$ {command}", flush=True)
-        words = [sys.executable, "-m", *shlex.split(command), "-q", "--tb=no", "-rN"]
-        status = subprocess.run(words, check=False, cwd=folder).returncode  # noqa: S603 - the interpreter that runs this
-    steps = [f"cd {shlex.quote(str(folder))}"] * (folder.resolve() != Path.cwd())
-    steps += [f"{command}    # saves the baseline that the workflow compares with"] * (
-        status not in _SAVED
-    )
-    steps += [
-        "ltm show --failed    # what was forgotten",
-        "git add . && git commit -m 'Test the memory'",
-    ]
-    print("\n".join(["", "next:", *(f"  {step}" for step in steps)]))
-    return 0 if status is None or status in _SAVED else status
+
+
+def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
+    """Save baselines of more and more trials, until the bot with its memory cut turns the gate red.
+
+    Returns None if no gate turned red: then no baseline is left.
+    """
+    proof = GateProof(start.agent, folder, start.gate["rule"])
+    before = proof.baseline.read_bytes() if proof.baseline.is_file() else None
+    why = "its score with its memory cut is not shown to be worse"
+    for times in _MORE_TRIALS:
+        setting = Setting(start.setting.span, start.setting.trials * times)
+        forecast = proof.forecast(setting)
+        print(f"\nto play, and once more for the proof: {forecast.text}")
+        if 2 * (forecast.dollars or 0.0) > max_cost:
+            why = f"that is more than ${max_cost:g}: give --max-cost"
+            break
+        print(f"$ {setting.command(start.agent)}", flush=True)
+        status = proof.save_baseline(setting)
+        if status not in _SAVED:
+            return Gate(setting, status=status)
+        if proof.is_hopeless():
+            why = (
+                "the bot scores no better than guessing, so there is no memory to lose"
+            )
+            break
+        print("\nthe same bot with its memory cut, a fresh one for each message:")
+        is_red, verdict = proof.turns_red(setting)
+        print(f"  {verdict}", flush=True)
+        if is_red:
+            return Gate(setting, forecast.budget, is_played=True)
+    if before is None:
+        proof.baseline.unlink(missing_ok=True)
+    else:
+        proof.baseline.write_bytes(before)
+    print(f"\nno gate is written, as none was seen to turn red: {why}")
+    return None
 
 
 def _choose_start(folder: Path, given: Namespace) -> Start:
@@ -200,40 +277,32 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
         return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
     if given.library in TEMPLATE_FILES["stubs"]:
         return _stub_start(given.library)
-    modules = list(ProjectModule.of_project(folder))
+    project = Project.read(folder)
     if given.library is None:
-        classes = [
-            f"{module.name}:{kind}"
-            for module in modules
-            for kind in module.classes_with_reply()
-        ]
-        if len(classes) == 1:
-            return Start(
-                agent=classes[0],
-                why=f"found an agent, a class with reply(message): {classes[0]}",
-            )
-    frameworks = load_frameworks()
-    for library in frameworks if given.library is None else [given.library]:
-        framework = frameworks[library]
-        importing = [
-            module
-            for module in modules
-            if framework.package in module.imported_packages()
-        ]
-        made = [
-            (module.name, made)
-            for module in importing
-            for made in module.objects_made(framework.makers)
-        ]
-        if made or importing or given.library:
-            return _framework_start(framework, made)
-    return _stub_start("python")
+        place = "" if folder.resolve() == Path.cwd() else f" {shlex.quote(str(folder))}"
+        found = choose_candidate(project, f"ltm init{place} --agent=SPEC")
+        return Start(
+            agent=found.spec,
+            why=f"found {found.what}: {found.spec}",
+            keys=project.key_names(),
+            requires=_requirement_of(found.framework),
+        )
+    made = [
+        (found.module, found.name)
+        for found in project.candidates()
+        if found.framework == given.library
+    ]
+    return _framework_start(load_frameworks()[given.library], made[:1])
+
+
+def _requirement_of(framework: str) -> str:
+    return load_frameworks()[framework].requires if framework else ""
 
 
 def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start:
     """Return the adapter of the first object that a project makes, else of the library's stand-in."""
     wanted: dict[str, Any] = {
-        "needs_key": "OpenAI()" in framework.adapter,
+        "keys": ["OPENAI_API_KEY"] if "OpenAI()" in framework.adapter else [],
         "requires": framework.requires,
     }
     module, name = made[0] if made else (STAND_IN, framework.name)
@@ -272,105 +341,28 @@ def _stub_start(name: str) -> Start:
     )
 
 
-# --- What a project shows: its modules are parsed, and none of them is run.
+def _environment_of(keys: list[str]) -> str:
+    """Return the lines of a workflow's step that hand it secrets."""
+    lines = [f"          {key}: ${{{{ secrets.{key} }}}}\n" for key in keys]
+    return f"        env:\n{''.join(lines)}" if lines else ""
 
 
-class ProjectModule(Struct, frozen=True):
-    """One module of a project."""
-
-    name: str
-    """Dotted, as it is imported."""
-    tree: ast.Module
-
-    @classmethod
-    def of_project(cls, folder: Path) -> Iterator[ProjectModule]:
-        """Yield each module of a project; files that cannot be parsed are left out."""
-        paths: list[Path] = []
-        # Without entering what is skipped: an environment has thousands of files.
-        for parent, folders, files in os.walk(folder):
-            environments = {
-                name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()
-            }
-            folders[:] = sorted(
-                name for name in {*folders} - environments if not _is_skipped(name)
-            )
-            paths += (
-                Path(parent, name)
-                for name in sorted(files)
-                if name.endswith(".py") and not _is_skipped(name)
-            )
-            if len(paths) >= _MOST_FILES:
-                break
-        for path in paths[:_MOST_FILES]:
-            parts = list(path.relative_to(folder).with_suffix("").parts)
-            parts = parts[1:] if parts[0] == "src" else parts
-            try:
-                tree = ast.parse(path.read_text(encoding="utf-8"))
-            except (OSError, SyntaxError, ValueError):
-                continue
-            if parts and all(part.isidentifier() for part in parts):
-                yield cls(
-                    ".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree
-                )
-
-    def imported_packages(self) -> set[str]:
-        """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
-        names = [
-            alias.name
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Import)
-            for alias in node.names
-        ]
-        names += [
-            node.module
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.ImportFrom) and node.module
-        ]
-        return {
-            name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)
-        }
-
-    def objects_made(self, makers: list[str]) -> list[str]:
-        """Return the names that it gives to what one of these functions or methods returns, the last one first."""
-        made = []
-        for node in self.tree.body:
-            match node:
-                case ast.Assign(
-                    targets=targets,
-                    value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker)),
-                ):
-                    made += [
-                        target.id
-                        for target in targets
-                        if isinstance(target, ast.Name) and maker in makers
-                    ]
-        return made[::-1]
-
-    def classes_with_reply(self) -> list[str]:
-        """Return its public classes with a method `reply` that takes a message alone."""
-        public = [
-            node
-            for node in self.tree.body
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-        ]
-        replies = [
-            (node.name, method.args)
-            for node in public
-            for method in node.body
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and method.name == "reply"
-        ]
-        return list(
-            dict.fromkeys(
-                name
-                for name, given in replies
-                if len(given.args) - len(given.defaults) == 2
-            )
-        )
+def _tests_folder(folder: Path) -> Path:
+    """Return where pytest looks for the tests of a project: the first folder of `testpaths`, else the project's."""
+    words = [
+        word
+        for name in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+        for word in _test_paths(folder / name)
+    ]
+    return next((folder / word for word in words if (folder / word).is_dir()), folder)
 
 
-def _is_skipped(name: str) -> bool:
-    return name.startswith((".", "test_")) or name in _SKIPPED
+def _test_paths(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    given = re.search(
+        r"^\s*testpaths\s*=\s*(\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)", text, re.MULTILINE
+    )
+    return re.findall(r"[^\s,\[\]\"']+", given[1]) if given else []
 
 
 def _project_name(folder: Path) -> str:

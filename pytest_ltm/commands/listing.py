@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_ltm._core.agent_kinds import agent_kinds
+from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
-from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
+from pytest_ltm.datasets import Dataset
 from pytest_ltm.figures.text import pluralize
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add which list, and --expand."""
-    parser.add_argument("what", metavar="suites|scenarios|agents")
+    parser.add_argument("what", metavar="suites|scenarios|agents|commands")
     preset = (
         "with agents: print the file of a memory system's preset, to copy and change"
     )
@@ -56,9 +57,19 @@ def list_suites() -> Iterator[str]:
             facts += [f"span {entry.span:,}"] if entry.span else []
             also = "" if entry.name == entry.scenario else f" ({entry.scenario})"
             yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
-    for name in (LOCOMO.name, LONGMEMEVAL.name):
-        yield f"{name}  (a data set: --ltm-data=FILE, or one made by ltm data {name}-generate)"
-    yield f"{LOGS.name}  (a data set: --ltm-data=FILE with your own sessions and questions; see ltm data logs-check)"
+    datasets: list[Dataset] = []
+    feature_hooks().pytest_ltm_datasets.call_historic(
+        kwargs={"register": datasets.append}
+    )
+    for dataset in datasets:
+        yield f"{dataset.name}  (a data set: --ltm-suite='{dataset.name}?data=FILE&NAME=VALUE')"
+        if dataset.family:
+            yield f"  the parameters of {dataset.family}"
+            continue
+        for option in dataset.options:
+            default = f" (default {option.default})" if option.default else ""
+            yield f"  {option.name}={option.metavar}: {option.help}{default}"
+        yield "  questions=alone|together: ask each question after the history alone, or all in one conversation"
 
 
 def list_scenarios() -> Iterator[str]:
@@ -94,4 +105,19 @@ def list_agents() -> Iterator[str]:
     yield f"Any other agent is {others}."
 
 
-LISTS = {"suites": list_suites, "scenarios": list_scenarios, "agents": list_agents}
+def list_commands() -> Iterator[str]:
+    """Yield a line for each command, also those of installed packages."""
+    from pytest_ltm.commands import COMMANDS, added_commands
+
+    commands = {**COMMANDS, **added_commands()}
+    width = max(map(len, commands))
+    for name, command in commands.items():
+        yield f"{name:{width}}  {command.summary}"
+
+
+LISTS = {
+    "suites": list_suites,
+    "scenarios": list_scenarios,
+    "agents": list_agents,
+    "commands": list_commands,
+}

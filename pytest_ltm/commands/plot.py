@@ -117,7 +117,7 @@ def plot_figure(given: Namespace) -> int:
         raise ConfigurationError(
             f"-o: expected a name that ends in .svg, .pdf or .png, got {given.output.name!r}"
         )
-    import_library("matplotlib", extra="plot", user="ltm plot")
+    import_library("matplotlib", extra="plot", user="ltm lab plot")
     from pytest_ltm.reports.plots.drawing import Look, draw_plot
 
     families = tuple(
@@ -130,7 +130,7 @@ def plot_figure(given: Namespace) -> int:
     write_output(given.output, drawn.data)
     print(given.output)
     for problem in drawn.problems:
-        print(f"ltm plot: {problem}", file=sys.stderr)
+        print(f"ltm lab plot: {problem}", file=sys.stderr)
     return 0
 
 

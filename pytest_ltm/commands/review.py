@@ -65,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def review_run(given: Namespace) -> int:
     """List the verdicts that deserve a look, with reasons, those that are most often wrong first.
 
-    `ltm show RUN ITEM` prints one as a chat, `ltm amend` corrects it.
+    `ltm show RUN ITEM` prints one as a chat, `ltm lab amend` corrects it.
     """
     path = find_run(given.run, given.ltm_dir)
     before = (

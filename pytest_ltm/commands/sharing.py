@@ -6,12 +6,16 @@ import json
 import re
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from pytest_ltm._core.features import feature_hooks
+from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.storage.disk import write_output
@@ -27,10 +31,10 @@ from pytest_ltm.commands.arguments import (
     add_runs,
 )
 from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.figures.text import clip_text, columns_of, one_line
+from pytest_ltm.figures.text import clip_text, columns_of, one_line, pluralize
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
-from pytest_ltm.gate.run_loading import results_in
+from pytest_ltm.gate.run_loading import read_run, results_in
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
     every_eval_ever,
@@ -39,7 +43,7 @@ from pytest_ltm.reports.exports import (
     mlflow,
     table_files,
 )
-from pytest_ltm.reports.exports.loaded import load
+from pytest_ltm.reports.exports.loaded import Results, load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all
 from pytest_ltm.reports.exports.table_files import paper_latex, paper_markdown
 from pytest_ltm.reports.history import (
@@ -184,6 +188,14 @@ WRITERS = {
 }
 
 
+@cache
+def export_writers() -> Mapping[str, Callable[[Results, Path], Sequence[ExportTarget]]]:
+    """Return what writes each format that is more than one table or text, also those of installed packages."""
+    writers = dict(WRITERS)
+    feature_hooks().pytest_ltm_exporters(register=writers.setdefault)
+    return writers
+
+
 # The forms of a badge by the suffix of its file.
 WRITTEN = {".svg": badge_svg, ".json": endpoint_json}
 
@@ -218,7 +230,7 @@ def write_report(given: Namespace) -> int:
 
 def add_export_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the format and the place."""
-    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *WRITERS)))
+    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *export_writers())))
     parser.add_argument("--to", required=True, choices=formats, help="the format")
     add_output(
         parser,
@@ -255,8 +267,8 @@ def export_runs(given: Namespace) -> int:
     to = given.output or Path(f"ltm-{given.table or given.to}{suffix}")
     if given.to in TABLES:
         written = table_files.outputs(results, to, given.to, given.table)
-    elif given.to in WRITERS:
-        written = WRITERS[given.to](results, to)
+    elif (write := export_writers().get(given.to)) is not None:
+        written = write(results, to)
     else:
         if given.to == "latex":
             text = paper_latex(results.runs)
@@ -318,10 +330,22 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
+def _automatic_past(path: Path) -> tuple[Past, int]:
+    """Return a run as the rules scored it, and how many verdicts a person has amended."""
+    past = read_past(path)
+    if not past.standings or not read_amendments(path):
+        return past, 0
+    run = read_run(path)
+    complete = past.state == "finished"
+    standings = result_standings(run.automatic, complete=complete)
+    return structs.replace(past, standings=standings), run.amended
+
+
 def draw_badge(given: Namespace) -> int:
     """Draw a badge: an agent's total at a memory span with its interval, and what the gate said.
 
-    The badge has no score if the run is incomplete or could not be measured. Without
+    The badge has no score if the run is incomplete or could not be measured. Amended
+    verdicts count as the rules gave them. Without
     --agent and --span it is about the agent under test at the longest span.
     """
     if given.output.suffix not in WRITTEN:
@@ -330,9 +354,11 @@ def draw_badge(given: Namespace) -> int:
         )
     path = Path(given.run)
     if not path.is_file():
-        past = read_past(find_run(given.run, given.ltm_dir))
+        past, amended = _automatic_past(find_run(given.run, given.ltm_dir))
     else:
-        standings = result_standings(load_baseline(path).result)
+        baseline = load_baseline(path).result
+        standings = result_standings(baseline)
+        amended = sum(row.automatic is not None for row in baseline.scenarios)
         past = Past(
             name=path.stem, path=path, at=None, state="finished", standings=standings
         )
@@ -354,6 +380,14 @@ def draw_badge(given: Namespace) -> int:
     made = badge_of(
         past, max(held, key=lambda each: each.span or 0, default=None), given.label
     )
+    if amended and path.is_file():
+        claim = f"{made.message}, {amended:,} amended by hand"
+        made = structs.replace(
+            made, message=claim, title=f"{made.title}, amended by hand"
+        )
+    elif amended:
+        left_out = f"{pluralize(amended, 'amended verdict')} left out"
+        made = structs.replace(made, title=f"{made.title} ({left_out})")
     write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
     # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)

@@ -16,11 +16,12 @@ from msgspec import Struct, field
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal import amendments, prechecks
+from pytest_ltm._core.journal import prechecks
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import find_run, run_parts
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
+from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
 from pytest_ltm._core.model.transcript import count_option
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import LtmError
@@ -64,19 +65,16 @@ _REPEATED = (
     "ltm_filler",
     "ltm_tokenizer",
     "ltm_time",
-    "ltm_data",
     "ltm_shard",
     "ltm_sessions",
     "ltm_language",
     "ltm_count",
-    "ltm_questions",
     "ltm_judge_votes",
     "keyword",
     "markexpr",
     "deselect",
     "ignore",
 )
-_ASKED_APART = ("ltm_locomo_", "ltm_longmemeval_", "ltm_logs_")
 # Settings that an option of the same name sets, for a run that took them from a
 # project's ini file.
 _SET_BY_OPTION = (
@@ -99,6 +97,10 @@ class Verification(Struct, frozen=True, kw_only=True):
     made_by: str
     """The version of pytest-ltm that recorded it; "" where that is not known."""
     differs: list[Discrepancy]
+    amended: int = 0
+    """Verdicts that a person has amended: nothing can compute them again."""
+    graded: int = 0
+    """Grades of a judge, which is not asked again."""
     unchecked: list[str] = field(default_factory=list)
     """Sentences on what belongs to it and could not be checked."""
     held: list[str] = field(default_factory=list)
@@ -107,13 +109,36 @@ class Verification(Struct, frozen=True, kw_only=True):
     @property
     def status(self) -> int:
         """The exit status."""
-        return DIFFERS if self.differs else UNCHECKED if self.unchecked else HOLDS
+        if self.differs:
+            return DIFFERS
+        return UNCHECKED if self.unchecked or self.amended else HOLDS
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, in its classes: computed again, taken on trust, not compared."""
+        if self.differs:
+            does = "do" if len(self.differs) > 1 else "does"
+            return f"{pluralize(len(self.differs), 'thing')} {does} not hold"
+        trusted = [
+            f"{pluralize(count, noun)} {why}"
+            for count, noun, why in (
+                (self.amended, "verdict", "amended by hand"),
+                (self.graded, "grade", "of a judge that was not asked again"),
+            )
+            if count
+        ]
+        text = "whole, and its scores follow from it"
+        if self.unchecked:
+            text = "not all of it could be checked"
+        elif self.amended:
+            text = "whole, but not all of its scores follow from it"
+        return f"{text}; taken on trust: {', '.join(trusted)}" if trusted else text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument(
-        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote"
+        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm lab bundle wrote"
     )
     add_option(
         parser,
@@ -138,7 +163,7 @@ def verify_scores(given: Namespace) -> int:
     checksums; plans, definitions, results and summary with the journals; definitions
     with those that the seed gives; and every verdict with the one reached again. Exit
     status 0 if all of it holds, 1 if something differs, 2 if something cannot be read
-    or checked.
+    or checked, or was amended by hand.
     """
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as folder:
         path = Path(given.run)
@@ -153,14 +178,8 @@ def verify_scores(given: Namespace) -> int:
     if given.json:
         print(json_text(verification_json(result)), end="")
     else:
-        count = pluralize(len(result.differs), "thing")
-        words = {
-            HOLDS: "whole, and its scores follow from it",
-            DIFFERS: f"{count} {'do' if len(result.differs) > 1 else 'does'} not hold",
-            UNCHECKED: "not all of it could be checked",
-        }
         made_by = f", recorded by pytest-ltm {result.made_by}" if result.made_by else ""
-        lines = [f"run {result.run}{made_by}: {words[result.status]}"]
+        lines = [f"run {result.run}{made_by}: {result.sentence}"]
         for heading, texts in (
             ("differs", result.differs),
             ("unchecked", result.unchecked),
@@ -183,6 +202,7 @@ def verification_json(result: Verification) -> dict[str, Any]:
         "format": FORMAT,
         "run": result.run,
         "verdict": verdict,
+        "on_trust": {"amended": result.amended, "graded": result.graded},
         "made_by": result.made_by,
         "checked_by": version("pytest-ltm"),
         "differs": differs,
@@ -204,7 +224,12 @@ def verify_run(
     differs = find_discrepancies(loaded)
     held = list(_checked_sentences(loaded))
     result = Verification(
-        run=loaded.result.run_id, made_by=made_by, differs=differs, held=held
+        run=loaded.result.run_id,
+        made_by=made_by,
+        differs=differs,
+        amended=loaded.amended,
+        graded=sum(row.judge_calls for row in loaded.result.scenarios),
+        held=held,
     )
     if given.record_only:
         result.held.append("what is recorded; verdicts were not reached again")
@@ -271,8 +296,8 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
             f"known answers given to the judge: {one.verdict}"
             for one in prechecks.judge_prechecks(run.path)
         )
-    if amended := amendments.read_amendments(run.path):
-        yield f"{pluralize(len(amended), 'verdict')} amended by hand, which nothing can check"
+    if run.summary and "sum" not in run.summary:
+        yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
     # The times that are kept beside the journals tell how often an agent was asked.
     faults = replies = timed = again = resumed = 0
     for each in run.conversations:
@@ -419,14 +444,13 @@ def _repeated_run(
     options, settings = record.get("options"), record.get("settings")
     if not isinstance(options, dict) or not isinstance(settings, dict):
         raise LtmError("run.json: options and settings must be objects")
-    kept = {
-        name: value
-        for name, value in options.items()
-        if name in _REPEATED or name.startswith(_ASKED_APART)
-    }
+    options = fold_recorded_options(options, settings.get("suite"))
+    kept = {name: value for name, value in options.items() if name in _REPEATED}
     settings = dict(settings)
-    if data is not None:
-        kept["ltm_data"] = str(data.resolve())
+    if data is not None or (away and "ltm_suite" in kept):
+        suite = SuiteSpec.parse(str(kept.get("ltm_suite") or settings.get("suite")))
+        path = None if data is None else str(data.resolve())
+        kept["ltm_suite"] = str(suite.replace_parameters(data=path))
     if not away and "ltm" in options:
         kept["ltm"] = options["ltm"]
     if (
@@ -436,8 +460,6 @@ def _repeated_run(
         kept["ltm_count"] = settings["count"] = count_option(plan["count"])
     if away:  # what a stranger names may be a path or code of this machine, and no filler is sent
         kept["ltm_filler"] = settings["filler"] = "varied"
-        if data is None:
-            kept.pop("ltm_data", None)
         if "ltm_agent" not in kept:
             kept["ltm_agent"] = [
                 f"{label}={spec}" for label, spec in settings.get("agents", {}).items()

@@ -32,7 +32,7 @@ INDEX_FOLDER = "data-index"
 
 
 class DatasetOption(NamedTuple):
-    """One option of a data set: `next_turns` of locomo is `--ltm-locomo-next-turns`, or `ltm_locomo_next_turns`."""
+    """One parameter of a data set: `next_turns` of locomo stands in `--ltm-suite='locomo?next_turns=3'`."""
 
     name: str
     metavar: str
@@ -48,7 +48,7 @@ class Dataset(NamedTuple):
     """A data set that runs can play; making one reads nothing, and imports nothing heavy."""
 
     name: str
-    """The value of `--ltm-suite`, and the front of the options."""
+    """The value of `--ltm-suite`, before its parameters."""
     metric: str
     """The published metric, in a few words."""
     fewer: str
@@ -98,12 +98,8 @@ class Dataset(NamedTuple):
         return fields
 
     def flag(self, option: str) -> str:
-        """Return how an option is spelled on the command line."""
-        return f"--ltm-{self.family or self.name}-{option}".replace("_", "-")
-
-    def dest(self, option: str) -> str:
-        """Return where the value of an option is found."""
-        return f"ltm_{self.family or self.name}_{option}"
+        """Return how a parameter is named in messages."""
+        return f"--ltm-suite={self.name}?{option}"
 
 
 class ToldConversation(NamedTuple):

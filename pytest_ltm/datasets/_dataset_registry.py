@@ -272,7 +272,7 @@ def history_dataset(
 
         if path is None:
             raise DatasetError(
-                f"{name} is not shipped: download it, and give --ltm-data=FILE or its folder"
+                f"{name} is not shipped: download it, and give --ltm-suite='{name}?data=FILE' or its folder"
             )
         if not path.exists():
             raise DatasetError(f"{path}: there is no such file or folder")

@@ -317,7 +317,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
         text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
-        first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
+        first = RE.first_distance.search(text)
         opening = split_sentences(text[: first.start()] if first else "") or [""]
         # the way that follows is quoted, where the words before it say that it is not
         # known, or another
@@ -583,8 +583,7 @@ class LiesAt(Ruled, Struct, frozen=True):
         start, goal = (
             re.escape(" ".join(plain_words(place))) or "$^" for place in self.places
         )
-        back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        if self.follows_own_rules and re.match(back, normalize_text(sentence)):
+        if self.follows_own_rules and _is_exchanged(sentence, start, goal):
             opposite = {
                 "north": "south",
                 "south": "north",
@@ -601,3 +600,15 @@ class LiesAt(Ruled, Struct, frozen=True):
 def _may_tell(sentence: str) -> bool:
     """Tell cheaply whether a sentence may hold a distance: only texts of this letter are worth reading closely."""
     return "k" in sentence or "K" in sentence or not sentence.isascii()
+
+
+def _is_exchanged(sentence: str, start: str, goal: str) -> bool:
+    """Return whether a sentence tells where the start lies from the goal; both are patterns."""
+    backwards = (
+        rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$",
+        rf"\bfrom (?:the )?{goal}\b[^.;]*\b(?:to|towards|reach) (?:the )?{start}\b",
+        rf"\bof (?:the )?{goal},? (?:is|lies|sits|stands|you (?:will )?find) (?:the )?{start}\b",
+        rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bfrom (?:the )?{goal}\W*$",
+    )
+    text = normalize_text(sentence)
+    return any(re.search(pattern, text) for pattern in backwards)

@@ -18,7 +18,7 @@ from pytest_ltm._core.journal.result import (
     ScenarioResult,
     at_span,
 )
-from pytest_ltm._core.model.agent import Mishap, add_mishaps
+from pytest_ltm._core.model.agent import ENDED_SOMEHOW, Mishap, add_mishaps
 from pytest_ltm._core.model.score import NO_ORACLE
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.spans_reached import (
@@ -376,7 +376,11 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def hampered(self) -> bool:
         """Whether so much went wrong that the score is hardly about memory."""
-        return self.mishap_share > _HAMPERING
+        return self.mishap_share > _HAMPERING or any(
+            mishap.what.startswith(ENDED_SOMEHOW)
+            for conversation in self.conversations
+            for mishap in conversation.mishaps
+        )
 
     @property
     def is_hypothetical(self) -> bool:

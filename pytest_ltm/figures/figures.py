@@ -14,6 +14,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._core.features import feature_hooks
+from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.figures.columns import HAMPERED, Column
 from pytest_ltm.figures.memory_measures import (
@@ -96,6 +98,8 @@ class Figure(Struct, frozen=True):
     """It may be hypothetical: shown in parentheses, where other columns' dollars were really spent."""
     order: Callable[[Column], float | None] | None = None
     """What tables are sorted by, if not the value."""
+    definition: str = ""
+    """What it means, a sentence; "": figures.yml says it."""
 
     @property
     def group(self) -> str:
@@ -105,7 +109,7 @@ class Figure(Struct, frozen=True):
     @property
     def meaning(self) -> str:
         """Its definition, or that of its group; "" where its name says all."""
-        return read_definitions().get(self.group, "")
+        return self.definition or read_definitions().get(self.group, "")
 
     def heading(self, columns: Sequence[Column]) -> str:
         """Return what heads it in a table of these columns."""
@@ -140,11 +144,28 @@ def _is_mixed(columns: Sequence[Column]) -> bool:
     )
 
 
+@cache
+def all_figures() -> tuple[Figure, ...]:
+    """Return the figures of this package, then those that installed packages add; an error for a name that is taken."""
+    figures = list(FIGURES)
+    groups = {figure.group for figure in FIGURES}
+    added: list[Figure] = []
+    feature_hooks().pytest_ltm_figures(register=added.append)
+    for figure in added:
+        if figure.group in groups:
+            raise ConfigurationError(
+                f"a feature adds the figure {figure.name!r}, whose name is taken. Rename it"
+            )
+        groups.add(figure.group)
+        figures.append(figure)
+    return tuple(figures)
+
+
 def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
     """Return the figures that tables of these reports have: those with a value, for any of the columns."""
     return [
         figure
-        for figure in FIGURES
+        for figure in all_figures()
         if figure.label
         and not set(reports).isdisjoint(figure.reports.split())
         and any(map(figure.shown, columns))
@@ -160,7 +181,7 @@ HAMPERED_NOTE = (
 
 def figure_notes(columns: Sequence[Column]) -> list[str]:
     """Return sentences on the signs in tables of figures."""
-    labelled = [figure for figure in FIGURES if figure.label]
+    labelled = [figure for figure in all_figures() if figure.label]
     # Also of rows that this table leaves out: a note too many is better than a sign
     # that nobody explains.
     estimated = any(
@@ -181,7 +202,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
 def figures_json(column: Column) -> dict[str, Any]:
     """Return the figures of a column as `summary.json` has them."""
     record: dict[str, Any] = {}
-    for group, figures in group_by(FIGURES, lambda figure: figure.group).items():
+    for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
         first = figures[0]
         value = first.value(column)
         if value is not None and group != first.name:
@@ -248,7 +269,7 @@ def figure_numbers(column: Column) -> dict[str, float]:
     """Return the numbers among the figures, flat, for tools that plot them: `judge_cost_usd`, `pass_rate`."""
     values = {
         figure.name: figure.value(column)
-        for figure in FIGURES
+        for figure in all_figures()
         if figure.unit not in ("flag", "interval")
     }
     return {

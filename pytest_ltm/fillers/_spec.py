@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import permutations, repeat
 from math import exp, log
@@ -16,6 +16,7 @@ from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import FillerError, describe_error, did_you_mean
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact
+from pytest_ltm.fillers._relays import iter_relayed_texts
 from pytest_ltm.fillers._trivia import (
     Deck,
     MixedFiller,
@@ -27,20 +28,26 @@ from pytest_ltm.fillers._trivia import (
     pool_of_file,
     shuffled_range,
 )
-from pytest_ltm.language.small_talk import read_templates
+from pytest_ltm.language.small_talk import PARAGRAPHS, read_templates
 from pytest_ltm.locales import ENGLISH, Language
 
 # Of sentences, shares and lengths; another number for every change, because it is part
 # of the plan's fingerprint.
-VERSION = 4
+VERSION = 5
 # What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as
 # long as scenarios' messages, so many that an agent which skips long ones still hears
 # far more talk than scenarios; pages are most of the tokens.
-BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
+BANDS = ((0.05, 8, 13), (0.84, 14, 45), (0.06, 45, 180), (0.05, 500, 2500))
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
+# The share of messages in which other people tell and ask what scenarios do: nearly all,
+# so that nobody who knows those words finds the user's messages by them.
+RELAYED = 0.97
+_PAGE = 500
 # What stands between the sentences of a page: prose, mostly.
 _JOINS = (" ", " ", " ", "\n", "\n\n")
+# Tokens that are enough for one more exchange.
+_LEAST_LEFT = 14
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -57,9 +64,9 @@ def _sentence(rng: Random, template: str, **slots: str) -> str:
 
 
 class TalkFiller:
-    """Says small talk, each message as long as chance has it; the last one of a gap just reaches what is wanted.
+    """Says what other people tell and ask, in the scenarios' own sentences, and small talk; a gap is just reached.
 
-    `letters`: as long as the gap and the agent allow.
+    `letters`: small talk alone, as long as the gap and the agent allow.
     """
 
     def __init__(
@@ -69,6 +76,7 @@ class TalkFiller:
         self._name = "letters" if letters else "varied"
         self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
         self._deck = Deck(self._sentences())
+        self._relayed = iter_relayed_texts(Random(rng.getrandbits(128)))
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
@@ -80,8 +88,13 @@ class TalkFiller:
             self._bands, [share for share, *_ in self._bands]
         )
         size = round(exp(self._rng.uniform(log(least), log(most))))
+        if self._bands is BANDS and self._rng.random() < RELAYED:
+            limit = min(tokens - _LEAST_LEFT, max_message_tokens)
+            texts = self._relay_texts(size if least >= _PAGE else 1, limit)
+            if texts:
+                return self._relayed_exchange(texts)
         # too few would be left for another exchange: this one takes them all
-        if size > tokens - 14:
+        if size > tokens - _LEAST_LEFT:
             size = tokens
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
@@ -110,6 +123,32 @@ class TalkFiller:
             else reply
         )
         return FillerExchange(message, reply, size)
+
+    def _relay_texts(self, size: int, limit: int) -> list[str]:
+        """Return what other people tell and ask: one text, more below `size` tokens; none where one is too long."""
+        texts, tokens = list[str](), 0
+        while tokens < size:
+            text = self._relay_text()
+            tokens += self._counter.count(text) + 1
+            if tokens > limit:
+                break
+            texts.append(text)
+        return texts
+
+    def _relay_text(self) -> str:
+        """Return a text in which somebody else tells or asks what a scenario might."""
+        templates = read_templates()
+        name, friend = self._rng.sample(templates["names"], 2)
+        frame = self._rng.choice(templates["relays"])
+        text = next(self._relayed)
+        return _sentence(self._rng, frame, name=name, friend=friend, text=text)
+
+    def _relayed_exchange(self, texts: Sequence[str]) -> FillerExchange:
+        message = PARAGRAPHS.join(texts)
+        asks = message.rstrip("”").endswith("?")
+        replies = read_templates()["questions" if asks else "remarks"]
+        size = self._counter.count(message)
+        return FillerExchange(message, self._rng.choice(replies), size)
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""

@@ -89,6 +89,17 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
             path=Path(), result=result, conversations=held, summary=summary or {}
         )
 
+    @property
+    def amended(self) -> int:
+        """How many of its verdicts a person has amended."""
+        return sum(row.automatic is not None for row in self.result.scenarios)
+
+    @property
+    def automatic(self) -> RunResult:
+        """Return the result before anybody amended it: what claims are made from."""
+        recorded = tuple(each.recorded or each.result for each in self.conversations)
+        return structs.replace(self.result, conversations=recorded)
+
 
 def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     """Return what stands in a run folder; results that cannot be read become notices.

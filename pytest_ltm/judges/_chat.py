@@ -5,6 +5,7 @@ Temperature 0, structured replies where the server gives them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
@@ -19,18 +20,13 @@ from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError, text
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents._unbuilt import ENCODING
 
-# Status codes of a server that does not take what it was given.
+# Status codes of a server that does not take what it was given; with the others it may
+# be the form of a reply that it does not take.
 _REFUSED = (400, 404, 422)
+_ONLY_FORM = (403, 405, 415, 501)
 # What a server speaks of that fails over the form of a reply (500, as some do) instead
 # of refusing it.
-_GRAMMAR = (
-    "grammar",
-    "response_format",
-    "json_schema",
-    "json schema",
-    "guided",
-    "structured",
-)
+_GRAMMAR = ("grammar", "response_format", "schema", "guided", "structured")
 
 
 def make_client(spec: str, role: str) -> JudgeModelClient:
@@ -53,6 +49,8 @@ class JudgeModelClient:
         self._completions: Completions | None = None
         self._extras = ["response_format", "seed"]
         """What the server is given until it refuses it, in the order in which it is left out."""
+        self._failures = 0
+        """Errors of the server in a row, while it was given all of that."""
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its replies depend on; no key."""
@@ -83,6 +81,12 @@ class JudgeModelClient:
                 )
                 messages = [{"role": "user", "content": text.rstrip()}]
                 answer = self._completions.complete(messages, **extras)
+                if "response_format" in extras and _is_unfilled(
+                    answer.text, question.form[1]
+                ):
+                    self._extras.remove("response_format")
+                    continue
+                self._failures = 0
                 # a cut reply may lack its grade: who reads it should know why
                 text = answer.text + CUT if answer.was_cut else answer.text
                 return Reply(text, _request_usage(answer.used, messages, answer.text))
@@ -108,10 +112,19 @@ class JudgeModelClient:
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
         status, words = getattr(error, "status_code", None), text_of(error).lower()
-        failed = status == HTTPStatus.INTERNAL_SERVER_ERROR and any(
-            word in words for word in _GRAMMAR
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._failures += 1
+        fails_over_form = (
+            status in _ONLY_FORM
+            or getattr(error, "account", "") == "nothing said"
+            or self._failures >= _MOST_FAILURES
+            or (self._failures and any(word in words for word in _GRAMMAR))
         )
-        if not self._extras or not (status in _REFUSED or failed):
+        if fails_over_form and "response_format" in self._extras:
+            self._failures = 0
+            self._extras.remove("response_format")
+            return True
+        if not self._extras or status not in _REFUSED:
             return False
         named = [extra for extra in self._extras if extra in text_of(error)]
         with suppress(ValueError):  # another of the same model was first
@@ -124,6 +137,19 @@ def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
     count = token_counter(ENCODING).count
     asked = sum(count(message["content"]) + FRAME for message in messages)
     return usage_of(used, prompt=asked, reply=count(text))
+
+
+# Errors in a row after which the form of the reply may be what a server fails over.
+_MOST_FAILURES = 2
+
+
+def _is_unfilled(text: str, fields: Mapping[str, Any]) -> bool:
+    """Return whether a text is a JSON object without any of these fields: `{}`, or the schema itself."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and fields.keys().isdisjoint(value)
 
 
 def _grade_schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:

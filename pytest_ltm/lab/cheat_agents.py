@@ -17,6 +17,7 @@ from pytest_ltm.agents._adapt import AgentSource, agent_source
 from pytest_ltm.agents._wrapping import read_tokens
 from pytest_ltm.agents.reader.memory_policies import Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.lab.filler_learners import LEARNERS, read_lessons
 from pytest_ltm.language.patterns import lazy_pattern
 from pytest_ltm.language.words import BULLET, STOP_WORDS, content_stems
 
@@ -426,11 +427,13 @@ def write_tree(tree: FormTree) -> str:
 
 
 class SkipsFiller(Reader):
-    """A reader with a window that never stores what a tree calls filler, and replies to it with a word."""
+    """A reader with a window that never stores what it takes for filler, and replies to it with a word."""
 
-    def __init__(self, tree: FormTree, tokens: int, name: str) -> None:
+    def __init__(
+        self, is_filler: Callable[[str], bool], tokens: int, name: str
+    ) -> None:
         super().__init__(lambda: Window(tokens), name)
-        self._tree = tree
+        self._skips = is_filler
 
     def reply(self, message: str, user: str = "") -> str:
         """Return what the reader says, or nothing much to filler."""
@@ -441,22 +444,38 @@ class SkipsFiller(Reader):
         if not self._skips(message):
             super().accept(message, reply, user)
 
-    def _skips(self, message: str) -> bool:
-        return says_filler(self._tree, form_of(message))
-
 
 def make_skipping(argument: str) -> AgentSource:
-    """Return the source of windows that skip what a tree calls filler; `argument`: SIZE, or SIZE:FILE with a tree."""
-    size, _, path = argument.partition(":")
+    """Return the source of windows that skip filler.
+
+    `argument`: SIZE, SIZE:TREE with the file of a tree, or SIZE:words:RUNS and
+    SIZE:characters:RUNS with a folder of runs to learn from. AgentError for anything else.
+    """
+    size, _, place = argument.partition(":")
+    tokens = tokens_of("skips", size)
+    agent = partial(SkipsFiller, _find_rule(argument, place), tokens, f"skips:{size}")
+    return agent_source(agent, spec=f"skips:{argument}")
+
+
+def skipped_window(spec: str) -> str:
+    """Return the spec of the window that a learner stands before; "" for any other agent."""
+    name, _, argument = spec.partition(":")
+    size, _, place = argument.partition(":")
+    learns = name == "skips" and place.partition(":")[0] in LEARNERS
+    return f"window:{size}" if learns else ""
+
+
+def _find_rule(argument: str, place: str) -> Callable[[str], bool]:
+    """Return what calls a message filler: a learner, a tree from a file, or length alone."""
+    learner, _, runs = place.partition(":")
+    if learner in LEARNERS:
+        return LEARNERS[learner](read_lessons(Path(runs))).is_filler
     try:
-        tree = _read_tree(json.loads(Path(path).read_text("utf-8"))) if path else LONG
+        tree = _read_tree(json.loads(Path(place).read_text("utf-8"))) if place else LONG
     except (OSError, ValueError) as error:
-        cure = "write a size and the file of a tree, as in 'skips:8k:t.json'"
+        cure = "write a size and the file of a tree, as in 'skips:8k:t.json', or runs, as in 'skips:8k:words:.ltm/runs'"
         raise AgentError(f"agent 'skips:{argument}': {cure}") from error
-    return agent_source(
-        partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"),
-        spec=f"skips:{argument}",
-    )
+    return lambda message: says_filler(tree, form_of(message))
 
 
 def _read_tree(tree: Any) -> FormTree:
@@ -525,7 +544,10 @@ SPECS = (
     "padded:politeness:1500:window:4k",
     "padded:question:1500:window:4k",
     "padded:filler:1500:window:4k",
+    "padded:politeness:same:window:4k",
 )
+# Attacks on distance, played at longer spans: padding before wider windows; learners follow.
+FAR_SPECS = ("padded:politeness:same:window:8k", "padded:politeness:1500:window:8k")
 
 
 def make_cheat_agent(name: str, argument: str) -> AgentSource:

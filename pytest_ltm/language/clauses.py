@@ -106,6 +106,7 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
     for doubt, pattern, where in (
         ("denies it", RE.denied, before),
         ("denies it", RE.undone, after[:_NEAR]),
+        ("says that it is over", RE.until, after[:_NEAR]),
         ("says that it is over", RE.over, before),
         ("says that it is over", CHANGED, before),
         (EARLIER, RE.before, before),

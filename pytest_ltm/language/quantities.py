@@ -15,7 +15,7 @@ from pytest_ltm.language.numbers import (
     words_with_digits,
     write_digits,
 )
-from pytest_ltm.language.words import casefold_plain, plain_words
+from pytest_ltm.language.words import plain_words
 
 # Word -> unit; plurals are known, too.
 UNITS = {word: unit for unit, words in LEXICON.table("units").items() for word in words}
@@ -336,53 +336,3 @@ def canonical_values(text: str, *, like: str = "") -> str:
     if RE.value_lap.fullmatch(like):
         text = RE.long_time.sub(lap_time, text)
     return text
-
-
-# --- Signs that distinguish.
-
-
-def distinguishing_signs(text: str) -> frozenset[str]:
-    """Return the words of a text whose last sign distinguishes them, as they are: `c++`, `ab-`, `3.10`."""
-    matches = RE.signed.findall(casefold_plain(text))
-    return frozenset(
-        number or word + sign.replace("\u2212", "-") for word, sign, number in matches
-    )
-
-
-def differs_in_sign(text: str, expected: str) -> bool:
-    """Return whether an answer has a word of the expected one with another sign: C# for C++."""
-    mine, theirs = distinguishing_signs(expected), distinguishing_signs(text)
-    bare = {*plain_words(text), *(other.rstrip("+#-") for other in theirs)}
-    return (
-        bool(mine)
-        and mine.isdisjoint(theirs)
-        and all(one.rstrip("+#-") in bare for one in mine)
-    )
-
-
-# --- Whether two short texts are one value.
-
-
-def is_same_value(reply: str, expected: str) -> bool:
-    """Return whether an answer is the expected value and nothing else, in whatever form."""
-    if distinguishing_signs(reply) != distinguishing_signs(expected):
-        return False
-    if not same_amounts(
-        canonical_values(reply, like=expected), canonical_values(expected)
-    ):
-        return False
-    cores: list[str] = []
-    for text in (expected, reply):
-        every = list(
-            words_with_digits(plain_words(write_digits(canonical_values(text))))
-        )
-        cores.append(
-            "".join(word for word in every if word not in LEXICON.words("light words"))
-            or "".join(every)
-        )
-    same = RE.umlauts.sub("", cores[0]) == RE.umlauts.sub("", cores[1])
-    # the initials of a value are the value: NYC
-    short, long = sorted((reply.strip(" ."), expected.strip(" .")), key=len)
-    initials = "".join(word[0] for word in re.findall(r"\w+", long))
-    abbreviated = 1 < len(short) <= 6 and short == initials and initials.isupper()
-    return all(cores) and (same or abbreviated)

@@ -8,6 +8,11 @@ from typing import Any
 
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 
+# Characters of the longest message that tells what somebody else told.
+LONGEST_RELAYED = 700
+# What stands between several of them in one message.
+PARAGRAPHS = "\n\n"
+
 
 @cache
 def read_templates() -> dict[str, Any]:
@@ -19,26 +24,44 @@ def read_templates() -> dict[str, Any]:
 @cache
 def _known() -> re.Pattern[str]:
     """Return what a message of small talk begins with: any of the templates."""
+    templates = read_templates()
+    patterns = map(_read_pattern, [*templates["sentences"], *templates["trivia"]])
+    return re.compile(rf"(?:{'|'.join(patterns)})(?=\s|$)", re.IGNORECASE)
+
+
+@cache
+def _relayed() -> re.Pattern[str]:
+    """Return what a whole message is that tells what somebody else told."""
+    return re.compile("|".join(map(_read_pattern, read_templates()["relays"])))
+
+
+def _read_pattern(template: str) -> str:
+    """Return the pattern of all that a template may come to."""
+    parts = re.split(r"([][|]|\{\w+\})", template)
+    return "".join(_slot_patterns().get(part) or re.escape(part) for part in parts)
+
+
+@cache
+def _slot_patterns() -> dict[str, str]:
+    templates = read_templates()
+    names = templates["names"]
+    words = {**templates["slots"], "name": names, "friend": names}
     slots = {
-        name: "|".join(map(re.escape, words))
-        for name, words in read_templates()["slots"].items()
+        f"{{{slot}}}": f"(?:{'|'.join(map(re.escape, values))})"
+        for slot, values in words.items()
     }
-    slots["fact"] = ".+"
-
-    meant = {"[": "(?:", "]": ")", "|": "|"} | {
-        f"{{{name}}}": f"(?:{words})" for name, words in slots.items()
-    }
-
-    def pattern(template: str) -> str:
-        parts = re.split(r"([][|]|\{\w+\})", template)
-        return "".join(meant.get(part) or re.escape(part) for part in parts)
-
-    templates = map(
-        pattern, [*read_templates()["sentences"], *read_templates()["trivia"]]
-    )
-    return re.compile(rf"(?:{'|'.join(templates)})(?=\s|$)", re.IGNORECASE)
+    free = {"{fact}": "(?:.+)", "{text}": r"(?s:.+)"}
+    return {"[": "(?:", "]": ")", "|": "|", **slots, **free}
 
 
 def is_small_talk(message: str) -> bool:
     """Return whether a message begins as this filler's do."""
     return _known().match(message) is not None
+
+
+def is_relayed(message: str) -> bool:
+    """Return whether people whom no scenario knows told or asked all that a message says."""
+    return all(
+        len(text) <= LONGEST_RELAYED and _relayed().fullmatch(text) is not None
+        for text in message.split(PARAGRAPHS)
+    )

@@ -14,7 +14,7 @@ from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.normal_form import settle_text
 
 # Which reading of replies this is; plans and the names of rules hold it.
-READING = "reading/1"
+READING = "reading/2"
 
 
 def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
@@ -34,6 +34,7 @@ def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
             _without_details,
             _without_sections,
             _without_calls,
+            _without_next_turn,
         ):
             kept = part(text)
             text = kept if kept == text else kept.strip()
@@ -46,7 +47,8 @@ RE = LEXICON.expressions("speech")
 
 # --- Marks: anything in brackets that may open, close or end something.
 
-_PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;"}
+_PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;", "\u2039": "\u203a"}
+_SHORT_TAG = 3
 _Role = Literal["opens", "closes", "alone"]
 _Kind = Literal["hidden", "token", "channel", "plain", "unknown"]
 
@@ -69,30 +71,46 @@ def _fold_tag_name(name: str) -> str:
 
 def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     name = _fold_tag_name(match["name"])
-    pipe, angled = (
-        bool(match["before"] or match["after"]),
-        match["open"] not in ("[", "{"),
-    )
+    before, after = bool(match["before"]), bool(match["after"])
+    pipe, angled = before or after, match["open"] not in ("[", "{")
     role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
-    if RE.ends.search(name) and (pipe or name == "unused95"):
+    if RE.closing.search(name) and (pipe or name == "unused95"):
         role = "closes"
-    elif pipe and bool(match["before"]) != bool(match["after"]):
-        role = "opens" if match["before"] else "closes"
+    elif before != after:
+        role = "opens" if before else "closes"
     core = RE.edge.sub("", name.rpartition(":")[2])
+    is_turn = (angled or name == "inst") and RE.turn_tag.fullmatch(name)
     kind: _Kind = (
-        "token" if (pipe and angled) or RE.turn_tag.fullmatch(name) else "unknown"
+        "token" if is_turn or (pipe and (angled or before == after)) else "unknown"
     )
     if core == "channel":
-        kind = "channel"
+        kind = "plain" if before == after else _kind_of_channel(match, role)
     elif name in own or name == "unused95":
         kind = "hidden"
     # markup before thoughts: `<summary>` is a page's, though some agents think in a tag
     # of that name
-    elif not pipe and (core in LEXICON.words("markup") or RE.frame.fullmatch(core)):
+    elif not pipe and _is_markup(core):
         kind = "token" if name == "s" else "plain"
     elif RE.thought.search(core) or RE.tool.search(core):
         kind = "hidden"
     return Mark(*match.span(), core, kind, role, angled)
+
+
+def _is_markup(name: str) -> bool:
+    if len(name) <= _SHORT_TAG and not RE.turn_tag.fullmatch(name):
+        return True
+    return name in LEXICON.words("markup") or RE.frame.fullmatch(name) is not None
+
+
+def _kind_of_channel(match: re.Match[str], role: _Role) -> _Kind:
+    """Return the kind of a mark of an asymmetric pair: `<|channel>` says after it whether thoughts follow."""
+    if role == "closes":
+        return "hidden"
+    named = RE.named.match(match.string, match.end())
+    thinks = named is not None and (
+        RE.thought.search(named[1]) or RE.tool.search(named[1])
+    )
+    return "hidden" if thinks else "plain"
 
 
 # --- Blocks between marks, and tokens.
@@ -262,28 +280,26 @@ def _without_sections(text: str) -> str:
             if rest.strip() and len(text[match.end() : end].split()) >= _FEWEST_WORDS
             else text
         )
-    labels = list(RE.label.finditer(text))
+    labels = [match for match in RE.label.finditer(text) if _is_short(match["label"])]
     if not labels:
         return text
     answers = [
         match
         for match in labels
-        if RE.answers.fullmatch(match["label"]) and text[match.end() :].strip()
+        if RE.answer.search(match["label"]) and text[match.end() :].strip()
     ]
-    first = labels[0]
+    first = labels[0]["label"].lower()
     # in a list of several questions a label is repeated: there it is what the agent
     # asks
-    alone = (
-        sum(match["label"].lower() == first["label"].lower() for match in labels) == 1
+    alone = sum(match["label"].lower() == first for match in labels) == 1
+    hides = (
+        RE.thought.search(first)
+        or (labels[0]["mark"].startswith("#") and RE.step.match(first))
+        or (alone and (RE.tool.search(first) or RE.asks.fullmatch(first)))
     )
-    hides = RE.thinks.fullmatch(first["label"]) or (
-        alone and RE.calls.fullmatch(first["label"])
-    )
-    leads = hides and not text[: first.start()].strip()
-    if leads and (
-        following := [match for match in answers if match.start() > first.start()]
-    ):
-        return text[following[0].end() :]
+    leads = hides and not text[: labels[0].start()].strip()
+    if leads and (following := [match for match in answers if match is not labels[0]]):
+        return text[following[-1 if RE.step.match(first) else 0].end() :]
     for match in labels:
         marked = match["colon"] or match["mark"].strip("(")
         if (
@@ -294,6 +310,13 @@ def _without_sections(text: str) -> str:
         ):
             return text[: match.start()]
     return text
+
+
+_MOST_WORDS = 6
+
+
+def _is_short(label: str) -> bool:
+    return len(label.split()) <= _MOST_WORDS
 
 
 # --- Printed calls and their results.
@@ -312,6 +335,8 @@ _DECODER = json.JSONDecoder(strict=False)
 
 def _without_calls(text: str) -> str:
     """Return a text without printed calls of tools, and lines that say that one is running."""
+    if RE.call_alone.match(text):
+        return ""
     text = RE.call_line.sub("", RE.call_fence.sub("", text))
     status = RE.status.match(text)
     if status and text[status.end() :].strip():
@@ -354,3 +379,24 @@ def _is_call(value: Any) -> bool:
         bool(value.keys() & _NAMES and value.keys() & _ARGUMENTS)
         and value.keys() <= _NAMES | _ARGUMENTS | _REST
     )
+
+
+# --- What somebody else says.
+
+
+def _without_next_turn(text: str) -> str:
+    """Return a text up to where the label of a role begins a line, after something was said.
+
+    A label that a colon leads up to is quoted, and so is what stands in a fence or in
+    quotation marks.
+    """
+    if RE.role_alone.match(text):
+        return ""
+    for match in RE.next_turn.finditer(text):
+        before = text[: match.start()]
+        if RE.introduced.search(before):
+            return text
+        is_quoted = before.count("```") % 2 or before.count('"') % 2
+        if before.strip() and not is_quoted:
+            return before
+    return text

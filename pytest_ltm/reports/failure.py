@@ -81,9 +81,8 @@ def failure_text(
             speech += speech_lines(
                 "agent:", shorten_text(shown_message(exchange.reply), _LONGEST, keep)
             )
-            speech += [
-                f"{_INDENT}       (cut off there: the reply reached its limit)"
-            ] * exchange.was_cut
+            if exchange.account in _ENDED:
+                speech.append(f"{_INDENT}       ({_ENDED[exchange.account]})")
         number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
         lines += [f"{number} {speech[0].lstrip()}", *speech[1:]]
     if result.overrun and result.span is not None:
@@ -101,6 +100,12 @@ def failure_text(
         )
         lines.append(f"  again: {one_line(again)}{note}")
     return "\n".join(line.rstrip() for line in lines)
+
+
+_ENDED = {
+    "cut": "cut off there: the reply reached its limit",
+    "unknown": "it is not known how the reply ended",
+}
 
 
 def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,12 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.sanitize import csv_cell, for_file
-from pytest_ltm._core.storage.schema import fields_of, json_text, to_record
+from pytest_ltm._core.storage.schema import (
+    fields_of,
+    json_text,
+    parse_record,
+    to_record,
+)
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions
 from pytest_ltm.figures.metrics import metrics_json
@@ -180,8 +186,21 @@ def write_verdicts(folder: Path, run: RunResult) -> None:
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
-    """Write what `summary_json` returned."""
-    write_whole(path, json_text(dict(summary)).encode())
+    """Write what `summary_json` returned, with the checksum of all of it."""
+    # From the text: what is written has no secrets, other than what was given.
+    written = parse_record(json_text(dict(summary)))
+    sealed = {**written, "sum": summary_checksum(written)}
+    write_whole(path, json_text(sealed).encode())
+
+
+def summary_checksum(summary: Mapping[str, Any]) -> str:
+    """Return the checksum of what `summary.json` says beside it (BLAKE2b, 16 bytes).
+
+    It shows accidents and edits, as those of a journal do; it needs no key.
+    """
+    said = {name: value for name, value in summary.items() if name != "sum"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def refresh_summary(run: LoadedRun) -> None:

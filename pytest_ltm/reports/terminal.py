@@ -24,7 +24,6 @@ from pytest_ltm.figures.columns import (
     result_columns,
 )
 from pytest_ltm.figures.figures import (
-    EFFORTS,
     SCORES,
     Report,
     figure_notes,
@@ -391,7 +390,7 @@ def _quiet_line(column: Column) -> str:
 
 
 _COUNTS: Mapping[frozenset[Count], str] = {
-    frozenset({"told+16"}): "; any reply counts 16 tokens",
+    frozenset({"told+4"}): "; any reply counts 4 tokens",
     frozenset({"capped"}): "; a reply counts at most as much as its message",
     frozenset({"told"}): "; replies do not count",
     frozenset({"all"}): "; replies count in full",
@@ -473,10 +472,10 @@ def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
     trials: list[Report] = ["trials"] * any(column.pass_k_trials for column in columns)
     verbose: list[Report] = ["verbose"] * (verbosity > 0)
     figures = shown_figures(columns, "terminal", *trials, *verbose)
-    for section in (SCORES, EFFORTS):
-        for number, figure in enumerate(
-            figure for figure in figures if figure in section
-        ):
+    scores = [figure for figure in figures if figure in SCORES]
+    efforts = [figure for figure in figures if figure not in SCORES]
+    for section in (scores, efforts):
+        for number, figure in enumerate(section):
             cells: tuple[tuple[str, Style], ...] = tuple(
                 (text, "") for text in figure.cells(columns)
             )
@@ -484,7 +483,7 @@ def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
                 TableRow(
                     label=figure.heading(columns),
                     cells=cells,
-                    above=section is EFFORTS and not number,
+                    above=section is efforts and not number,
                 )
             )
     return rows

@@ -10,9 +10,10 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import partial
 from itertools import islice, product
 from math import isclose
 from pathlib import Path
@@ -38,6 +39,7 @@ from pytest_ltm._core.journal.run_file import SUMMARY, run_parts
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, load_all_timings
 from pytest_ltm._core.model.plan import Plan, plan_differences
 from pytest_ltm._core.model.scenario import to_json as definition_json
+from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import DefinitionError, LtmError, describe_error
 from pytest_ltm._core.storage.sanitize import for_file
@@ -46,7 +48,12 @@ from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import pluralize
 from pytest_ltm.gate.run_loading import LoadedRun, read_run
 from pytest_ltm.language.lists import first_and_rest
-from pytest_ltm.reports.summary import VERDICTS_FILE, rewrite_summary, verdicts_csv
+from pytest_ltm.reports.summary import (
+    VERDICTS_FILE,
+    rewrite_summary,
+    summary_checksum,
+    verdicts_csv,
+)
 
 # How the notice of a run begins that does not hold.
 DIFFERS = "does not hold"
@@ -81,40 +88,75 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     )
     result: list[Discrepancy] = []
     for folder in folders:
-        result += _conversation_discrepancies(
-            folder, recorded.get(folder), imported=run.result.is_imported
+        check = partial(
+            _conversation_discrepancies,
+            folder,
+            recorded.get(folder),
+            imported=run.result.is_imported,
         )
+        result += _checked(folder.name, check)
+    result += _checked(RUN_FILE, partial(_run_file_discrepancies, run.path / RUN_FILE))
     parts = list(run_parts(run.path, [each.path.name for each in run.conversations]))
     for part in parts:
-        result += _setting_discrepancies(run, part)
+        result += _checked(RUN_FILE, partial(_setting_discrepancies, run, part))
     for name in (prechecks.JOURNAL, prechecks.CHECKS):
-        result += _damaged_lines(run.path / name)
-    # what the known answers say against a judge, and whether that is what its file says
-    wrong = [
-        one.why for one in prechecks.judge_prechecks(run.path) if one.verdict == "wrong"
-    ]
-    result += [
-        Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {why}")
-        for why in wrong
-    ]
-    # The conversations that the summary lists, found by their places.
-    names = {each.path.name for each in run.conversations}
-    for listed in run.summary.get("conversations", ()) if run.summary else ():
-        name = "~".join(
-            str(listed.get(part)) for part in ("agent", "span_label", "trial")
-        )
-        if not any(one == name or one.startswith(f"{name}~") for one in names):
-            result.append(
-                Discrepancy(
-                    SUMMARY, f"it lists the conversation {name}, which is not there"
-                )
-            )
+        result += _checked(name, partial(_damaged_lines, run.path / name))
+    result += _checked(prechecks.FILE, partial(_judge_discrepancies, run.path))
     if run.summary:
-        result += _summary_discrepancies(run, parts)
+        result += _checked(SUMMARY, partial(_listing_discrepancies, run))
+        result += _checked(SUMMARY, partial(_summary_discrepancies, run, parts))
     elif (run.path / RUN_FILE).is_file():
         missing = "it is missing or cannot be read: the run has not come to its end"
         result.append(Discrepancy(SUMMARY, missing, unfinished=True))
     return result
+
+
+MALFORMED = (
+    *(TypeError, ValueError, LookupError, AttributeError),
+    *(OSError, RecursionError, OverflowError, MemoryError, csv.Error),
+)
+"""What reading a file raises that has another form than it should."""
+
+
+def _checked(
+    place: str, check: Callable[[], Iterable[Discrepancy]]
+) -> list[Discrepancy]:
+    """Return what a check finds; a file that has another form than it should is found, too."""
+    result: list[Discrepancy] = []
+    try:
+        result.extend(check())
+    except LtmError as error:
+        result.append(Discrepancy(place, str(error)))
+    except MALFORMED as error:
+        what = f"it does not have the form that it should: {describe_error(error)}"
+        result.append(Discrepancy(place, what))
+    return result
+
+
+def _run_file_discrepancies(path: Path) -> Iterator[Discrepancy]:
+    """Yield what keeps `run.json` from being read, where there is one."""
+    if path.is_file() and not isinstance(json.loads(read_regular(path)), dict):
+        yield Discrepancy(path.name, "it is not a JSON object")
+
+
+def _judge_discrepancies(run: Path) -> Iterator[Discrepancy]:
+    """Yield what known answers say against a judge."""
+    for check in prechecks.judge_prechecks(run):
+        if check.verdict == "wrong":
+            what = f"the judge misjudged known answers: {check.why}"
+            yield Discrepancy(prechecks.FILE, what)
+
+
+def _listing_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
+    """Yield the conversations that the summary lists, found by their places, and that are not there."""
+    names = {each.path.name for each in run.conversations}
+    for listed in run.summary.get("conversations", ()):
+        name = "~".join(
+            str(listed.get(part)) for part in ("agent", "span_label", "trial")
+        )
+        if not any(one == name or one.startswith(f"{name}~") for one in names):
+            what = f"it lists the conversation {name}, which is not there"
+            yield Discrepancy(SUMMARY, what)
 
 
 def read_marked_run(run: Path | LoadedRun) -> LoadedRun:
@@ -192,7 +234,7 @@ def _conversation_discrepancies(
         ]
     try:
         return _journal_discrepancies(folder, result, imported=imported)
-    except (LtmError, OSError) as error:
+    except (LtmError, *MALFORMED) as error:
         return [Discrepancy(f"{here}/{JOURNAL}", describe_error(error))]
 
 
@@ -232,6 +274,7 @@ def _journal_discrepancies(
         JOURNAL: [forged] * (plan.fingerprint != says),
         "plan.json": _plan_file_differences(folder, record.header, plan),
         RESULTS: list(_result_differences(result, record, plan)),
+        f"{JOURNAL}, tokens": list(_token_differences(record, plan)),
         TIMINGS: _attempt_differences(folder / TIMINGS, record),
     }
     discrepancies = [
@@ -332,6 +375,25 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
             f"it times {pluralize(len(unknown), 'reply')} that the journal does not have"
         )
     return texts
+
+
+def _token_differences(record: ConversationRecord, plan: Plan) -> Iterator[str]:
+    """Yield which texts do not have the tokens that the journal gives them: spans and gaps are made of those."""
+    try:
+        counter = token_counter(plan.tokenizer)
+    except LtmError:  # an encoding that is not here: scoring again says so
+        return
+    for exchange in (*record.transcript, *record.unanswered.values()):
+        reply = exchange.raw_reply
+        sides = [("message", exchange.message, exchange.message_tokens)]
+        if exchange.number in record.replies or exchange.told:
+            sides.append(("reply", reply, exchange.reply_tokens))
+        for what, text, tokens in sides:
+            if (count := counter.count(text)) != tokens:
+                yield (
+                    f"the {what} of exchange {exchange.number} has {count:,} tokens by {plan.tokenizer}, "
+                    f"and is said to have {tokens:,}"
+                )
 
 
 # --- its results
@@ -477,6 +539,17 @@ def _setting_discrepancies(
                 yield Discrepancy(RUN_FILE, what)
 
 
+# What every summary has, whatever version wrote it.
+_OF_SUMMARY = (
+    "run_id",
+    "pytest_ltm_version",
+    "plan",
+    "results",
+    "conversations",
+    "notices",
+)
+
+
 def _summary_discrepancies(
     run: LoadedRun, parts: Sequence[Mapping[str, Any]]
 ) -> Iterator[Discrepancy]:
@@ -500,12 +573,18 @@ def _summary_discrepancies(
         if name in planned and planned[name] != value:
             what = f"its {name} is {show_value(planned[name])}, and {RUN_FILE} says {show_value(value)}"
             yield Discrepancy(SUMMARY, what)
+    for part in parts:
+        recorded_by = part["run"].get("versions", {}).get("pytest-ltm")
+        said = summary.get("pytest_ltm_version")
+        if recorded_by is not None and len(parts) == 1 and recorded_by != said:
+            what = f"it says that pytest-ltm {said} wrote it, and {RUN_FILE} says {recorded_by}"
+            yield Discrepancy(SUMMARY, what)
+    if "sum" in summary and summary["sum"] != summary_checksum(summary):
+        yield Discrepancy(SUMMARY, "it was changed after it was written")
     now = json.loads(json.dumps(rewrite_summary(run.result, summary)))
-    for name in (
-        one
-        for one in ("results", "effective_spans", "conversations", "prechecks")
-        if one in summary
-    ):
+    for name in (name for name in _OF_SUMMARY if name not in summary):
+        yield Discrepancy(SUMMARY, f"it has no {name}")
+    for name in now.keys() & summary.keys() - {"metrics"}:
         texts = list(islice(_value_differences(summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
@@ -514,12 +593,26 @@ def _summary_discrepancies(
         if path.is_file()
         else (b"", b"")
     )
-    if sides[0] != sides[1] and _csv_rows(sides[0]) != _csv_rows(sides[1]):
+    if sides[0] != sides[1] and not _agree_in_columns(*map(_csv_rows, sides)):
         yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
 
 
-def _csv_rows(data: bytes) -> list[list[str]]:
-    return sorted(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+def _csv_rows(data: bytes) -> list[dict[str, str]]:
+    text = io.StringIO(data.decode("utf-8", "replace"), newline="")
+    return list(csv.DictReader(text, restkey="", restval=""))
+
+
+def _agree_in_columns(
+    said: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]
+) -> bool:
+    """Return whether two tables have the same rows, in the columns that both have: another version has others."""
+    shared = (said[0].keys() if said else set()) & (now[0].keys() if now else set())
+    columns = sorted(shared)
+
+    def cells(rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
+        return sorted([row[column] for column in columns] for row in rows)
+
+    return {"nodeid", "outcome", "ltm_score"} <= shared and cells(said) == cells(now)
 
 
 def _value_differences(said: object, now: object, path: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     ],
     "many_items": [({"passed": 6, "failed": 1}, "1 failed, 6 passed in TIME")],
     "openai_agent": [],
+    "own_package": [],
     "local_model": [],
     "ini_agents": [
         ({"passed": 1, "failed": 1}, "allergy             0.00    1.00"),

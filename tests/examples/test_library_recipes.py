@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib.util
 import os
@@ -35,10 +36,14 @@ RECIPES = ROOT / "conftest_examples"
 )
 def test_a_recipe_is_what_init_writes(recipe: str, library: str) -> None:
     framework = load_frameworks()[library]
-    assert (RECIPES / recipe / "ltm_agent.py").read_text(
-        "utf-8"
-    ) == framework.adapter_text("bot", framework.name)
-    assert (RECIPES / recipe / "bot.py").read_text("utf-8") == framework.stand_in
+    written = {
+        "ltm_agent.py": framework.adapter_text("bot", framework.name),
+        "bot.py": framework.stand_in,
+    }
+    for name, text in written.items():
+        # The recipe is formatted as the rest of this project is.
+        recorded = (RECIPES / recipe / name).read_text("utf-8")
+        assert ast.dump(ast.parse(recorded)) == ast.dump(ast.parse(text)), name
 
 
 @pytest.fixture
@@ -137,8 +142,22 @@ def test_a_session_of_the_agents_sdk_is_told_filler(
     assert asyncio.run(agent.reply("a")) == "it has 3"
 
 
+@pytest.fixture
+def fake_module(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what puts a module of a library that is not installed in its place."""
+
+    def put(name: str, **members: Any) -> None:
+        parts = name.split(".")
+        for length in range(1, len(parts) + 1):
+            module = ModuleType(".".join(parts[:length]))
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        vars(sys.modules[name]).update(members)
+
+    return put
+
+
 def test_an_agent_of_pydantic_ai_gets_its_messages_back(
-    adapter_of: Callable[..., Any],
+    adapter_of: Callable[..., Any], fake_module: Callable[..., None]
 ) -> None:
     async def run(message: str, message_history: Any) -> Any:
         messages = [*message_history, message]
@@ -147,11 +166,32 @@ def test_an_agent_of_pydantic_ai_gets_its_messages_back(
             output=" ".join(messages), all_messages=lambda: messages, usage=used
         )
 
+    fake_module(
+        "pydantic_ai.messages",
+        UserPromptPart=str,
+        TextPart=str,
+        ModelRequest="".join,
+        ModelResponse="".join,
+    )
     agent = adapter_of("pydantic-ai", SimpleNamespace(run=run))()
     asyncio.run(agent.reply("a"))
+    agent.accept("filler", "done")
     second = asyncio.run(agent.reply("b"))
-    assert second.text == "a b"
-    assert (second.usage.input_tokens, second.usage.output_tokens) == (2, 1)
+    assert second.text == "a filler done b"
+    assert (second.usage.input_tokens, second.usage.output_tokens) == (4, 1)
+
+
+def test_an_agent_of_llama_index_is_shown_its_history(
+    adapter_of: Callable[..., Any], fake_module: Callable[..., None]
+) -> None:
+    async def run(user_msg: str, chat_history: list[Any]) -> str:
+        return " ".join([*(each["content"] for each in chat_history), user_msg])
+
+    fake_module("llama_index.core.llms", ChatMessage=dict)
+    agent = adapter_of("llama-index-agent", SimpleNamespace(run=run))()
+    asyncio.run(agent.reply("a"))
+    agent.accept("filler", "done")
+    assert asyncio.run(agent.reply("b")) == "a a filler done b"
 
 
 # --- stores

@@ -55,7 +55,16 @@ def record() -> None:
             *PLAYED,
         ]
         subprocess.run(pytest, cwd=home, check=False, stdout=subprocess.DEVNULL)
-        bundle = [sys.executable, "-m", "pytest_ltm", "bundle", "latest", "-o", WHOLE]
+        bundle = [
+            sys.executable,
+            "-m",
+            "pytest_ltm",
+            "lab",
+            "bundle",
+            "latest",
+            "-o",
+            WHOLE,
+        ]
         for command in (
             bundle,
             *([sys.executable, "forge.py", name] for name in FORGERIES),

@@ -14,6 +14,7 @@ import pytest
 from _pytest.pytester import RunResult
 from alone import alone
 from run_folders import latest_run
+from suite_words import with_parameters
 
 # pytester forgets the modules that a run inside this process imports: what is here
 # already is imported once only.
@@ -107,7 +108,7 @@ class Project:
             warnings.simplefilter(
                 "default"
             )  # the filters of the outer run are not the project's
-            return run(*args)
+            return run(*with_parameters(args))
 
     def ltm(
         self,

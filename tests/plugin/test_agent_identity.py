@@ -171,7 +171,7 @@ def test_a_baseline_and_a_bundle_name_the_agent_that_the_run_names(
     named, _ = specs_in(run)
     saved = Path("ltm_baselines/main.json").read_text("utf-8")
     assert json.loads(saved)["agent_spec"] in named.values()
-    assert main(["bundle", str(run), "-o", "run.ltm.zip"]) == 0
+    assert main(["lab", "bundle", str(run), "-o", "run.ltm.zip"]) == 0
     assert differences(Path("run.ltm.zip"), capsys, "--record-only") == ([], [])
     held = project_of_all.pytest(*options, "--ltm-compare=main")
     held.stdout.no_fnmatch_line("*another agent*")

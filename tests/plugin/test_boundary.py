@@ -339,7 +339,7 @@ def test_nothing_planted_comes_out_of_commands(
         ["doctor", second, "--json"],
         ["report", second, "-o", "two.html"],
         ["compare", first, second],
-        ["amend", second, "test_says", "--score=1", f"--reason={PLANTED}"],
+        ["lab", "amend", second, "test_says", "--score=1", f"--reason={PLANTED}"],
         ["merge", first, second, "-o", "merged"],
         ["nothing", PLANTED],
         [PLANTED],

@@ -41,7 +41,7 @@ def run(project: Project) -> Callable[..., pytest.RunResult]:
             encoding="utf-8",
         )
         return project.pytest(
-            "--ltm-agent=silent", "--ltm-suite=locomo", f"--ltm-data={path}", *options
+            "--ltm-agent=silent", "--ltm-suite=locomo", f"?data={path}", *options
         )
 
     return ask

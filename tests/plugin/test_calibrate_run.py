@@ -63,6 +63,7 @@ def test_both_sides_are_played_and_compared(
     definitions, suite = small(project)
     status = main(
         [
+            "lab",
             "calibrate",
             definitions,
             f"--ltm-suite={suite}",
@@ -87,7 +88,7 @@ def test_a_span_that_nobody_names_is_asked_for(
 ) -> None:
     definitions, _ = small(project)
     (project.path / "published" / "config.yml").unlink()
-    assert main(["calibrate", definitions]) == 2
+    assert main(["lab", "calibrate", definitions]) == 2
     assert "Give one with --span" in capsys.readouterr().err
 
 
@@ -97,6 +98,7 @@ def test_scenario_messages_are_looked_through_and_compared(
 ) -> None:
     definitions, suite = small(project)
     words = [
+        "lab",
         "leak-check",
         suite,
         "--reference",
@@ -134,7 +136,9 @@ def test_retrieval_earns_as_much_as_published_texts_leave(
 ) -> None:
     folder = write(tmp_path / "published", "first")
     agents = [f"--agent={','.join(APART)}"]
-    main(["calibrate", str(folder), "--span=32k", "--seeds=2", *agents, "--json"])
+    main(
+        ["lab", "calibrate", str(folder), "--span=32k", "--seeds=2", *agents, "--json"]
+    )
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert set(found["left_out"]) <= {"chapter_break"}
     assert not [sentence for sentence in found["breaches"] if "full marks" in sentence]
@@ -154,6 +158,7 @@ def test_scenario_messages_give_no_more_away_than_published_ones(
     assert (
         main(
             [
+                "lab",
                 "leak-check",
                 "standard",
                 "--reference",
@@ -189,7 +194,9 @@ def test_generated_histories_give_no_more_away_than_real_ones(
     made = str(tmp_path / "made.json")
     main(["data", f"{data_set}-generate", *GENERATE[data_set], "-o", made])
     capsys.readouterr()
-    main(["leak-check", made, "--reference", *map(str, REAL[data_set]), "--json"])
+    main(
+        ["lab", "leak-check", made, "--reference", *map(str, REAL[data_set]), "--json"]
+    )
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     ours, theirs = (table[side]["all"] for side in ("ours", "reference"))
     shares = zip(ours["recall"].values(), theirs["recall"].values(), strict=True)

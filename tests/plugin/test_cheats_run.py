@@ -36,6 +36,7 @@ def test_a_scenario_of_ones_own_that_can_be_bought_is_told(
     agents = ["--agent=silent,dump", "--agent=padded:20:echo"]
     status = main(
         [
+            "lab",
             "cheats",
             "test_it.py",
             "--span=300",
@@ -58,7 +59,7 @@ def test_one_that_cannot_be_bought_holds(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.file(OWN.format(check="'Kelvin.' =="))
-    assert main(["cheats", "test_it.py", "--span=300", "--agent=dump"]) == 0
+    assert main(["lab", "cheats", "test_it.py", "--span=300", "--agent=dump"]) == 0
     assert "No cheat earns more than 3% above a floor" in capsys.readouterr().out
 
 
@@ -66,7 +67,7 @@ def test_what_pytest_refuses_is_told(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.file(OWN.format(check="'Kelvin' in"))
-    assert main(["cheats", "test_it.py", "--span=300", "--agent=dumpp"]) == 2
+    assert main(["lab", "cheats", "test_it.py", "--span=300", "--agent=dumpp"]) == 2
     assert "Did you mean 'dump'?" in capsys.readouterr().err
 
 
@@ -79,6 +80,7 @@ QUICK = ("random", "fixed:last", "candidates", "hedge", "padded:window:4k")
 def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
     main(
         [
+            "lab",
             "cheats",
             f"--ltm-suite={suite}",
             "--span=32k",

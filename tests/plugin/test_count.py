@@ -70,9 +70,9 @@ def test_a_conversation_that_is_mostly_the_agents_own_is_told_of_where_all_of_it
 @pytest.mark.parametrize(
     ("options", "count"),
     [
-        ([], "told+16"),
+        ([], "told+4"),
         (["--ltm-scoring=v3.5"], "all"),
-        (["--ltm-count=told"], "told+16"),
+        (["--ltm-count=told"], "told+4"),
         (["--ltm-count=told+0"], "told"),
         (["--ltm-count=capped"], "capped"),
     ],

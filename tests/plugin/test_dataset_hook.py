@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from pytest_ltm._core.session.options import ADVANCED, DATA_SETS, GROUPS, OPTIONS, PLAIN
+from pytest_ltm._core.session.options import ADVANCED, GROUPS, OPTIONS, PLAIN
 
 PLUGIN = """
 from pytest_ltm.datasets import Dataset, DatasetOption
@@ -34,41 +34,41 @@ def rivers(project: Project, pytester: pytest.Pytester) -> Project:
     return project
 
 
-def test_the_options_of_a_data_set_that_a_plugin_brings_are_known(
-    rivers: Project,
-) -> None:
-    found = rivers.pytest("-p", "rivers", "--help")
-    assert "--ltm-rivers-count=N" in str(found.stdout)
-    assert "how many rivers (default 3)" in str(found.stdout)
-
-
-def test_the_help_shows_the_options_in_groups(rivers: Project) -> None:
-    shown = str(rivers.pytest("-p", "rivers", "--help").stdout)
+def test_the_help_shows_common_options_in_groups_and_v_all(rivers: Project) -> None:
+    shown = str(rivers.pytest("--help").stdout)
     begins = [
-        shown.index(f"\nlong-term memory (pytest-ltm), {name}:\n") for name in GROUPS
+        shown.index(f"\nlong-term memory (pytest-ltm), {name}")
+        for name in GROUPS
+        if name != ADVANCED
     ]
     assert begins == sorted(begins)
-    groups = dict(zip(GROUPS, map(slice, begins, [*begins[1:], None]), strict=True))
-    assert all(
-        f"\n  {option.flag}" in shown[groups[option.group]]
-        for option in (*OPTIONS, *PLAIN)
-    )
-    assert "--ltm-rivers-count=N" in shown[groups[DATA_SETS]]
-    assert "--ltm-scoring=RULES" in shown[groups[ADVANCED]]
+    common = [o for o in (*OPTIONS, *PLAIN) if o.group != ADVANCED]
+    assert len(common) <= 35
+    assert all(f"\n  {option.flag}" in shown for option in common)
+    assert "--ltm-scoring=RULES" not in shown
+    assert "--ltm-rivers" not in shown
 
 
-def test_a_data_set_that_a_plugin_brings_is_opened_with_its_options(
+def test_a_data_set_that_a_plugin_brings_is_opened_with_its_parameters(
     rivers: Project,
 ) -> None:
     found = rivers.pytest(
-        "-p", "rivers", "--ltm-agent=echo", "--ltm-suite=rivers", "--ltm-rivers-count=7"
+        "-p", "rivers", "--ltm-agent=echo", "--ltm-suite=rivers?count=7"
     )
     assert "opened None with {'count': 7}" in str(found.stdout) + str(found.stderr)
 
 
-def test_its_options_go_with_its_suite(rivers: Project) -> None:
-    found = rivers.pytest("-p", "rivers", "--ltm-agent=echo", "--ltm-rivers-count=7")
-    found.stderr.fnmatch_lines(["*--ltm-rivers-count: needs --ltm-suite=rivers"])
+def test_a_parameter_that_it_lacks_is_named_with_those_that_it_has(
+    rivers: Project,
+) -> None:
+    found = rivers.pytest(
+        "-p", "rivers", "--ltm-agent=echo", "--ltm-suite=rivers?cuont=7"
+    )
+    found.stderr.fnmatch_lines(
+        [
+            "*rivers has no parameter 'cuont'. Did you mean 'count'? It has data, questions, count"
+        ]
+    )
 
 
 def test_two_data_sets_of_one_name_are_refused(
@@ -76,7 +76,7 @@ def test_two_data_sets_of_one_name_are_refused(
 ) -> None:
     pytester.syspathinsert()
     project.file(PLUGIN.replace('"rivers"', '"locomo"'), "rivers.py")
-    found = project.pytest("-p", "rivers", "--co")
+    found = project.pytest("-p", "rivers", "--ltm-agent=echo", "--co")
     assert "two plugins have a data set 'locomo'" in str(found.stdout) + str(
         found.stderr
     )

@@ -37,8 +37,8 @@ MADE = {
     "longmemeval": ["data", "longmemeval-generate", "--count", "11"],
 }
 OPTIONS = {
-    "locomo": ["--ltm-locomo-tasks=questions,events,dialogue", "--ltm-judge=rules"],
-    "longmemeval": ["--ltm-longmemeval-history=shared"],
+    "locomo": ["?tasks=questions,events,dialogue", "--ltm-judge=rules"],
+    "longmemeval": ["?history=shared"],
 }
 
 
@@ -49,7 +49,7 @@ def test_the_summary_of_a_data_set_is_valid(project: Project, name: str) -> None
 
     project.pytest(
         f"--ltm-suite={name}",
-        "--ltm-data=made.json",
+        "?data=made.json",
         "--ltm-agent=bot:Bot",
         *OPTIONS[name],
     )

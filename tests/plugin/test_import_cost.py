@@ -36,7 +36,6 @@ LIGHT = {
     "pytest_ltm._core.storage.errors",
     "pytest_ltm.datasets",
     "pytest_ltm.datasets._dataset",
-    "pytest_ltm.datasets._dataset_registry",
     "pytest_ltm.hookspec",
 }
 """What declaring the options of data sets takes."""

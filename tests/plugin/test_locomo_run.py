@@ -56,7 +56,7 @@ def played(project: Project) -> Project:
 
 def locomo(project: Project, *args: str, agent: str = "bot:Bot") -> RunResult:
     return project.pytest(
-        f"--ltm-agent={agent}", "--ltm-suite=locomo", "--ltm-data=data.json", *args
+        f"--ltm-agent={agent}", "--ltm-suite=locomo", "?data=data.json", *args
     )
 
 
@@ -86,7 +86,7 @@ def test_each_question_is_an_item_named_by_category_and_index(played: Project) -
 
 def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     result = locomo(
-        played, f"--ltm-locomo-audit={written(played.path / 'audit.json', AUDIT)}", "-v"
+        played, f"?audit={written(played.path / 'audit.json', AUDIT)}", "-v"
     )
     found = rows(played)
     hops = found["ltm/multi_hop::test_question[bot_Bot-all-0.conv_1-0]"]
@@ -105,7 +105,7 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     assert "7 questions, 1 of them disputed, asked the official way" in text
     assert "people: 87.9 F1" in text
     assert (
-        "--ltm-locomo-conversations=conv-2" in text
+        "&conversations=conv-2" in text
     )  # the command that has a failure's conversation again
     assert "Metrics beside the score" in text
     assert "; 7 oddities noted\n" in text
@@ -115,7 +115,7 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
 def test_the_agent_hears_every_session_at_its_date_and_no_secret(
     played: Project,
 ) -> None:
-    locomo(played, "--ltm-locomo-conversations=conv-1")
+    locomo(played, "?conversations=conv-1")
     heard = (played.path / "heard.txt").read_text(encoding="utf-8")
 
     assert SECRET not in heard
@@ -131,8 +131,8 @@ def test_interleaved_a_question_comes_before_what_is_told_later(
 ) -> None:
     locomo(
         played,
-        "--ltm-locomo-conversations=conv-1",
-        "--ltm-locomo-after=0",
+        "?conversations=conv-1",
+        "?after=0",
         "-k",
         "open_domain or multi_hop",
     )
@@ -147,8 +147,8 @@ def test_a_choice_comes_last_as_its_wrong_answer_is_the_right_one_of_another(
 ) -> None:
     locomo(
         played,
-        "--ltm-locomo-conversations=conv-1",
-        *([f"--ltm-locomo-after={after}"] if after else []),
+        "?conversations=conv-1",
+        *([f"?after={after}"] if after else []),
     )
     heard = (played.path / "heard.txt").read_text(encoding="utf-8")
 
@@ -215,7 +215,7 @@ def test_ways_of_asking_have_plans_of_their_own(played: Project) -> None:
 
     locomo(played)
     official = plans()
-    locomo(played, "--ltm-locomo-asking=free")
+    locomo(played, "?asking=free")
 
     assert not official & plans()
 
@@ -239,20 +239,17 @@ def test_a_judge_without_a_model_stands_beside_the_f1(played: Project) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("--ltm-locomo-conversations=conv-9",), "no conversation 'conv-9'"),
-        (("--ltm-locomo-asking=oficial",), "Did you mean 'official'"),
-        (("--ltm-locomo-audit=nowhere.json",), "nowhere.json: cannot be read"),
-        (("--ltm-locomo-images=nowhere",), "nowhere: no folder of photos"),
-        (("--ltm-data=nowhere.json",), "download locomo10.json"),
+        (("?conversations=conv-9",), "no conversation 'conv-9'"),
+        (("?asking=oficial",), "Did you mean 'official'"),
+        (("?audit=nowhere.json",), "nowhere.json: cannot be read"),
+        (("?images=nowhere",), "nowhere: no folder of photos"),
+        (("?data=nowhere.json",), "download locomo10.json"),
         (("--ltm-span=2k",), "the histories of locomo have their own lengths"),
         (
             ("--ltm-examples=3",),
-            "--ltm-examples: the examples of locomo are its questions. --ltm-locomo-conversations",
+            "--ltm-examples: the examples of locomo are its questions. --ltm-suite=locomo?conversations",
         ),
-        (
-            ("--ltm-longmemeval-sample=3",),
-            "--ltm-longmemeval-sample: needs --ltm-suite=longmemeval",
-        ),
+        (("?sample=3",), "locomo has no parameter 'sample'"),
     ],
 )
 def test_wrong_options_end_before_anything_is_run(
@@ -262,16 +259,4 @@ def test_wrong_options_end_before_anything_is_run(
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert told in result.stderr.str()
-    assert ("--ltm-data: " in result.stderr.str()) == args[0].startswith(
-        "--ltm-data="
-    )  # its own option is named
     assert not (played.path / "heard.txt").exists()
-
-
-def test_data_without_the_suite_of_a_data_set_is_refused(played: Project) -> None:
-    result = played.pytest(
-        "--ltm-agent=bot:Bot", "--ltm-suite=standard", "--ltm-data=data.json"
-    )
-
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--ltm-data: needs a data set" in result.stderr.str()

@@ -42,9 +42,9 @@ def test_events_and_dialogue_are_items_with_figures(project: Project) -> None:
     result = project.pytest(
         "--ltm-agent=bot:Bot",
         "--ltm-suite=locomo",
-        "--ltm-data=data.json",
-        "--ltm-locomo-tasks=events,dialogue",
-        "--ltm-locomo-embeddings=bot:vectors",
+        "?data=data.json",
+        "?tasks=events,dialogue",
+        "?embeddings=bot:vectors",
         "-v",
     )
     summary = json.loads(

@@ -40,7 +40,7 @@ def test_a_generated_file_plays_and_its_golds_pass(pytester: pytest.Pytester) ->
     )
 
     result = pytester.runpytest(
-        "--ltm-suite=longmemeval", f"--ltm-data={made}", "--ltm-agent=knower:Knower"
+        f"--ltm-suite=longmemeval?data={made}", "--ltm-agent=knower:Knower"
     )
 
     result.assert_outcomes(passed=10, skipped=1)  # a preference needs a judge

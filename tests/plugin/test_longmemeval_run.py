@@ -49,7 +49,7 @@ def played(
     return project.pytest(
         f"--ltm-agent={agent}",
         "--ltm-suite=longmemeval",
-        "--ltm-data=data.json",
+        "?data=data.json",
         *options,
         subprocess=subprocess,
     )
@@ -78,7 +78,7 @@ def test_each_question_is_an_item_with_its_verdict(project: Project) -> None:
 def test_sessions_are_told_at_their_dates_and_the_question_at_its_own(
     project: Project,
 ) -> None:
-    played(project, "--ltm-longmemeval-ids=kiln")
+    played(project, "?ids=kiln")
     events = journal(project, "kiln")
     said = [event for event in events if event["event"] == "message"]
 
@@ -123,26 +123,24 @@ def test_figures_and_notes_stand_beside_the_score(project: Project) -> None:
 def test_a_failure_names_the_command_that_has_its_conversation_alone(
     project: Project, history: str, named: bool
 ) -> None:
-    run = played(project, f"--ltm-longmemeval-history={history}", agent="silent")
+    run = played(project, f"?history={history}", agent="silent")
     [line] = [line for line in run.outlines if "  again: " in line]
 
     assert (
-        "again: pytest --ltm-agent=silent --ltm-suite=longmemeval --ltm-data=data.json"
+        "again: pytest --ltm-agent=silent '--ltm-suite=longmemeval?data=data.json&"
         in line
     )
-    assert ("--ltm-longmemeval-ids=kiln" in line) == named
+    assert ("&ids=kiln" in line) == named
 
 
 def test_the_forecast_calls_no_history_filler(project: Project) -> None:
-    run = played(project, "--ltm-dry-run", "--ltm-longmemeval-ids=kiln", agent="full")
+    run = played(project, "--ltm-dry-run", "?ids=kiln", agent="full")
 
     run.stdout.fnmatch_lines(["of which filler * 0%"])
 
 
 def test_many_questions_share_one_history_at_a_distance(project: Project) -> None:
-    run = played(
-        project, "-v", "--ltm-longmemeval-history=shared", "--ltm-longmemeval-after=40"
-    )
+    run = played(project, "-v", "?history=shared", "?after=40")
 
     run.assert_outcomes(passed=2, skipped=1)
     run.stdout.fnmatch_lines(
@@ -159,7 +157,7 @@ def test_many_questions_share_one_history_at_a_distance(project: Project) -> Non
 
 
 def test_an_agent_without_history_is_sent_messages(project: Project) -> None:
-    played(project, "--ltm-longmemeval-ids=kiln", agent="echo")
+    played(project, "?ids=kiln", agent="echo")
     sent = [
         event["text"]
         for event in journal(project, "kiln")
@@ -178,10 +176,10 @@ def test_a_judge_decides_what_no_rule_can(project: Project) -> None:
     run.assert_outcomes(passed=3)
     assert (
         project.results()["single_session_preference"]["rule"]
-        == "judge longmemeval-preference/1+reading/1"
+        == "judge longmemeval-preference/1+reading/2"
     )
     assert (
-        project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1+reading/1"
+        project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1+reading/2"
     )
 
 
@@ -202,10 +200,10 @@ def test_listing_writes_nothing(project: Project) -> None:
 
 
 def test_an_interrupted_run_goes_on(project: Project) -> None:
-    played(
-        project, "-x", "--maxfail=1", "--ltm-longmemeval-ids=kiln", agent="silent"
-    ).assert_outcomes(failed=1)
-    played(project, "--ltm-longmemeval-ids=kiln,moss_abs")
+    played(project, "-x", "--maxfail=1", "?ids=kiln", agent="silent").assert_outcomes(
+        failed=1
+    )
+    played(project, "?ids=kiln,moss_abs")
     results = latest_run(project.path) / "bot_Bot~all~0.kiln" / "results.json"
     before = results.read_bytes()
     text = (
@@ -287,7 +285,7 @@ def test_of_several_agents_one_is_exported(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    played(project, "--ltm-longmemeval-ids=kiln", agent="bot:Bot,silent")
+    played(project, "?ids=kiln", agent="bot:Bot,silent")
     monkeypatch.chdir(project.path)
     capsys.readouterr()
 
@@ -304,11 +302,11 @@ def test_of_several_agents_one_is_exported(
     ("options", "told"),
     [
         (
-            ["--ltm-longmemeval-types=temporal"],
-            "--ltm-longmemeval-types: 'temporal' is not one of single-session-user",
+            ["?types=temporal"],
+            "--ltm-suite=longmemeval?types: 'temporal' is not one of single-session-user",
         ),
-        (["--ltm-longmemeval-history=both"], "'both' is not one of own, shared"),
-        (["--ltm-data=nowhere.json"], "nowhere.json: cannot be read: No such file"),
+        (["?history=both"], "'both' is not one of own, shared"),
+        (["?data=nowhere.json"], "nowhere.json: cannot be read: No such file"),
         (
             ["--ltm-span=2k"],
             "--ltm-span: the histories of longmemeval have their own lengths",
@@ -332,7 +330,7 @@ def test_a_record_that_cannot_be_read_ends_its_own_question_only(
     data[0]["question_date"] = "someday"
     written(project.path / "data.json", data)
     run = project.pytest(
-        "--ltm-agent=bot:Bot", "--ltm-suite=longmemeval", "--ltm-data=data.json"
+        "--ltm-agent=bot:Bot", "--ltm-suite=longmemeval", "?data=data.json"
     )
 
     run.assert_outcomes(passed=1, skipped=1, errors=1)
@@ -346,7 +344,7 @@ def test_a_record_that_cannot_be_read_ends_its_own_question_only(
 
 @pytest.mark.parametrize(
     "options",
-    [[], ["--ltm-longmemeval-history=shared", "--ltm-longmemeval-after=40"]],
+    [[], ["?history=shared", "?after=40"]],
     ids=["own", "shared"],
 )
 def test_a_recorded_run_is_judged_later(project: Project, options: list[str]) -> None:

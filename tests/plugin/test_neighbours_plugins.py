@@ -557,3 +557,32 @@ def test_all_neighbours_together_change_nothing(project: Project) -> None:
 
     result.assert_outcomes(passed=1, failed=1)
     assert project.ticks == ["A begins", "B begins", "A goes on", "B goes on"]
+
+
+def test_what_a_plugin_deselects_need_not_be_an_item(project: Project) -> None:
+    project.conftest(
+        "class Fake:\n"
+        "    nodeid = 'test_it.py::test_gone'\n"
+        "def pytest_collection_modifyitems(config, items):\n"
+        "    config.hook.pytest_deselected(items=[Fake()])"
+    )
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')")
+
+    project.ltm().assert_outcomes(passed=1)
+
+
+def test_scenarios_are_marked_for_plugins_that_run_tests_in_threads(
+    project: Project,
+) -> None:
+    project.conftest(
+        "def pytest_configure(config):\n"
+        "    config.addinivalue_line('markers', 'thread_unsafe: keep in one thread')\n"
+        "def pytest_itemcollected(item):\n"
+        "    print(item.name, [mark.name for mark in item.iter_markers()])"
+    )
+    project.file(TALK + "def test_a(ltm): talk(ltm, 'A')")
+
+    result = project.ltm("-s")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*test_a*thread_unsafe*"])

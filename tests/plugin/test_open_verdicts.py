@@ -121,7 +121,7 @@ def test_a_judge_decides_the_only_answer_that_the_rules_left_open(
     assert (row["outcome"], row["score"], row["rule"]) == (
         "passed",
         1.0,
-        "hums/1+judge/answer/1+reading/1",
+        "hums/1+judge/answer/1+reading/2",
     )
     asked = (opened.path / "asked.txt").read_text()
     assert [asked.count(text) for text in ("Which colour is mine?", "Ochre.")] == [

@@ -303,8 +303,8 @@ def test_the_photos_of_locomo_reach_a_model_that_takes_images(
     project.pytest(
         f"--ltm-agent=sees=openai:m@{chat_server.url}?images=true",
         "--ltm-suite=locomo",
-        "--ltm-data=data.json",
-        "--ltm-locomo-images=photos",
+        "?data=data.json",
+        "?images=photos",
     )
 
     pictured = [

@@ -111,11 +111,11 @@ def test_it_gives_the_published_answers_of_locomo(
         project.path / "data.json", [locomo_files.talk(), locomo_files.second()]
     )
     tasks = (
-        "--ltm-locomo-tasks=questions,events,dialogue",
-        f"--ltm-locomo-asking={asking}",
+        "?tasks=questions,events,dialogue",
+        f"?asking={asking}",
     )
     project.pytest(
-        "--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=data.json", *tasks
+        "--ltm-agent=oracle", "--ltm-suite=locomo", "?data=data.json", *tasks
     )
     assert {row["score"] for row in project.results().values()} == {1.0}
 
@@ -146,10 +146,8 @@ def test_it_has_full_marks_in_each_task_on_generated_conversations(
         )
         == 0
     )
-    tasks = "--ltm-locomo-tasks=questions,events,dialogue"
-    project.pytest(
-        "--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=new.json", tasks
-    )
+    tasks = "?tasks=questions,events,dialogue"
+    project.pytest("--ltm-agent=oracle", "--ltm-suite=locomo", "?data=new.json", tasks)
 
     assert {row["score"] for row in rows(project)} == {1.0}
     assert {"events", "dialogue", "temporal"} < {
@@ -173,9 +171,7 @@ def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
         )
         == 0
     )
-    project.pytest(
-        "--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=new.json"
-    )
+    project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "?data=new.json")
 
     unscored = {row["scenario"] for row in rows(project) if row["score"] is None}
     assert {row["score"] for row in rows(project)} == {1.0, None}
@@ -184,9 +180,7 @@ def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
 
 def test_it_gives_the_published_answers_of_longmemeval(project: Project) -> None:
     longmemeval_files.written(project.path / "data.json", longmemeval_files.records())
-    project.pytest(
-        "--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=data.json"
-    )
+    project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "?data=data.json")
     assert {row["score"] for row in project.results().values()} <= {
         1.0,
         None,

@@ -101,7 +101,7 @@ def locomo(project: Project, *args: str, agent: str = "", **options: bool) -> Ru
     return project.pytest(
         *[f"--ltm-agent={agent}"] * bool(agent),
         "--ltm-suite=locomo",
-        "--ltm-data=data.json",
+        "?data=data.json",
         *args,
         **options,
     )
@@ -212,7 +212,7 @@ def test_the_journal_marks_a_question_that_leaves_no_trace(played: Project) -> N
 
 
 def test_together_is_asked_and_planned_as_before(played: Project) -> None:
-    locomo(played, "-k", "conv_1", "--ltm-questions=together", agent="bots:Answers")
+    locomo(played, "-k", "conv_1", "?questions=together", agent="bots:Answers")
     [path] = journals(played)
     record = ConversationRecord.read_record(path)
 
@@ -258,14 +258,6 @@ def test_a_dry_run_says_how_often_all_is_told_again(played: Project) -> None:
     result.stdout.re_match_lines(
         [r"told again, at most +36 +0"]
     )  # six questions, after an opening and five turns
-
-
-def test_questions_can_be_asked_alone_of_data_sets_only(played: Project) -> None:
-    result = played.pytest("--ltm-agent=echo", "--ltm-questions=alone")
-
-    result.stderr.fnmatch_lines(
-        ["*--ltm-questions: needs a data set. Add --ltm-suite=*"]
-    )
 
 
 BUNDLED = (
@@ -367,7 +359,7 @@ def test_several_k_of_a_memory_answer_as_each_does_by_itself(played: Project) ->
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [["--ltm-questions=together"], ["--ltm-locomo-after=0"], ["--ltm-trials=2"]],
+    [["?questions=together"], ["?after=0"], ["--ltm-trials=2"]],
 )
 def test_what_cannot_be_shared_is_taken_in_by_each(
     played: Project, options: list[str]

@@ -1,19 +1,25 @@
-"""`ltm verify`: whole runs hold, whatever made them; what was changed afterwards is named. `ltm bundle`: the same."""
+"""`ltm verify`: whole runs hold; what was changed afterwards is named. `ltm lab bundle`: the same."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from conftest import Project
+from journals import write
+from msgspec import structs
 from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
+from pytest_ltm._core.journal import events
 from pytest_ltm.commands import main
 from pytest_ltm.commands.bundle import MANIFEST, open_bundle
 from pytest_ltm.gate.run_loading import read_run
@@ -70,7 +76,7 @@ def test_a_whole_run_and_its_bundle_hold(
     assert (status, found["differs"], found["unchecked"]) == (0, [], [])
     first, second = tmp_path / "one.ltm.zip", tmp_path / "two.ltm.zip"
     for path in (first, second):
-        assert main(["bundle", str(run), "-o", str(path), "--sign"]) == 0
+        assert main(["lab", "bundle", str(run), "-o", str(path), "--sign"]) == 0
     assert first.read_bytes() == second.read_bytes()
     assert verify(first, capsys)[0] == 0
     statement = json.loads((tmp_path / "one.ltm.zip.intoto.json").read_text("utf-8"))
@@ -102,7 +108,7 @@ def test_a_flipped_score_is_named_by_every_command(
     assert main(["export", str(run), "--to=csv", "-o", "tables"]) == 1
     assert "does not hold: " in capsys.readouterr().err
     assert main(["doctor", "--verify", str(run)]) == 1
-    assert main(["bundle", str(run), "-o", "forged.ltm.zip"]) == 2
+    assert main(["lab", "bundle", str(run), "-o", "forged.ltm.zip"]) == 2
 
 
 def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
@@ -260,10 +266,10 @@ def test_merged_amended_and_rescored_runs_hold(
     run: Path, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node = _rows(run)[0]["nodeid"]
-    assert main(["amend", str(run), node, "--score=0.5", "--reason=half"]) == 0
-    assert verify(run, capsys)[0] == 0
+    assert main(["lab", "amend", str(run), node, "--score=0.5", "--reason=half"]) == 0
+    assert verify(run, capsys)[0] == 2
     project.pytest(f"--ltm-rescore={run}")
-    assert verify(latest_run(project.path), capsys)[0] == 0
+    assert verify(latest_run(project.path), capsys)[1]["differs"] == []
     shards = []
     for number in (1, 2):
         project.pytest(*PLAYED, "--ltm-trials=2", f"--ltm-shard={number}/2")
@@ -271,6 +277,87 @@ def test_merged_amended_and_rescored_runs_hold(
     assert main(["merge", *shards, "-o", "merged"]) == 0
     status, found = verify(project.path / ".ltm" / "runs" / "merged", capsys)
     assert (status, found["differs"], found["unchecked"]) == (0, [], [])
+
+
+def test_no_claim_is_made_of_amended_verdicts(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _rows(run)
+    automatic = sum(row["score"] or 0 for row in rows)
+    for row in rows:
+        words = ["--score=1", "--reason=by hand"]
+        assert main(["lab", "amend", str(run), row["nodeid"], *words]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(run), "--record-only"]) == 2
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"taken on trust: {len(rows)} verdicts amended by hand" in first
+    assert main(["lab", "badge", str(run), "-o", str(tmp_path / "badge.json")]) == 0
+    message = json.loads((tmp_path / "badge.json").read_text("utf-8"))["message"]
+    assert message.startswith(f"{automatic:.2f} of {len(rows)}")
+    bundle = tmp_path / "one.ltm.zip"
+    assert (
+        main(["lab", "bundle", str(run), "-o", str(bundle), "--sign", "--claim=mean:1"])
+        == 0
+    )
+    statement = json.loads((tmp_path / "one.ltm.zip.intoto.json").read_text("utf-8"))
+    assert not statement["predicate"]["passed"]
+
+
+def test_a_filler_with_a_false_number_of_tokens_is_named(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = next(run.glob("*/journal.jsonl"))
+    said = list(events.read_events(path))
+    place = next(
+        number for number, one in enumerate(said) if isinstance(one, events.FillerSent)
+    )
+    said[place] = structs.replace(said[place], message_tokens=900)
+    write(path, *said)
+    head = events.last_checksum(path)
+    rewrite_json(path.parent / "results.json", lambda value: value.update(journal=head))
+    status, found = verify(run, capsys, "--record-only")
+    assert status == 1
+    assert "and is said to have 900" in differing(found)
+
+
+def test_a_byte_of_a_bundle_that_was_flipped_is_named_or_does_not_matter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with zipfile.ZipFile(BUNDLES / WHOLE) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    rng, path = Random(7), tmp_path / "flipped.ltm.zip"
+    for name in rng.choices(sorted(files), k=25):
+        data = bytearray(files[name])
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        with zipfile.ZipFile(path, "w") as archive:
+            for other, kept in files.items():
+                archive.writestr(other, bytes(data) if other == name else kept)
+        assert main(["verify", str(path), "--record-only"]) in {1, 2}, name
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["notices", "trust", "plan", "pytest_ltm_version"])
+def test_whatever_is_changed_in_a_summary_is_named(
+    name: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite_json(run / "summary.json", lambda value: value.update({name: "other"}))
+    status, found = verify(run, capsys, "--record-only")
+    assert (status, "summary.json: it" in differing(found)) == (1, True)
+
+
+def test_a_table_of_verdicts_of_another_version_is_compared_by_its_columns(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = run / "verdicts.csv"
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    columns = [name for name in rows[0] if name != "automatic_reason"] + ["another"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, columns, extrasaction="ignore", restval="")
+        table.writeheader()
+        table.writerows(rows)
+    assert verify(run, capsys, "--record-only")[0] == 0
+    path.write_text(path.read_text("utf-8").replace("passed", "failed"), "utf-8")
+    assert verify(run, capsys, "--record-only")[0] == 1
 
 
 def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
@@ -284,7 +371,9 @@ def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
     project.ltm(agent="full")
     assert verify(latest_run(project.path), capsys)[0] == 0
     bundle = tmp_path / "own.ltm.zip"
-    assert main(["bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    assert (
+        main(["lab", "bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    )
     assert verify(bundle, capsys)[0] == 0
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -315,9 +404,11 @@ def test_a_bundle_leaves_the_texts_of_its_data_out_and_needs_the_file(
     ]
     data = project.path / "own.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    project.pytest("--ltm-agent=full", "--ltm-suite=logs", "--ltm-data=own.jsonl")
+    project.pytest("--ltm-agent=full", "--ltm-suite=logs", "?data=own.jsonl")
     bundle = tmp_path / "logs.ltm.zip"
-    assert main(["bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    assert (
+        main(["lab", "bundle", str(latest_run(project.path)), "-o", str(bundle)]) == 0
+    )
     with zipfile.ZipFile(bundle) as archive:
         texts = [
             archive.read(name).decode()
@@ -343,7 +434,7 @@ def test_a_secret_in_a_journal_keeps_a_run_from_being_bundled(
         if '"event":"reply"' in line and len(json.loads(line)["text"]) > 10
     )
     monkeypatch.setenv("MY_API_KEY", reply)
-    assert main(["bundle", str(run), "-o", "x.ltm.zip"]) == 2
+    assert main(["lab", "bundle", str(run), "-o", "x.ltm.zip"]) == 2
     assert (
         "there is a secret here, so the run is not bundled" in capsys.readouterr().err
     )

@@ -104,8 +104,8 @@ def test_an_async_method_is_awaited_by_whoever_talks() -> None:
             r"It has chat\(message, history\); what replies takes the message alone",
         ),
         (
-            {"send_message": says, "other": says},
-            r"It has send_message\(message\)\. If .* it: 'x:Bot\.send_message'",
+            {"send_message": says, "ask": says},
+            r"It has ask\(message\), send_message\(message\)\. If .* it: 'x:Bot\.ask'",
         ),
         ({"rply": says, "other": says}, r"It has rply\(message\)\. If rply replies"),
         (

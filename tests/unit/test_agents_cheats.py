@@ -134,9 +134,9 @@ def test_padding_stands_behind_the_reply_and_is_as_long_as_it_says(
     assert 300 <= count_tokens(text) <= 340
 
 
-def test_padding_is_the_filler_told_last_where_it_is_asked_for() -> None:
+def test_padding_is_the_message_before_where_that_is_asked_for() -> None:
     one = agent("padded:filler:30:window:4k")
-    one.accept("Here is something about lighthouses.", "Okay.")
+    one.reply("Here is something about lighthouses.")
     assert one.reply("Hello.").endswith("about lighthouses.")
 
 
@@ -152,7 +152,13 @@ def test_the_padded_agent_never_sees_its_padding() -> None:
 def test_padding_keeps_what_the_other_agent_can_do() -> None:
     assert capabilities_of(agent("padded:window:4k")) == capabilities_of(
         agent("window:4k")
-    ) - {"Resettable"}
+    ) - {"Resettable", "AcceptsHistory"}
+
+
+def test_padding_may_be_as_long_as_the_message() -> None:
+    one, message = agent("padded:same:echo"), "It is a long way to the sea. " * 9
+    added = one.reply(message).removeprefix(message)
+    assert 0.8 < count_tokens(added) / count_tokens(message) < 1.3
 
 
 def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_agent_is() -> (
@@ -165,7 +171,6 @@ def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_age
         "Prompted",
         "SeparatesUsers",
         "AnswersAlone",
-        "AcceptsHistory",
         "Configured",
     }
     assert not isinstance(agent("padded:20:echo"), Prompted)

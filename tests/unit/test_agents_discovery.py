@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -27,6 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
+CHAT = "def chat(self, message): return message"
 REPLY = "def reply(self, message): return 'mine: ' + message"
 ONE = {
     "a class": f"class Bot:\n    {REPLY}",
@@ -112,21 +112,19 @@ def test_all_recognized_packages_have_an_adapter_that_compiles() -> None:
         compile(framework.stand_in, name, "exec")
 
 
-@pytest.mark.parametrize("name", sorted({*load_frameworks()} - {"mem0"}))
-@pytest.mark.parametrize("is_made", [False, True])
-def test_an_object_of_a_framework_is_refused_with_its_adapter(
-    name: str, is_made: bool
-) -> None:
+def framework_kind(name: str) -> type:
+    """Return a class that looks like one of a framework's."""
     framework = load_frameworks()[name]
     root = framework.package.partition(".")[0]
-    kind = type(
-        framework.classes[0],
-        (),
-        {"__module__": f"{root}.some", "invoke": lambda _self, given: given},
-    )
-    given: Any = type("Special", (kind,), {"__module__": f"{root}.other"})()
+    kind = type(framework.classes[0], (), {"__module__": f"{root}.some"})
+    return type("Special", (kind,), {"__module__": f"{root}.other"})
+
+
+@pytest.mark.parametrize("name", sorted({*load_frameworks()} - {"mem0"}))
+def test_a_class_of_a_framework_is_refused_with_its_adapter(name: str) -> None:
+    framework = load_frameworks()[name]
     with pytest.raises(AgentError) as caught:
-        agent_source((lambda: given) if is_made else given, spec="bot:thing").make()
+        agent_source(framework_kind(name), spec="bot:thing").make()
     assert (
         f"is a Special of {framework.title}, which needs an adapter. Run `ltm init --from={name}`"
         in str(caught.value)
@@ -135,6 +133,41 @@ def test_an_object_of_a_framework_is_refused_with_its_adapter(
         f"from bot import thing as {framework.name}\n" in str(caught.value)
         or name == "openai"
     )
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_an_object_of_a_framework_is_an_agent(*, is_made: bool) -> None:
+    kind = framework_kind("langchain")
+    kind.invoke = lambda _self, messages: SimpleNamespace(  # type: ignore[attr-defined]
+        text=f"{len(messages)} messages"
+    )
+    given = kind()
+    source = agent_source((lambda: given) if is_made else given, spec="bot:thing")
+    first, second = source.make(), source.make()
+    assert [first.reply("a"), first.reply("b")] == ["1 messages", "3 messages"]
+    assert second.reply("a") == "1 messages"
+
+
+def test_a_package_of_the_project_is_no_framework(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "agents").mkdir()
+    (project / "agents/__init__.py").write_text(f"class Agent:\n    {CHAT}")
+    monkeypatch.delitem(sys.modules, "agents", raising=False)
+    agent = find_agent("agents:Agent", base=project).make()
+    del sys.modules["agents"]  # of this project only
+    assert agent.reply("x") == "x"
+
+
+def test_code_that_takes_the_messages_so_far_is_shown_them(project: Path) -> None:
+    (project / "mybot.py").write_text(
+        "def talk(messages):\n    return {'content': messages[0]['content'], 'role': 'assistant'}"
+    )
+    source = find_agent("mybot:talk", base=project)
+    first, second = source.make(), source.make()
+    assert source.serves_many
+    assert [first.reply("a"), first.reply("b")] == ["a", "a"]
+    assert second.reply("c") == "c"
 
 
 def test_a_subclass_that_replies_is_an_agent_of_its_own() -> None:

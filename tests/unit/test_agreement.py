@@ -131,15 +131,15 @@ def test_balanced_accuracy_is_the_mean_over_full_marks_and_less(tmp_path: Path) 
 def test_the_command_prints_a_table_json_or_what_differs(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["agreement", str(results)]) == 0
+    assert main(["lab", "agreement", str(results)]) == 0
     assert "strict rows (v3.5 and paper): 4 of 6 agree" in capsys.readouterr().out
-    assert main(["agreement", str(results), "--json", "--scoring=v3.5"]) == 0
+    assert main(["lab", "agreement", str(results), "--json", "--scoring=v3.5"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {
         "strict",
         "model_judged",
         "datasets",
     }
-    assert main(["agreement", str(results), "--list"]) == 0
+    assert main(["lab", "agreement", str(results), "--list"]) == 0
     assert (
         "Colours 0 (v3.5, somebody), line 2: published 1.00, ours 0.00"
         in capsys.readouterr().out
@@ -161,14 +161,14 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
     path.write_text(text)
     with pytest.raises(DatasetError, match=told):
         score_published_file(path, "current")
-    assert main(["agreement", str(path)]) == 2
+    assert main(["lab", "agreement", str(path)]) == 2
     assert told in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_or_no_gzip_is_an_error_of_two(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.gz").write_text("no gzip")
-    assert main(["agreement", str(tmp_path / "none.jsonl")]) == 2
-    assert main(["agreement", str(tmp_path / "x.jsonl.gz")]) == 2
+    assert main(["lab", "agreement", str(tmp_path / "none.jsonl")]) == 2
+    assert main(["lab", "agreement", str(tmp_path / "x.jsonl.gz")]) == 2
 
 
 def test_a_row_in_an_unknown_form_is_unscored_and_the_others_go_on(

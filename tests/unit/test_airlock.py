@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import traceback
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -130,3 +132,57 @@ def test_a_mishap_that_lies_is_left_out() -> None:
     assert [each.what for each in airlock.check_reply(reply, ValueError).mishaps] == [
         "a"
     ]
+
+
+# Modules that hold foreign objects, and what they call them.
+HOLDERS = (
+    *("agents/_caller.py", "judges/_model_calls.py", "agents/_subprocess_main.py"),
+    *("_core/calls/event_loop.py", "_core/calls/foreign.py"),
+)
+FOREIGN = {
+    "agent",
+    "callee",
+    "made",
+    "value",
+    "self.agent",
+    "self._agent",
+    "self._model",
+}
+TOUCHING = {
+    *("getattr", "hasattr", "isinstance", "issubclass", "repr", "str", "vars", "dir"),
+    *("len", "iter", "bool", "float", "int", "list", "dict", "tuple", "sorted"),
+}
+
+
+def touches(source: str) -> list[str]:
+    """Return where a module touches a foreign object by a builtin; a nested function runs behind a gate."""
+    tree = ast.parse(source)
+    within = {
+        id(inner)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.Lambda)
+        for nested in ast.walk(function)
+        if nested is not function and isinstance(nested, ast.FunctionDef | ast.Lambda)
+        for inner in ast.walk(nested)
+    }
+    return [
+        f"line {call.lineno}: {ast.unparse(call)}"
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and id(call) not in within
+        and isinstance(call.func, ast.Name)
+        and call.func.id in TOUCHING
+        and call.args
+        and ast.unparse(call.args[0]) in FOREIGN
+    ]
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_foreign_objects_are_touched_in_the_airlock_only(name: str) -> None:
+    package = Path(airlock.__file__).parents[2]
+    assert touches((package / name).read_text("utf-8")) == []
+
+
+def test_a_touch_elsewhere_is_found() -> None:
+    source = "def limit(agent):\n    return getattr(agent, 'max_message_tokens')"
+    assert touches(source) == ["line 2: getattr(agent, 'max_message_tokens')"]

@@ -1,4 +1,4 @@
-"""`ltm amend`."""
+"""`ltm lab amend`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def amend(
     path: Path, item: str, *words: str, score: str = "1", reason: str = "it is right"
 ) -> int:
     return main(
-        ["amend", str(path), item, "--score", score, "--reason", reason, *words]
+        ["lab", "amend", str(path), item, "--score", score, "--reason", reason, *words]
     )
 
 

@@ -1,4 +1,4 @@
-"""`ltm badge`: what it says can be believed, and no name can do anything in it."""
+"""`ltm lab badge`: what it says can be believed, and no name can do anything in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ltm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(*words: str, run: str = RUN) -> dict[str, Any]:
-    assert main(["badge", run, "-o", "badge.json", *words]) == 0
+    assert main(["lab", "badge", run, "-o", "badge.json", *words]) == 0
     with open("badge.json", encoding="utf-8") as file:  # noqa: PTH123 - where the command is typed
         found: dict[str, Any] = json.load(file)
     return found
@@ -157,17 +157,18 @@ def test_several_agents_under_test_are_not_guessed(
     ltm: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_folder(ltm, RUN, *trials(GOOD), *trials(GOOD, agent="other"))
-    assert main(["badge", RUN, "-o", "badge.svg"]) == 2
+    assert main(["lab", "badge", RUN, "-o", "badge.svg"]) == 2
     assert (
         "tests several agents. Choose with --agent and --span: agents bot, other; spans 2k"
         in capsys.readouterr().err
     )
-    assert main(["badge", RUN, "-o", "badge.svg", "--agent=no"]) == 2
-    assert main(["badge", RUN, "-o", "badge.png"]) == 2
+    assert main(["lab", "badge", RUN, "-o", "badge.svg", "--agent=no"]) == 2
+    assert main(["lab", "badge", RUN, "-o", "badge.png"]) == 2
     assert "a badge is a file .svg or .json" in capsys.readouterr().err
-    assert main(["badge", RUN, "-o", f"{RUN}/x/badge.svg", "--agent=bot"]) == 0
+    assert main(["lab", "badge", RUN, "-o", f"{RUN}/x/badge.svg", "--agent=bot"]) == 0
     assert (
-        main(["badge", RUN, "-o", f"{RUN}/x/badge.svg/badge.svg", "--agent=bot"]) == 2
+        main(["lab", "badge", RUN, "-o", f"{RUN}/x/badge.svg/badge.svg", "--agent=bot"])
+        == 2
     )
 
 
@@ -182,7 +183,7 @@ def test_a_baseline_has_a_badge_too(ltm: Path, tmp_path: Path) -> None:
 
 
 def drawn(folder: Path) -> ET.Element:
-    assert main(["badge", RUN, "-o", str(folder / "badge.svg")]) == 0
+    assert main(["lab", "badge", RUN, "-o", str(folder / "badge.svg")]) == 0
     return ET.parse(folder / "badge.svg").getroot()
 
 

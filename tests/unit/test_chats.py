@@ -894,7 +894,7 @@ def test_a_collected_export_is_converted_and_played(
             '{"question": "What is the number of my locker?", "never_told": true}\n'
         )
     run = pytester.runpytest_subprocess(
-        "--ltm-suite=logs", f"--ltm-data={out}", "--ltm-agent=full", "-q"
+        f"--ltm-suite=logs?data={out}", "--ltm-agent=full", "-q"
     )
     assert run.parseoutcomes() in ({"passed": 1}, {"failed": 1}), run.stdout.str()
 

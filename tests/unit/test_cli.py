@@ -192,10 +192,7 @@ def test_suites_are_listed_with_their_entries(
             of = "" if entry.scenario == entry.name else f" ({entry.scenario})"
             assert f"  {entry.name}{of}: " in shown
     assert "colour_changes=3, 3 examples" in shown
-    assert (
-        "locomo  (a data set: --ltm-data=FILE, or one made by ltm data locomo-generate)"
-        in shown
-    )
+    assert "locomo  (a data set: --ltm-suite='locomo?data=FILE&NAME=VALUE')" in shown
 
 
 def test_scenarios_are_listed_with_skills_version_and_a_sentence(
@@ -224,7 +221,7 @@ def test_agents_are_listed_with_specs_that_work(
         (["data", "logs-chek", "x"], "data logs-check"),
         (["data", "convrt"], "data convert"),
         (["logs-check"], "data logs-check"),
-        (["cheat"], "cheats"),
+        (["cheat"], "lab cheats"),
     ],
 )
 def test_a_misspelt_command_names_the_one_that_is_meant(

@@ -117,7 +117,7 @@ def test_the_reply_before_a_wait_counts_towards_it() -> None:
         ("all", (40 + 50) + (8 + 50), 8),
         ("capped", (40 + 40) + (18 + 18), 18),
         ("told", 40 + 58 + 1 + 1, 60),
-        ("told+16", (40 + 16) + (42 + 16), 42),
+        ("told+4", (40 + 4) + (54 + 4), 54),
     ],
 )
 def test_a_reply_counts_towards_the_span_as_far_as_the_mode_says(

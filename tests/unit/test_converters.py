@@ -490,7 +490,7 @@ def test_each_kind_is_played_and_the_oracle_is_never_wrong(
 ) -> None:
     kind = request.node.callspec.params["folder"]
     run = pytester.runpytest_subprocess(
-        f"--ltm-suite={kind}", f"--ltm-data={folder}", "--ltm-agent=oracle", "-q"
+        f"--ltm-suite={kind}?data={folder}", "--ltm-agent=oracle", "-q"
     )
     outcomes = run.parseoutcomes()
     assert outcomes.get("passed", 0) + outcomes.get("skipped", 0) == questions, (
@@ -512,7 +512,7 @@ def test_the_described_sample_of_each_kind_is_played(
         place for entry in suite.suite.entries for place in suite.places(entry.name)
     ]
     run = pytester.runpytest_subprocess(
-        f"--ltm-suite={kind}", f"--ltm-data={SHARED / kind}", "--ltm-agent=full", "-q"
+        f"--ltm-suite={kind}?data={SHARED / kind}", "--ltm-agent=full", "-q"
     )
     outcomes = run.parseoutcomes()
     assert outcomes.keys() <= {"passed", "failed", "skipped"}, run.stdout.str()

@@ -97,7 +97,7 @@ def test_one_row_of_absurd_figures_stops_no_report(run: Path) -> None:
         "merge run -o other",
         "runs",
         "trend",
-        "badge run",
+        "lab badge run",
     ):
         assert main(words.split()) in {0, 1}
 

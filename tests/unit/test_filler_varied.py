@@ -13,7 +13,7 @@ import pytest
 from suite_texts import said
 
 from pytest_ltm._core.model.filler import Filler, FillerExchange
-from pytest_ltm._core.model.suite import built_in_names
+from pytest_ltm._core.model.suite import built_in_names, scenarios_folder
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.session.options import DEFAULTS
 from pytest_ltm._core.storage.errors import FillerError
@@ -21,7 +21,7 @@ from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._spec import BANDS, VERSION
 from pytest_ltm.lab.cheat_agents import FormSample, learn_tree, share_told_apart
-from pytest_ltm.language.small_talk import is_small_talk, read_templates
+from pytest_ltm.language.small_talk import is_relayed, is_small_talk, read_templates
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")
@@ -53,7 +53,7 @@ def test_it_is_the_default() -> None:
 def test_changed_texts_need_a_new_version() -> None:
     texts = [[made.message, made.expected_reply] for made in filled()]
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    assert (VERSION, digest[:12]) == (4, "aeee843a1930")
+    assert (VERSION, digest[:12]) == (5, "1fa6ba26b5a8")
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_the_limit_of_messages_is_kept_and_one_that_no_sentence_keeps_is_an_erro
 def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
     notes = ReaderNotebook(lambda _: True)
     for place, made in enumerate(filled(), start=1):
-        assert is_small_talk(made.message)
+        assert is_small_talk(made.message) or is_relayed(made.message)
         turn = IncomingTurn(
             text=made.message,
             position=place,
@@ -165,6 +165,25 @@ def test_no_answer_that_a_scenario_wants_stands_in_it(suite: str) -> None:
         if len(answer) > 3 and re.search(rf"\b{re.escape(answer)}\b", talk)
     }
     assert not found
+
+
+def test_nearly_all_of_it_is_told_by_somebody_whom_no_scenario_knows() -> None:
+    messages = [made.message for made in filled()]
+    assert sum(map(is_relayed, messages)) > 0.8 * len(messages)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", sorted(set(built_in_names()) - {"paper"}))
+def test_no_message_of_a_scenario_is_taken_for_somebody_elses(suite: str) -> None:
+    assert not [text for _, text, *_ in said(suite, 1) if is_relayed(text)]
+
+
+def test_the_names_are_of_nobody_in_a_scenario() -> None:
+    texts = "\n".join(
+        path.read_text("utf-8") for path in scenarios_folder().glob("*.py")
+    )
+    words = set(re.findall(r"\w+", texts))
+    assert not words & set(read_templates()["names"])
 
 
 def test_the_same_seed_makes_the_same_and_another_another() -> None:

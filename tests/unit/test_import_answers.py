@@ -1,4 +1,4 @@
-"""`ltm import-answers`: files of others become a run with verdicts by rules, beside the grades that were published."""
+"""`ltm data import-answers`: files of others become a run with verdicts by rules, beside published grades."""
 
 from __future__ import annotations
 
@@ -175,9 +175,9 @@ def test_a_file_that_is_too_large_is_refused(
 ) -> None:
     monkeypatch.setattr(import_answers, "LARGEST", 1_000)
     (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b"[" + b" " * 100_000 + b"]"))
-    assert main(["import-answers", str(tmp_path / "bomb.json.gz")]) == 2
+    assert main(["data", "import-answers", str(tmp_path / "bomb.json.gz")]) == 2
     (tmp_path / "large.json").write_text(json.dumps([ROW] * 50), encoding="utf-8")
-    assert main(["import-answers", str(tmp_path / "large.json")]) == 2
+    assert main(["data", "import-answers", str(tmp_path / "large.json")]) == 2
 
 
 def test_a_run_has_bounds_grades_and_a_page_of_what_differs(
@@ -198,6 +198,7 @@ def test_a_run_has_bounds_grades_and_a_page_of_what_differs(
     assert (
         main(
             [
+                "data",
                 "import-answers",
                 str(tmp_path / "answers.json"),
                 "-o",
@@ -244,7 +245,7 @@ def test_json_has_each_row_in_order_and_the_official_mean(
     file.write_bytes(
         gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode())
     )
-    assert main(["import-answers", str(file), "--json"]) == 0
+    assert main(["data", "import-answers", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["f1"] for row in found["rows"]] == [0.8, 1.0, 0.0]
     assert (found["sums"]["all"]["f1"], found["sums"]["temporal"]["wrong"]) == (0.6, 1)
@@ -267,7 +268,7 @@ def test_rules_and_judges_are_counted_by_kind_and_by_judge(
         )
     ]
     (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
-    assert main(["import-answers", str(tmp_path / "rows.json")]) == 0
+    assert main(["data", "import-answers", str(tmp_path / "rows.json")]) == 0
     said = {
         line.split("  ")[0]: line.split()[-1]
         for line in capsys.readouterr().out.splitlines()
@@ -283,7 +284,7 @@ def test_a_forged_run_of_published_answers_is_ruled_again(
     (tmp_path / "answers.json").write_text(
         json.dumps([ROW, ROW | {"question": "Where?", "category": 4}]), "utf-8"
     )
-    assert main(["import-answers", "answers.json", "-o", "forged"]) == 0
+    assert main(["data", "import-answers", "answers.json", "-o", "forged"]) == 0
     (path,) = (tmp_path / ".ltm" / "runs" / "forged").glob("*/results.json")
     results = json.loads(path.read_text("utf-8"))
     results["scenarios"][0].update(score=0.0, outcome="failed")

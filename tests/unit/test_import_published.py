@@ -264,6 +264,7 @@ def test_an_imported_run_can_be_amended(tmp_path: Path) -> None:
     assert (
         main(
             [
+                "lab",
                 "amend",
                 str(tmp_path / "run"),
                 "colours/0",

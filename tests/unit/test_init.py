@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from pytest_ltm.commands import USAGE, main
+from pytest_ltm.commands.gate_proof import Forecast
 from pytest_ltm.commands.init import TEMPLATE_FILES
 
 pytestmark = pytest.mark.nightly(
@@ -71,7 +72,7 @@ def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
 def test_the_workflow_writes_the_summary_of_its_step_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["init"]) == 0
+    assert main(["init", "--from=python"]) == 0
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     subprocess.run(
         f"{sys.executable} -m {commands(folder)[-1]}",
@@ -82,72 +83,128 @@ def test_the_workflow_writes_the_summary_of_its_step_once(
     assert (folder / "summary.md").read_text().count("## Long-term memory") == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "source", "agent", "seen"),
-    [
+BOTS = {
+    "a class": ("bot.py", "class Bot:\n    def reply(self, message): ...", "bot:Bot"),
+    "another name of its method": (
+        "bot.py",
         (
-            "bot.py",
-            "class Bot:\n    def reply(self, message): ...",
-            "bot:Bot",
-            "a class with reply(message): bot:Bot",
+            "class Store:\n    def query(self, q): ...\n"
+            "class Bot:\n    def send(self, text): return Store().query(text)"
         ),
+        "bot:Bot",
+    ),
+    "the better evidence": (
+        "bot.py",
+        "class Mail:\n    def send(self, m): ...\nclass Bot:\n    def chat(self, m): ...",
+        "bot:Bot",
+    ),
+    "below src": (
+        "src/pkg/bot.py",
+        "from langgraph.graph import StateGraph\ngraph = StateGraph(int).compile()",
+        "pkg.bot:graph",
+    ),
+    "a whole and its parts": (
+        "a.py",
+        "from agents import Agent\npart = Agent('x')\nwhole = Agent('y', handoffs=[part])",
+        "a:whole",
+    ),
+    "an own package with a library's name": (
+        "agents/support.py",
+        "class Support:\n    def chat(self, text): ...",
+        "agents.support:Support",
+    ),
+    "a function": ("a.py", "def answer(message: str) -> str: ...", "a:answer"),
+    "a function of messages": ("a.py", "def chat(messages): ...", "a:chat"),
+    "a factory": (
+        "a.py",
         (
-            "src/pkg/bot.py",
-            "from langgraph.graph import StateGraph\ngraph = StateGraph(int).compile()",
-            "ltm_agent",
-            "found a bot made with LangGraph: pkg.bot.graph",
+            "from langgraph.graph import StateGraph\n"
+            "def build(checkpointer=None):\n    return StateGraph(int).compile()"
         ),
-        (
-            "a.py",
-            "from pydantic_ai import Agent\nsupport = Agent('x')",
-            "ltm_agent",
-            "with Pydantic AI: a.support",
-        ),
-        (
-            "a.py",
-            "from agents import Agent\nbot = Agent('x')",
-            "ltm_agent",
-            "with the OpenAI Agents SDK: a.bot",
-        ),
-        ("a.py", "import openai", "ltm_agent", "wrote a bot for the OpenAI library"),
-        (
-            "a.py",
-            "import langchain_core",
-            "ltm_agent",
-            "found no bot of LangChain that is made when",
-        ),
-        ("a.py", "import os", "ltm_agent", "found no agent and no library for bots"),
-        (
-            "a.py",
-            "".join(f"class {name}:\n    def reply(self, m): ...\n" for name in "AB"),
-            "ltm_agent",
-            "found no",
-        ),
-        ("a.py", "from openai import (", "ltm_agent", "found no agent"),
-    ],
-)
-def test_it_sees_what_the_project_is_made_with(
+        "a:build",
+    ),
+    "an object that needed arguments": (
+        "a.py",
+        "class Bot:\n    def __init__(self, db): ...\n    def ask(self, text): ...\nbot = Bot(1)",
+        "a:bot",
+    ),
+    "an inherited method": (
+        "a.py",
+        "from abc import ABC\nclass Base(ABC):\n    def reply(self, m): ...\nclass Bot(Base): ...",
+        "a:Bot",
+    ),
+    "async": ("a.py", "class Bot:\n    async def respond(self, text): ...", "a:Bot"),
+}
+
+
+@pytest.mark.parametrize(("path", "source", "agent"), BOTS.values(), ids=BOTS)
+def test_it_finds_the_bot_of_a_project(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     path: str,
     source: str,
     agent: str,
-    seen: str,
 ) -> None:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_text(source)
     assert init() == 0
-    assert seen in capsys.readouterr().out
-    trials = (
-        "" if "found no" in seen else " --ltm-trials=5"
-    )  # a stand-in always answers the same
-    assert commands(folder)[-1].startswith(
-        f"pytest --ltm-agent={agent} --ltm-span=2k{trials} --ltm-compare=main"
+    assert capsys.readouterr().out.startswith("found a")
+    assert not (folder / "ltm_agent.py").exists()
+    command = (
+        f"pytest --ltm-agent={agent} --ltm-span=2k --ltm-trials=5 --ltm-compare=main"
     )
-    assert (
-        f"--ltm-span=2k{trials}\n"
-        in (folder / ".github/workflows/ltm.yml").read_text().partition("name:")[0]
+    assert commands(folder)[-1].startswith(command)
+
+
+UNCLEAR = {
+    "several": (
+        "".join(f"class {name}:\n    def reply(self, m): ...\n" for name in "AB"),
+        ["There are several", "ltm init --agent=a:A    # a class with reply(message)"],
+    ),
+    "two methods": (
+        "class A:\n    def chat(self, m): ...\n    def run(self, m): ...\n",
+        ["ltm init --agent=a:A.chat", "ltm init --agent=a:A.run"],
+    ),
+    "behind a decorator": (
+        "import web\n@web.post('/chat')\ndef chat(message): ...\n",
+        ["This may be it", "ltm init --agent=a:chat"],
+    ),
+    "nothing": ("import os", ["found no bot in this folder", "--agent=mypkg.bot:Bot"]),
+    "only a client": ("import openai\nclient = openai.OpenAI()", ["found no bot"]),
+    "no Python": ("from openai import (", ["found no bot", "a.py:1 cannot be parsed"]),
+}
+
+
+@pytest.mark.parametrize(("source", "told"), UNCLEAR.values(), ids=UNCLEAR)
+def test_where_the_bot_is_not_clear_it_asks_and_writes_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], source: str, told: list[str]
+) -> None:
+    (folder / "a.py").write_text(source)
+    assert init() == USAGE
+    asked = capsys.readouterr().err
+    assert all(words in asked for words in told), asked
+    assert [path.name for path in folder.iterdir()] == ["a.py"]
+
+
+def test_the_workflow_has_the_keys_that_the_bot_reads(folder: Path) -> None:
+    (folder / "bot.py").write_text(
+        "import os, anthropic\nkey = os.environ['SEARCH_API_KEY']\n"
+        "class Bot:\n    def reply(self, message): ...\n"
     )
+    assert init() == 0
+    assert sorted(workflow(folder)["steps"][-2]["env"]) == [
+        "ANTHROPIC_API_KEY",
+        "SEARCH_API_KEY",
+    ]
+
+
+def test_the_scenario_is_written_where_pytest_collects_it(folder: Path) -> None:
+    (folder / "checks").mkdir()
+    (folder / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\ntestpaths = ["checks", "more"]\n'
+    )
+    assert init("--from=python") == 0
+    assert (folder / "checks/test_ltm_appointment.py").is_file()
 
 
 @pytest.mark.parametrize("environment", [".venv", "env"])
@@ -157,7 +214,7 @@ def test_an_environment_in_the_project_does_not_hide_its_bot(
     environment: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.commands.init._MOST_FILES", 3)
+    monkeypatch.setattr("pytest_ltm.agents._project._MOST_FILES", 3)
     package = folder / environment / "lib" / "package"
     package.mkdir(parents=True)
     (folder / environment / "pyvenv.cfg").touch()
@@ -174,7 +231,7 @@ def test_the_adapter_imports_the_bot_that_was_found(folder: Path) -> None:
     (folder / "bot.py").write_text(
         "from langgraph.graph import StateGraph\napp = StateGraph(int).compile()\n"
     )
-    assert init() == 0
+    assert init("--from=langgraph") == 0
     assert "from bot import app as graph\n" in (folder / "ltm_agent.py").read_text()
     assert not (folder / "ltm_bot.py").exists()
 
@@ -189,7 +246,7 @@ def test_the_workflow_names_the_agent_there_is(folder: Path) -> None:
 
 def test_the_workflow_belongs_to_the_root_of_the_repository(folder: Path) -> None:
     (folder.parent / ".git").mkdir()
-    assert init() == 0
+    assert init("--from=python") == 0
     assert workflow(folder.parent)["defaults"] == {
         "run": {"working-directory": "project"}
     }
@@ -207,7 +264,7 @@ def test_the_workflow_installs_what_the_project_needs(folder: Path) -> None:
 
 def test_the_scenario_is_of_the_project(folder: Path) -> None:
     (folder / "pyproject.toml").write_text('[project]\nname = "trip-planner"\n')
-    assert init() == 0
+    assert init("--from=python") == 0
     assert (
         '"""A stand-in for a scenario of trip-planner: put in'
         in (folder / "test_ltm_trip.py").read_text()
@@ -238,7 +295,7 @@ def test_the_subject_of_the_scenario_is_one_that_the_readme_begins_with(
     seen: str,
 ) -> None:
     (folder / "README.md").write_text(readme)
-    assert init() == 0
+    assert init("--from=python") == 0
     assert (
         f"def test_{subject}(ltm):" in (folder / f"test_ltm_{subject}.py").read_text()
     )
@@ -254,7 +311,7 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
     folder: Path, subject: str
 ) -> None:
     (folder / "README.md").write_text(f"# {subject}\n")
-    assert init() == 0
+    assert init("--from=python") == 0
     for agent, status in (("ltm_agent", 0), ("echo", 1)):
         words = [
             "-m",
@@ -273,7 +330,7 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
 
 @pytest.mark.slow
 def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(
-    folder: Path,
+    folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     bot = (
         "import re\nclass Bot:\n    kept = 400\n    def __init__(self): self.heard = []\n"
@@ -285,6 +342,7 @@ def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_ag
     )
     (folder / "bot.py").write_text(bot)
     assert main(["init"]) == 0
+    assert "gate: regressed: bot_Bot at 2k" in capfd.readouterr().out
     for kept, status, said in (
         (1, 1, "gate: regressed: bot_Bot at 2k"),
         (400, 0, "gate: passed"),
@@ -301,11 +359,50 @@ def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_ag
         assert said in ran.stdout
 
 
+@pytest.mark.slow
+def test_a_bot_without_memory_gets_no_gate(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bot.py").write_text(
+        "class Bot:\n    def reply(self, message): return 'Noted.'\n"
+    )
+    assert main(["init"]) == 1
+    told = capfd.readouterr().out
+    assert "to play, and once more for the proof: " in told
+    assert "no gate is written, as none was seen to turn red: the bot scores" in told
+    assert not (folder / ".github").exists()
+    assert not (folder / "ltm_baselines/main.json").exists()
+
+
+def test_what_costs_more_than_is_allowed_is_not_played(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "pytest_ltm.commands.init.GateProof.forecast",
+        lambda *_: Forecast("9 messages, $2.00", 2.0, 9),
+    )
+    assert main(["init", "--agent=full", "--max-cost=3"]) == 1
+    told = capfd.readouterr().out
+    assert told.index("9 messages, $2.00") < told.index("more than $3: give --max-cost")
+    assert not (folder / ".github").exists()
+
+
+def test_a_bot_that_cannot_be_made_leaves_no_files(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bot.py").write_text(
+        "import nowhere_at_all\nclass Bot:\n    def reply(self, message): ...\n"
+    )
+    assert main(["init"]) == USAGE
+    assert "nowhere_at_all" in capsys.readouterr().err
+    assert not list(folder.glob("test_ltm_*.py"))
+
+
 def test_no_file_is_overwritten_and_nothing_written_beside_one(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "test_ltm_appointment.py").write_text("mine")
-    assert init() == USAGE
+    assert init("--from=python") == USAGE
     told = capsys.readouterr().err
     assert "there already: test_ltm_appointment.py" in told
     assert told.endswith("name another folder: ltm init FOLDER\n")
@@ -318,7 +415,7 @@ def test_gitignore_keeps_what_it_has_and_gets_each_line_once(
     folder: Path, before: str
 ) -> None:
     (folder / ".gitignore").write_text(before)
-    assert init() == 0
+    assert init("--from=python") == 0
     after = (folder / ".gitignore").read_text()
     assert after.startswith(before)
     assert sorted(after.split()) == sorted({*before.split(), ".ltm/", "ltm.html"})
@@ -327,6 +424,6 @@ def test_gitignore_keeps_what_it_has_and_gets_each_line_once(
 def test_another_folder_is_made_and_entered_first(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert init("new folder") == 0
+    assert init("new folder", "--from=python") == 0
     assert "cd 'new folder'" in capsys.readouterr().out
     assert all((folder / "new folder" / path).is_file() for path in WRITTEN)

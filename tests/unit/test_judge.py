@@ -179,10 +179,18 @@ def test_the_last_grade_counts(reply: str, grade: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "reply", ["Yes", "**yes.**", "<grade>yes</grade>", "GRADE: [yes]", "GRADE:\n\nyes"]
+)
+def test_a_grade_is_one_in_any_marks_and_alone(reply: str) -> None:
+    assert grade_in(reply, MENU) == "yes"
+
+
+@pytest.mark.parametrize(
     "reply",
     [
         "",
-        "yes",
+        "GRADE: yes/no",
+        "GRADE: yes or GRADE: no",
         "GRADE: perhaps",
         '{"grade": "both"}',
         "GRADE:",

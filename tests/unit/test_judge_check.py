@@ -33,7 +33,7 @@ def test_the_labelled_set_has_every_kind_and_enough_of_each() -> None:
 def test_a_judge_that_does_not_look_is_found_out(
     judge: str, false_pass: float, false_fail: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["judge-check", "--ltm-judge", judge, "--json"]) == 1
+    assert main(["lab", "judge-check", "--ltm-judge", judge, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["false_pass"]["rate"] == false_pass
     assert found["false_fail"]["rate"] == false_fail
@@ -49,7 +49,7 @@ def test_a_judge_that_does_not_look_is_found_out(
 def test_the_page_shows_what_the_command_prints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    main(["judge-check", "--ltm-judge", "rules"])
+    main(["lab", "judge-check", "--ltm-judge", "rules"])
     printed = capsys.readouterr().out
     page = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
     assert printed.strip() in page
@@ -75,7 +75,7 @@ def test_limits_decide_the_exit_status(
     limits: list[str], status: int, breach: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [word for limit in limits for word in ("--limit", limit)]
-    assert main(["judge-check", "--ltm-judge", "rules", *words]) == status
+    assert main(["lab", "judge-check", "--ltm-judge", "rules", *words]) == status
     printed = capsys.readouterr().out
     assert ("breach" in printed) is bool(breach)
     assert re.search(breach, printed)
@@ -93,7 +93,9 @@ def test_a_judge_that_fails_is_unmeasurable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = judge_in(tmp_path, monkeypatch, "raise RuntimeError('out of credit')")
-    assert main(["judge-check", "--ltm-judge", spec, "--limit", "kappa:0.5"]) == 75
+    assert (
+        main(["lab", "judge-check", "--ltm-judge", spec, "--limit", "kappa:0.5"]) == 75
+    )
     assert (
         "calls failed: the judge failed: RuntimeError: out of credit"
         in capsys.readouterr().out
@@ -104,7 +106,7 @@ def test_answers_that_a_judge_cannot_grade_are_counted_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = judge_in(tmp_path, monkeypatch, "return 'Well.'")
-    assert main(["judge-check", "--ltm-judge", spec, "--json"]) == 1
+    assert main(["lab", "judge-check", "--ltm-judge", spec, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["unscored"]["rate"] == 1
     assert (found["false_pass"]["rate"], found["kappa"]["value"]) == (None, None)
@@ -118,7 +120,17 @@ def test_a_vote_saves_what_one_call_would_have_lost(
     rates = []
     for votes in ("1", "3"):
         spec = judge_in(tmp_path, monkeypatch, fickle)
-        main(["judge-check", "--ltm-judge", spec, "--ltm-judge-votes", votes, "--json"])
+        main(
+            [
+                "lab",
+                "judge-check",
+                "--ltm-judge",
+                spec,
+                "--ltm-judge-votes",
+                votes,
+                "--json",
+            ]
+        )
         rates.append(json.loads(capsys.readouterr().out)["false_fail"]["rate"])
     assert rates[0] > 0.2
     assert rates[1] == 0
@@ -141,14 +153,14 @@ def test_a_vote_saves_what_one_call_would_have_lost(
 def test_what_cannot_be_measured_is_told(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["judge-check", *words]) == 2
+    assert main(["lab", "judge-check", *words]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_the_prompts_are_printed_and_nobody_is_asked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["judge-check", "--prompts"]) == 0
+    assert main(["lab", "judge-check", "--prompts"]) == 0
     printed = capsys.readouterr().out
     assert "=== answer/1" in printed
     assert "GRADE: yes or GRADE: no" in printed
@@ -185,7 +197,7 @@ def test_answers_of_ones_own_are_read_and_what_is_wrong_is_told_with_its_line(
 def test_every_answer_that_is_judged_wrongly_can_be_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    main(["judge-check", "--ltm-judge", "rules", "--list"])
+    main(["lab", "judge-check", "--ltm-judge", "rules", "--list"])
     printed = capsys.readouterr().out
     assert "passed (wrong): With Radka, and you won." in printed
     assert max(map(len, printed.splitlines())) <= 80

@@ -166,7 +166,7 @@ def test_passing_trouble_is_asked_through(
 @pytest.mark.parametrize(
     ("trouble", "message", "calls"),
     [
-        ([fails(500)] * 3, "tried 3 times", 3),
+        ([fails(500)] * 4, "tried 3 times", 3),
         ([fails(401, "No such key.")], "No such key", 1),
         ([overflows(4096)], "too long", 1),
         ([wrong_schema({"choices": None})], "not with choices", 1),
@@ -278,7 +278,15 @@ def test_judge_check_measures_a_model_behind_http(
     spec = f"openai:kind@{chat_server.url}?key_env=JUDGE_API_KEY"
     assert (
         main(
-            ["judge-check", "--ltm-judge", spec, "--json", "--limit", "false-pass:0.2"]
+            [
+                "lab",
+                "judge-check",
+                "--ltm-judge",
+                spec,
+                "--json",
+                "--limit",
+                "false-pass:0.2",
+            ]
         )
         == 1
     )

@@ -217,11 +217,11 @@ def test_histories_are_compared_with_a_reference(
 ) -> None:
     marked = longmemeval(tmp_path / "marked.json", "By the way ,")
     plain = longmemeval(tmp_path / "plain.json", "")
-    assert main(["leak-check", marked]) == 0
+    assert main(["lab", "leak-check", marked]) == 0
     assert "multi-session                  6         100.0%" in capsys.readouterr().out
-    assert main(["leak-check", plain, "--reference", marked]) == 0
+    assert main(["lab", "leak-check", plain, "--reference", marked]) == 0
     capsys.readouterr()
-    assert main(["leak-check", marked, "--reference", plain, "--json"]) == 1
+    assert main(["lab", "leak-check", marked, "--reference", plain, "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["tables"][0]["ours"][ALL_SUITES]["lift"] == {"1%": 100.0, "5%": 20.0}
     assert printed["breaches"]
@@ -231,7 +231,7 @@ def test_whole_sessions_can_be_looked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     marked = longmemeval(tmp_path / "marked.json", "By the way ,")
-    assert main(["leak-check", marked, "--sessions", "--json"]) == 0
+    assert main(["lab", "leak-check", marked, "--sessions", "--json"]) == 0
     assert (
         json.loads(capsys.readouterr().out)["tables"][0]["ours"][ALL_SUITES]["evidence"]
         == 6
@@ -241,9 +241,9 @@ def test_whole_sessions_can_be_looked_for(
 def test_what_cannot_be_looked_through_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["leak-check", "standrad"]) == 2
+    assert main(["lab", "leak-check", "standrad"]) == 2
     assert "Did you mean 'standard'?" in capsys.readouterr().err
-    assert main(["leak-check", "gone.json"]) == 2
+    assert main(["lab", "leak-check", "gone.json"]) == 2
     assert "there is no file 'gone.json'" in capsys.readouterr().err
 
 
@@ -256,9 +256,9 @@ def test_nothing_to_compare_is_no_success(
         json.dumps(json.loads((tmp_path / "marked.json").read_bytes())[:1]),
         encoding="utf-8",
     )
-    assert main(["leak-check", marked, "--reference", str(alone)]) == 2
+    assert main(["lab", "leak-check", marked, "--reference", str(alone)]) == 2
     assert "nothing can be compared" in capsys.readouterr().err
-    assert main(["leak-check", str(alone)]) == 2
+    assert main(["lab", "leak-check", str(alone)]) == 2
     assert "nothing to look for" in capsys.readouterr().err
 
 

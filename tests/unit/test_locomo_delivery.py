@@ -249,14 +249,14 @@ def test_a_photo_that_is_a_pipe_or_leads_nowhere_is_an_error(tmp_path: Path) -> 
     os.mkfifo(folder / "cello.jpg")
     with pytest.raises(
         ConfigurationError,
-        match=r"--ltm-locomo-images: .*cello\.jpg: cannot be read: .*not a reg",
+        match=r"--ltm-suite=locomo.images: .*cello\.jpg: cannot be read: .*not a reg",
     ):
         suite(tmp_path, images=str(folder))
     (folder / "cello.jpg").unlink()
     (folder / "cello.jpg").symlink_to(tmp_path / "gone.jpg")
     with pytest.raises(
         ConfigurationError,
-        match=r"--ltm-locomo-images: .*cello\.jpg: cannot be read: No such file",
+        match=r"--ltm-suite=locomo.images: .*cello\.jpg: cannot be read: No such file",
     ):
         suite(tmp_path, images=str(folder))
 

@@ -78,11 +78,11 @@ def test_wrong_options_are_refused_with_the_way_out(
     with pytest.raises(ConfigurationError, match=told) as error:
         suite(tmp_path, 0, "alone", **{option: value})
 
-    assert f"--ltm-locomo-{option}" in str(error.value)
+    assert f"--ltm-suite=locomo?{option}" in str(error.value)
 
 
 def test_without_a_file_the_user_is_told_to_bring_one() -> None:
-    with pytest.raises(DatasetError, match="--ltm-data=PATH"):
+    with pytest.raises(DatasetError, match=r"locomo\?data=PATH"):
         LOCOMO.open(None, {}, seed=0)
 
 

@@ -118,8 +118,8 @@ def test_tasks_are_entries_and_only_those_named_are_played(tmp_path: Path) -> No
     ("option", "value", "told"),
     [
         ("tasks", "event", "Did you mean 'events'"),
-        ("next_turns", "0", "--ltm-locomo-next-turns"),
-        ("embeddings", "no_such_module_of_mine:f", "--ltm-locomo-embeddings"),
+        ("next_turns", "0", r"--ltm-suite=locomo\?next_turns"),
+        ("embeddings", "no_such_module_of_mine:f", r"--ltm-suite=locomo\?embeddings"),
         ("embeddings", "string:digits", "not a function"),
     ],
 )

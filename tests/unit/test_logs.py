@@ -143,7 +143,7 @@ def test_options_choose_questions(path: Path) -> None:
     ] == ["pets"]
     with pytest.raises(
         ConfigurationError,
-        match=r"--ltm-logs-ids: .* has no 'dogs'. Did you mean 'dog'",
+        match=r"--ltm-suite=logs.ids: .* has no 'dogs'. Did you mean 'dog'",
     ):
         opened(path, *rows, ids="dogs")
     with pytest.raises(ConfigurationError, match="together they leave no question"):
@@ -367,7 +367,8 @@ def test_a_line_without_end_is_not_read_whole(
 
 def test_no_file_and_no_question_say_what_to_do(path: Path) -> None:
     with pytest.raises(
-        DatasetError, match=r"give --ltm-data=FILE.jsonl, or make one of a chat export"
+        DatasetError,
+        match=r"give --ltm-suite='logs.data=FILE.jsonl', or make one of a chat export",
     ):
         LOGS.open(None, {}, seed=0)
     with pytest.raises(DatasetError, match="holds no question: add lines such as"):

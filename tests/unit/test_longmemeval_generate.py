@@ -199,7 +199,7 @@ def test_no_opening_marks_evidence() -> None:
 
 
 REAL = {"1%": 0.167, "5%": 0.5}
-"""What `ltm leak-check` finds in the published S histories that we have (docs/longmemeval-generate.md)."""
+"""What `ltm lab leak-check` finds in the published S histories that we have (docs/longmemeval-generate.md)."""
 
 
 @pytest.mark.nightly("statistics of whole files, which only the generator changes")
@@ -227,7 +227,7 @@ def test_evidence_gives_itself_away_no_more_than_in_real_histories(
     )
     capsys.readouterr()
 
-    assert main(["leak-check", file, "--json"]) == 0
+    assert main(["lab", "leak-check", file, "--json"]) == 0
 
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     found = table["ours"][ALL_SUITES]
@@ -242,7 +242,12 @@ def test_that_is_what_the_real_histories_give_away(
 ) -> None:
     assert (
         main(
-            ["leak-check", str(LONGMEMEVAL / "longmemeval_s_cleaned_3.json"), "--json"]
+            [
+                "lab",
+                "leak-check",
+                str(LONGMEMEVAL / "longmemeval_s_cleaned_3.json"),
+                "--json",
+            ]
         )
         == 0
     )

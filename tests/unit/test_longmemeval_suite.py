@@ -97,7 +97,7 @@ def test_a_wrong_option_is_told_by_its_name(
 ) -> None:
     with pytest.raises(ConfigurationError) as error:
         suite(tmp_path, **{option: value})
-    assert f"--ltm-longmemeval-{option}: " in str(error.value)
+    assert f"--ltm-suite=longmemeval?{option}: " in str(error.value)
     assert told in str(error.value)
 
 

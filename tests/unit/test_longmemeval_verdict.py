@@ -32,7 +32,7 @@ def verdict(
         (3, "You bought three of them.", "yes"),
         (3, "You bought 4 of them.", "no"),
         (3, "It was 3 or 4.", "no"),
-        (3, "At least 3.", "yes"),
+        (3, "At least 3.", "unscored"),
         (3, "Perhaps 3.", "unscored"),
         ("$2,500", "In all that is **$2500**.", "yes"),
         ("$2,500", "In all that is **$3500**.", "no"),
@@ -220,7 +220,7 @@ def test_a_refusal_is_right_exactly_where_nothing_can_be_known(refusal: str) -> 
         (12, "You had 9, and now you have 12.", "yes"),
         (12, "You had 12, and now you have 9.", "no"),
         (12, "You have 9 or 12.", "no"),
-        ("Oolong", "<think>Oolong is for a friend.</think>Sencha", "no"),
+        ("Oolong", "<think>Oolong is for a friend.</think>You drink Sencha", "no"),
         ("Oolong", "Te gusta el sencha verde, creo.", "unscored"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`ltm plot`: what pictures show, and the files that are drawn."""
+"""`ltm lab plot`: what pictures show, and the files that are drawn."""
 
 from __future__ import annotations
 
@@ -250,7 +250,10 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    assert main(["plot", str(run), "--kind", "curve", "-o", str(run / "a.svg")]) == 2
+    assert (
+        main(["lab", "plot", str(run), "--kind", "curve", "-o", str(run / "a.svg")])
+        == 2
+    )
     assert "pip install 'pytest-ltm[plot]'" in capsys.readouterr().err
 
 
@@ -269,7 +272,7 @@ def test_what_cannot_be_drawn_is_refused(
     run: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib", reason=NEEDED)
-    assert main(["plot", str(run), *words]) == 2
+    assert main(["lab", "plot", str(run), *words]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -451,7 +454,7 @@ def test_the_command_writes_the_file_that_it_was_given(
         "--title=Mine",
     ]
 
-    assert main(["plot", str(run), *words]) == 0
+    assert main(["lab", "plot", str(run), *words]) == 0
     assert str(file) in capsys.readouterr().out
     assert b'width="340.' in file.read_bytes()  # 12 cm in points
 
@@ -511,7 +514,9 @@ def test_a_frontier_is_drawn(words: Sequence[str], tmp_path: Path) -> None:
     run = timed(tmp_path / "run", {"slow": 20.0, "fast": 2.0})
     file = tmp_path / "frontier.svg"
 
-    assert main(["plot", str(run), "--kind=frontier", "-o", str(file), *words]) == 0
+    assert (
+        main(["lab", "plot", str(run), "--kind=frontier", "-o", str(file), *words]) == 0
+    )
     texts = " ".join(ET.parse(file).getroot().itertext())
     assert "slow" in texts
     assert ("published frontier" in texts) == bool(words)

@@ -6,12 +6,9 @@ import pytest
 
 from pytest_ltm.language import normalize
 from pytest_ltm.language.proof import prove, tells_nothing_new
-from pytest_ltm.language.quantities import (
-    canonical_values,
-    differs_in_sign,
-    is_same_value,
-)
+from pytest_ltm.language.quantities import canonical_values
 from pytest_ltm.language.recital import ToldReply
+from pytest_ltm.language.values import Sameness, compare_values, differs_in_sign
 
 VALUES = ("jade", "cobalt", "apricot")
 
@@ -128,8 +125,8 @@ def test_an_answer_withholds_if_it_refuses_and_is_open_if_it_may(
     ],
 )
 def test_two_forms_are_one_value(one: str, other: str) -> None:
-    assert is_same_value(one, other)
-    assert is_same_value(other, one)
+    assert compare_values(one, other) is Sameness.SAME
+    assert compare_values(other, one) is Sameness.SAME
 
 
 @pytest.mark.parametrize(
@@ -145,7 +142,7 @@ def test_two_forms_are_one_value(one: str, other: str) -> None:
     ],
 )
 def test_what_distinguishes_two_values_is_not_dropped(one: str, other: str) -> None:
-    assert not is_same_value(one, other)
+    assert compare_values(one, other) is not Sameness.SAME
 
 
 def test_a_known_word_with_another_sign_is_another_value() -> None:

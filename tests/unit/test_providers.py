@@ -17,10 +17,10 @@ from pytest_ltm._core import calls
 from pytest_ltm._core.calls import RequestRefused, open_model, read_model
 from pytest_ltm._core.calls.anthropic_messages import Anthropic
 from pytest_ltm._core.calls.chat_model import ENDPOINTS
-from pytest_ltm._core.calls.chat_responses import too_long
 from pytest_ltm._core.calls.openai_chat import OpenAi
 from pytest_ltm._core.calls.openai_responses import OpenAiResponses
 from pytest_ltm._core.calls.providers import KINDS, Provider, provider_of
+from pytest_ltm._core.calls.refusal import too_long
 from pytest_ltm._core.journal.cost import Price, list_price, read_price
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.model.judge import PROMPTS
@@ -104,7 +104,11 @@ def test_a_model_of_anthropic_is_asked_through_its_own_api() -> None:
         first, _ = replies(
             anthropic(server, "max_tokens=50&system=Be+kind."), "Which?", "And now?"
         )
-    assert (first.text, first.thoughts, first.finish_reason) == ("Teal.", "Hm.", "stop")
+    assert (first.text, first.thoughts, first.finish_reason) == (
+        "Teal.",
+        "Hm.",
+        "end_turn",
+    )
     assert first.usage == Usage(
         input_tokens=100, output_tokens=3, cached_tokens=90, calls=1
     )
@@ -213,7 +217,7 @@ def test_a_stream_of_anthropic_is_put_together() -> None:
         (reply,) = replies(anthropic(server, "stream=true"), "a")
     assert (reply.text, reply.finish_reason, reply.usage.output_tokens) == (
         "Teal.",
-        "length",
+        "max_tokens",
         7,
     )
     assert server.posts[0].body["stream"] is True
@@ -301,7 +305,11 @@ def test_the_responses_api_is_asked_without_storing_anything() -> None:
     with serving(lambda _: output(THOUGHT, spoken("Teal."))) as server:
         spec = f"openai-responses:o9@{server.url}/v1?max_tokens=50&reasoning_effort=low&seed=1"
         first, _ = replies(spec, "Which?", "And now?")
-    assert (first.text, first.thoughts, first.finish_reason) == ("Teal.", "Hm.", "stop")
+    assert (first.text, first.thoughts, first.finish_reason) == (
+        "Teal.",
+        "Hm.",
+        "completed",
+    )
     assert first.usage == Usage(
         input_tokens=20, output_tokens=5, cached_tokens=8, calls=1
     )

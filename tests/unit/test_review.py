@@ -1,4 +1,4 @@
-"""`ltm review`: which verdicts deserve a look, and why."""
+"""`ltm lab review`: which verdicts deserve a look, and why."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_the_command_lists_the_queue(
         for i in range(3)
     ]
     path = run_of(tmp_path, *rows, played("jokes"), played("jokes", example="1"))
-    assert main(["review", str(path), "--most", "2"]) == 0
+    assert main(["lab", "review", str(path), "--most", "2"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "5 verdicts of run run, 3 deserve a look",
         "       3  unsure: neither rules nor judge could tell",
@@ -235,7 +235,7 @@ def test_the_command_lists_the_queue(
         "       unsure: unclear",
         "       … and 1 more",
     ]
-    assert main(["review", str(path), "--json"]) == 0
+    assert main(["lab", "review", str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["verdicts"], len(told["queue"])) == (5, 3)
     assert told["queue"][0]["why"] == [{"kind": "unsure", "text": "unclear"}]

@@ -120,3 +120,49 @@ def test_reading_a_reading_changes_nothing(reply: str) -> None:
 )
 def test_what_is_struck_out_is_no_part_of_an_answer(reply: str) -> None:
     assert normalize(reply) == "Dunlin"
+
+
+@pytest.mark.parametrize(
+    "role", ["Human", "USER", "**User**", "### Human", "Benutzer", "Usuario", "用户"]
+)
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_speech_ends_where_another_role_begins_to_speak(
+    role: str, between: str
+) -> None:
+    assert speech(f"Dunlin.{between}{role}: And Petrel?\nAssistant: No.") == "Dunlin."
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "You wrote:\nUser: Dunlin\nAssistant: Noted.",
+        "```\nUser: Dunlin\nAssistant: Noted.\n```",
+        "Users: 3\nHumans: 2",
+        "- User: Ida\n- Admin: Gareth",
+    ],
+)
+def test_a_chat_that_is_quoted_is_speech(reply: str) -> None:
+    assert speech(reply) == reply
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["<end_of_utterance>", "[|endofturn|]", "<|im_end|>", "\u2039|end|\u203a", "<eos>"],
+)
+def test_a_turn_ends_at_a_mark_of_that_form(end: str) -> None:
+    assert speech(f"Dunlin.{end}\nPetrel") == "Dunlin."
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "<|channel>thought\nPetrel was before.<channel|>",
+        "< think >Petrel was before.</ think >",
+        "Here is my thought process:\n\nPetrel was before.\n\nHere is my response:\n\n",
+        "*Thinking...*\n> Petrel was before.\n\n",
+        "思考：Petrel was before.\n回答：",
+        "## Step 1: look\nPetrel was before.\n\n## FINAL ANSWER\n",
+    ],
+)
+def test_thoughts_are_told_by_the_form_of_their_marks(thought: str) -> None:
+    assert speech(f"{thought}Dunlin.").strip() == "Dunlin."

@@ -45,7 +45,8 @@ OTHER_PAIRS = (
     ("$2,400", "€2,400"),
     ("64,200", "64,300"),
     ("2:5", "5:2"),
-    ("at least 6", "6"),
+    ("more than 6", "6"),
+    ("6-8", "6"),
     ("every other day", "every day"),
     ("before July", "in July"),
     ("7:30 AM", "7:30 PM"),
@@ -60,6 +61,7 @@ OPEN_PAIRS = (
     ("ten thousand", "a great many"),
     ("Anna", "Anna Berg"),
     ("4 weeks", "a month"),
+    ("at least 6", "6"),
     ("couch", "sofa"),
     ("1.234", "1,234"),
     ("Elizabeth", "Beth"),
@@ -103,3 +105,8 @@ def test_the_values_of_a_sentence_are_found_with_their_places() -> None:
         ("an hour and a half", "amount"),
     ]
     assert all(sentence[value.start : value.end] == value.text for value in found)
+
+
+@pytest.mark.parametrize("text", ["Non lo so", "so it goes", "set it out", "long ago"])
+def test_words_that_are_days_or_months_elsewhere_are_no_values(text: str) -> None:
+    assert find_values(text) == []

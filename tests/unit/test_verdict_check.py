@@ -65,7 +65,7 @@ def test_verdicts_are_counted_by_scenario_and_type_of_question(labelled: Path) -
 def test_the_command_lists_what_is_wrong_and_fails_above_its_limits(
     labelled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["verdict-check", str(labelled), "--list"]) == 1
+    assert main(["lab", "verdict-check", str(labelled), "--list"]) == 1
     told = capsys.readouterr().out
     assert "c-2: too much: label 0.00, ours 1.00" in told
     assert "breach: right: 2 of 4 (50.0%), limit 95%" in told
@@ -88,7 +88,7 @@ def test_a_wrong_answer_is_made_in_many_ways_from_each_gold(labelled: Path) -> N
 def test_json_has_the_counts_and_the_breaches(
     labelled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["verdict-check", str(labelled), "--json"])
+    main(["lab", "verdict-check", str(labelled), "--json"])
 
     told = json.loads(capsys.readouterr().out)
     assert told["kinds"]["colours"]["right"] == 1
@@ -118,5 +118,5 @@ def test_a_row_that_cannot_be_read_is_an_error(
     path = tmp_path / "bad.jsonl"
     path.write_text(json.dumps(row))
 
-    assert main(["verdict-check", str(path)]) == 2
+    assert main(["lab", "verdict-check", str(path)]) == 2
     assert said in capsys.readouterr().err

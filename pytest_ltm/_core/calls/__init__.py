@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pytest_ltm._core.calls.chat_model import PARAMETERS, ModelSpec
 from pytest_ltm._core.calls.chat_responses import (
-    CUT_SHORT,
     ModelResponse,
     ToolCall,
     Used,
@@ -28,7 +27,6 @@ from pytest_ltm._core.calls.providers import (
 from pytest_ltm._core.calls.specs import Spec
 
 __all__ = [
-    "CUT_SHORT",
     "FORMS",
     "KINDS",
     "PARAMETERS",

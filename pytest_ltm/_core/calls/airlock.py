@@ -416,7 +416,7 @@ def check_text(value: object, refuse: Refuse) -> str:
 def check_reply(value: Any, refuse: Refuse) -> Reply:
     """Return the reply with its usage and cost checked; a bare text becomes one."""
     if not inherits(value, Reply):
-        return Reply(check_text(value, refuse))
+        return Reply(check_text(text_of_reply(value), refuse))
     cost, usage = value.cost_usd, value.usage
     if cost is not None and not is_amount(cost):
         raise refuse(f"replied with a cost of {shown(cost)}; it is a number of dollars")
@@ -565,11 +565,34 @@ def cure_reply(value: object) -> str:
     return f". Return its {path.removeprefix('.')}" if path else ""
 
 
-def path_to_text(value: Any, depth: int = LEVELS) -> str:
+def path_to_text(value: Any) -> str:
     """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
+    found = _find_text(value)
+    return "" if found is None else found[0]
+
+
+def text_of_reply(value: object) -> object:
+    """Return the text of a reply object, such as a library's message; anything else as it is.
+
+    A bare list of texts, bytes and iterators are not read: they may be parts of a
+    reply, or none.
+    """
+    items = exact_items(value)
+    if value is None or inherits(value, Reply) or (items and _is_text(items[-1])):
+        return value
+    found = look(lambda: _find_text(value))
+    return value if found is None else found[1]
+
+
+def _find_text(value: Any, depth: int = LEVELS) -> tuple[str, object] | None:
+    """Return where in a value a text is, and the text; None if no known name leads to one."""
+    if _is_text(value):
+        return "", value
+    if depth < 0:
+        return None
     if (items := exact_items(value)) is not None:
-        inner = path_to_text(items[-1], depth - 1) if items and depth else ""
-        return "[-1]" + inner if inner or (items and _is_text(items[-1])) else ""
+        found = _find_text(items[-1], depth - 1) if items else None
+        return found and (f"[-1]{found[0]}", found[1])
     is_mapping = isinstance(value, Mapping)
     names = [
         name for name in NAMES if name in (value if is_mapping else _fields(value))
@@ -578,10 +601,11 @@ def path_to_text(value: Any, depth: int = LEVELS) -> str:
         names = [name for name in value if inherits(name, str)]
     for name in names:
         part = value[name] if is_mapping else read_attribute(value, name)
-        inner = "" if _is_text(part) or not depth else path_to_text(part, depth - 1)
-        if inner or _is_text(part):
-            return (f"[{name!r}]" if is_mapping else f".{name}") + inner
-    return ""
+        found = _find_text(part, depth - 1)
+        if found is not None:
+            step = f"[{name!r}]" if is_mapping else f".{name}"
+            return step + found[0], found[1]
+    return None
 
 
 def _is_text(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Anthropic: its models through its own client; `pip install 'pytest-ltm[anthropic]'`."""
+"""Anthropic: its models through its own API; `pip install 'pytest-ltm[http]'`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any
 from pytest_ltm._core.calls.chat_model import ModelSpec
 from pytest_ltm._core.calls.chat_responses import (
     ModelResponse,
+    Reception,
     ToolCall,
     Used,
+    no_answer,
     read_count,
     received,
     response_of,
 )
 from pytest_ltm._core.calls.completions import Message
-from pytest_ltm._core.calls.openai_chat import no_answer
 from pytest_ltm._core.calls.providers import Provider
 from pytest_ltm._core.storage.errors import TransientFault
 
 
 class Anthropic(Provider):
-    """`anthropic:MODEL`, through the `anthropic` client."""
+    """`anthropic:MODEL`, through its Messages API."""
 
-    name = client = "anthropic"
+    name = home = "anthropic"
     path = "/messages"
     lengths = ("max_tokens",)
     model_prefixes = ("claude-",)
@@ -33,13 +34,10 @@ class Anthropic(Provider):
         """Return the address with the version, which addresses for its own client lack."""
         return f"{model.base_url.removesuffix('/v1')}/v1"
 
-    def connect(
-        self, model: ModelSpec, library: Any, options: Mapping[str, Any]
-    ) -> Any:
-        """Return a client."""
-        return library.Anthropic(
-            api_key=model.key(), base_url=self.address(model), **options
-        )
+    def headers(self, model: ModelSpec) -> dict[str, str]:
+        """Return the version of the API, and the key."""
+        keyed = {"x-api-key": model.key()} if model.key_env else {}
+        return {"anthropic-version": _VERSION, **keyed}
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
@@ -95,13 +93,11 @@ class Anthropic(Provider):
             **others,
         }
 
-    def read(
-        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
-    ) -> ModelResponse:
+    def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
         """Return what a body says; an AgentFault if that is not an answer."""
         content = answer.get("content")
         if not isinstance(content, list):
-            raise no_answer(answer, model, "the content of a message")
+            raise no_answer(answer, asked.model, "the content of a message")
         parts = [part for part in content if isinstance(part, dict)]
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         thoughts = [
@@ -116,18 +112,13 @@ class Anthropic(Provider):
             for part in parts
             if part.get("type") == "tool_use"
         ]
-        reason = _REASONS.get(str(answer.get("stop_reason")), answer.get("stop_reason"))
-        empty = (
-            None if calls or thoughts else ""
-        )  # a turn without any part is an empty reply
         return response_of(
-            model,
-            "".join(texts) if texts else empty,
+            asked,
+            "".join(texts),  # a turn without any part is an empty reply
             self.used(answer),
-            finish_reason=reason,
+            finish_reason=answer.get("stop_reason", ""),
             thoughts="".join(thoughts),
             calls=calls,
-            offered=tools,
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:
@@ -168,13 +159,7 @@ class Anthropic(Provider):
 
 # Tokens of a reply: the API wants a limit, and this is one that all its models take.
 _REPLY = 4096
-# In the words of the other providers, so that reports need only those.
-_REASONS = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "tool_use": "tool_calls",
-}
+_VERSION = "2023-06-01"
 
 
 def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:

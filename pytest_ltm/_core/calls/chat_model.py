@@ -58,6 +58,7 @@ PARAMETERS = (
     "key_env",
     "stream",
     "api-version",
+    "ends",
     "extra",
 )
 
@@ -93,6 +94,8 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
     """The reply is asked for in pieces, which keeps slow connections open."""
     api_version: str | None = None
     """Of Azure, where the address names a deployment."""
+    ends: str = ""
+    """The name of an end that is as good as `stop` at this server."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request's body."""
 
@@ -125,6 +128,7 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
             "seed": self.seed,
             "reasoning_effort": self.reasoning_effort,
             "api_version": self.api_version,
+            "ends": self.ends or None,
             "provider": None if self.provider == "openai" else self.provider,
             "extra": dict(self.extra) or None,
         }
@@ -220,7 +224,7 @@ def _read_address(url: str, kind: str) -> str:
 
 
 _TEXTS = frozenset(
-    {"system", "reasoning_effort", "key_env", "tokenizer", "api-version"}
+    {"system", "reasoning_effort", "key_env", "tokenizer", "api-version", "ends"}
 )
 
 
@@ -249,5 +253,6 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "reasoning_effort": Field.text,
     "stream": Field.boolean,
     "api-version": Field.text,
+    "ends": Field.text,
     "extra": _parse_extra_body,
 }

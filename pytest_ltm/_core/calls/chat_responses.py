@@ -1,18 +1,23 @@
-"""ModelResponse: what a model replied, how that ended, and what it took; and what servers say when they refuse."""
+"""ModelResponse: what a model replied, how that came to be, and what it took."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from http import HTTPStatus
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.account import (
+    SCORED,
+    Account,
+    Outcome,
+    account_of,
+    name_end,
+    sort_end,
+)
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.errors import AgentFault, TransientFault
-from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pytest_ltm._core.calls.chat_model import ModelSpec
@@ -55,11 +60,13 @@ class ModelResponse(Struct, frozen=True):
     """How it ended, in the provider's word; "" where it does not report it."""
     thoughts: str = ""
     """What it thought, where that is apart from the text; without secrets."""
+    account: Account = "whole"
+    """How it came to be: whole, cut, or unknown; any other is a fault."""
 
     @property
     def was_cut(self) -> bool:
         """Whether it ended at the limit for a response."""
-        return self.finish_reason in CUT_SHORT
+        return self.account == "cut"
 
 
 def escape_surrogates(text: str) -> str:
@@ -92,120 +99,98 @@ def read_count(holder: Any, name: str) -> int | None:
     )
 
 
-# --- How a reply ended.
+class Reception(Struct, frozen=True, kw_only=True):
+    """What the asker brings to the reading of an answer."""
 
-# The reply reached its limit.
-CUT_SHORT = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
-)
-# Something went wrong at the provider's, which may pass.
-BROKEN_OFF = frozenset(
-    {
-        "error",
-        "network_error",
-        "insufficient_system_resource",
-        "abort",
-        "cancelled",
-        "failed",
-    }
-)
-# A filter of the provider's took the reply away, or the rest of it.
-KEPT_BACK = frozenset({"content_filter", "sensitive", "refusal"})
-_CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
+    model: ModelSpec
+    offered: bool = False
+    """The model was offered tools, so that it may call them instead of replying."""
+    says: Callable[[str], bool] = SPOKEN.says_something
+    """Whether any of a text is speech."""
 
 
 def response_of(
-    model: ModelSpec,
+    asked: Reception,
     text: object,
     used: Used,
     *,
     finish_reason: object,
     thoughts: str = "",
     calls: Sequence[ToolCall] = (),
-    offered: bool = False,
 ) -> ModelResponse:
-    """Return the response with this text, or raise the fault that its ending means: nothing else is an answer.
-
-    `offered`: the model was offered tools, so that it may call them instead of
-    replying.
-    """
-    reason = finish_reason if isinstance(finish_reason, str) else ""
-    who = f"model {model.name!r}"
-    if reason in BROKEN_OFF:
-        raise TransientFault(
-            f"{model.base_url} broke off the answer of {who} (finish_reason {reason!r})"
-        )
-    if reason in KEPT_BACK:
-        raise AgentFault(
-            f"the provider's content filter kept back the answer of {who} (finish_reason {reason!r})"
-        )
-    if offered and calls:
-        return ModelResponse(
-            received(text), used, tuple(calls), reason, received(thoughts)
-        )
-    if not text and reason in CUT_SHORT:
-        raise AgentFault(
-            f"{who} used up its response limit before it said anything. Give it more: max_tokens=NUMBER"
-        )
-    if not text and (calls or reason in _CALLS) and not offered:
-        raise AgentFault(
-            f"{who} called a tool instead of answering, and was offered none"
-        )
-    if not isinstance(text, str):
-        only = ", only with thoughts" if thoughts else ""
-        raise AgentFault(
-            f"{who} answered without a text{only} (finish_reason {finish_reason!r})"
-        )
-    return ModelResponse(received(text), used, (), reason, received(thoughts))
-
-
-# --- What servers say when they refuse a request.
-
-_WORDINGS = {
-    what: [lazy_pattern(one, re.IGNORECASE) for one in wordings]
-    for what, wordings in load_packaged_yaml(__file__, "refusals.yml").items()
-}
-
-
-class TooLong(Struct, frozen=True):
-    """A prompt that is too long; in the server's own tokens, None where it does not report it."""
-
-    limit: int | None
-    """How much fits, the reply included."""
-    asked: int | None
-    """How long the prompt was."""
-
-
-def too_long(status: int, text: str) -> TooLong | None:
-    """Return what a refusal says of the prompt's length; None if that was not the reason, as far as wordings tell."""
-    if status not in {200, 400, 413, 422, 429, 500} or not refuses(text, "too_long"):
-        return None
-    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
-    return TooLong(_read_number("limit", plain), _read_number("asked", plain))
-
-
-def about_key(status: int, text: str) -> bool:
-    """Whether a refusal is about the key: 401 by its meaning, 400 (as of Google) and 403 where the words say so."""
-    return status == HTTPStatus.UNAUTHORIZED or (
-        status in {400, 403} and refuses(text, "key")
+    """Return the response with this text, or raise the fault that its account means: nothing else is an answer."""
+    end = name_end(finish_reason)
+    outcome = account_of(
+        text,
+        end,
+        ends=asked.model.ends,
+        thoughts=thoughts,
+        calls=len(calls),
+        offered=asked.offered,
+        says=asked.says,
+    )
+    if outcome.account not in SCORED:
+        raise fault_of(outcome, asked.model, thoughts=bool(thoughts), text=text)
+    return ModelResponse(
+        received(text),
+        used,
+        tuple(calls) if asked.offered else (),
+        "stop" if end and end == asked.model.ends else received(end),
+        received(thoughts),
+        outcome.account,
     )
 
 
-def not_taken(text: str, parameter: str) -> bool:
-    """Whether a refusal says that the model does not take this parameter, or not this value of it."""
-    return mentions(text, parameter) and refuses(text, "not_taken")
+def fault_of(
+    outcome: Outcome, model: ModelSpec, *, thoughts: bool = False, text: object = None
+) -> AgentFault:
+    """Return the fault of a reply that is no answer, with what is known of why."""
+    end = f" (finish_reason {outcome.reason!r})" if outcome.reason else ""
+    who = f"model {model.name!r}"
+    if outcome.account == "broken off":
+        words = f"{model.base_url} broke off the answer of {who}{end}"
+    elif outcome.account == "kept back":
+        words = f"the provider's content filter kept back the answer of {who}{end}"
+    elif outcome.account == "asked for a tool":
+        words = f"{who} called a tool instead of answering, and was offered none{end}"
+    elif sort_end(outcome.reason) == "cut":
+        words = f"{who} used up its response limit before it said anything. Give it more: max_tokens=NUMBER"
+    elif isinstance(text, str) and text.strip():
+        words = f"{who} answered only with thoughts, calls of tools, or marks of a turn{end}"
+    else:
+        only = ", only with thoughts" if thoughts else ""
+        words = f"{who} answered without a text{only}{end}"
+    fault = TransientFault(words) if outcome.passing else AgentFault(words)
+    fault.account = outcome.account
+    return fault
 
 
-def mentions(text: str, parameter: str) -> bool:
-    """Whether a refusal speaks of this parameter."""
-    return re.search(rf"\b{re.escape(parameter)}\b", text) is not None
+def no_answer(answer: Mapping[str, Any], model: ModelSpec, wanted: str) -> AgentFault:
+    """Return the fault of a body that is something else than an answer."""
+    fields = ", ".join(sorted(answer))
+    what = f"with the fields {fields}" if fields else "with something else"
+    return AgentFault(
+        f"{model.base_url} answered {what}, not with {wanted}. "
+        f"Is it the address of such an endpoint, as http://localhost:8000/v1 is of an OpenAI-compatible one?"
+    )
 
 
-def refuses(text: str, what: str) -> bool:
-    """Whether a refusal is worded as those listed under this heading in `refusals.yml`."""
-    return any(wording.search(text) for wording in _WORDINGS[what])
-
-
-def _read_number(what: str, text: str) -> int | None:
-    matches = (wording.search(text) for wording in _WORDINGS[what])
-    return next((int(match[1]) for match in matches if match), None)
+def read_vectors(
+    answer: Mapping[str, Any], model: ModelSpec, count: int
+) -> list[list[float]]:
+    """Return the vectors of a body in the order of their texts; AgentFault where there is not one for each."""
+    data = answer.get("data")
+    rows = (
+        [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    )
+    vectors = [
+        row.get("embedding")
+        for row in sorted(rows, key=lambda row: read_count(row, "index") or 0)
+    ]
+    if len(vectors) != count or not all(
+        isinstance(vector, list) and vector for vector in vectors
+    ):
+        raise AgentFault(
+            f"model {model.name!r} gave {len(vectors)} vectors for {count} texts, or some that are none"
+        )
+    return vectors  # type: ignore[return-value]  # they were just looked at

@@ -1,38 +1,42 @@
-"""Completions: asks a model through its provider's client, in turn with everybody else who asks it."""
+"""Completions: asks a model through its provider's transport, in turn with everybody else who asks it."""
 
 from __future__ import annotations
 
 import json
 import random
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm._core.calls.chat_responses import (
     ModelResponse,
+    Reception,
     Used,
-    about_key,
     escape_surrogates,
-    mentions,
-    not_taken,
+    no_answer,
+    read_vectors,
     received,
-    refuses,
-    too_long,
 )
 from pytest_ltm._core.calls.limiter import SHARING, Limiter, RateLimitSlot, value_of
-from pytest_ltm._core.calls.openai_chat import no_answer, read_vectors
-from pytest_ltm._core.calls.trace_context import add_trace
+from pytest_ltm._core.calls.refusal import (
+    UNTAKEN,
+    Refusal,
+    is_about_key,
+    mentions,
+    read_refusal,
+    takes_not,
+    too_long,
+)
+from pytest_ltm._core.calls.transport import Arrived, ClientGuard, Unreached
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import (
     can_interrupt,
     sleep_interruptibly,
     stopwatch_seconds,
 )
 from pytest_ltm._core.storage.errors import (
-    AgentError,
     AgentFault,
     TransientFault,
     describe_error,
@@ -49,26 +53,13 @@ __tracebackhide__ = True
 # `role` and `content`, and what goes with calls of tools.
 Message = dict[str, Any]
 
-# The bytes, unpacked, of the longest answer that is read.
-LONGEST_BODY = 2**24
 # Seconds that a server may take to load its model; they are part of the time for the
 # reply.
 LOADING = 600.0
-_PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
-_BUSY = frozenset({429, 503, 529})
-# Codes in a body that say that the provider behind a gateway may answer later.
-_PASSING = frozenset(
-    {408, 409, 425, 429, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
-)
-# Names of errors of the client's that came before anything was sent.
-_UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 _CURES = {
     "ConnectionRefusedError": ". Does the server run, and at this port?",
     "gaierror": ". Is the host's name right, and is there a network?",
 }
-# Of gateways: somebody between here and the model gave up.
-_HUNG_UP = 499
-_LONGEST = 300
 _WITHOUT = {"temperature": "Write temperature=default"}
 # Said by the user where a model wants to hear one first.
 _OPENING = "(The conversation goes on.)"
@@ -83,86 +74,23 @@ class ContextOverflow(AgentFault):
 
 
 class RequestRefused(AgentFault):
-    """Another status than 200, in the server's own words; where the key is to blame, with where it comes from.
+    """An error in place of an answer, in the server's own words; where the key is to blame, with where it comes from.
 
-    `status_code`, `code` and `response`, its headers, are for the retries.
+    `status_code`, `code`, `words` and `response`, its headers, are for the retries.
     """
 
-    def __init__(self, message: str, answer: HttpAnswer) -> None:
+    def __init__(self, message: str, refusal: Refusal, response: Arrived) -> None:
         super().__init__(message)
-        self.status_code, self.code, self.response = (
-            answer.status,
-            answer.error_code,
-            answer,
-        )
-
-
-class HttpAnswer(NamedTuple):
-    """What a server answered, whole."""
-
-    status: int
-    headers: Mapping[str, str]
-    text: str
-    data: Any
-    """The text as JSON; None where it is not."""
-
-    @property
-    def error(self) -> Any:
-        """What the body says went wrong; None where it does not."""
-        if not isinstance(self.data, dict):
-            return None if self.status < HTTPStatus.BAD_REQUEST else self.text
-        return self.data.get("error") or (
-            None if self.status < HTTPStatus.BAD_REQUEST else self.data
-        )
-
-    @property
-    def error_code(self) -> Any:
-        """The error's code, as a number where it is one; None if it has none."""
-        code = self.error.get("code") if isinstance(self.error, dict) else None
-        return (
-            int(code)
-            if isinstance(code, str) and code.isdecimal() and len(code) == 3
-            else code
-        )
-
-    @property
-    def status_behind(self) -> int:
-        """The status that counts: gateways report that of a provider behind them in the body of a 200."""
-        in_body = self.status < HTTPStatus.BAD_REQUEST and isinstance(
-            self.error_code, int
-        )
-        return int(self.error_code) if in_body else self.status
-
-    @property
-    def words(self) -> str:
-        """What the server says of its refusal, on one line of bearable length."""
-        error = self.error
-        message = (
-            error.get("message") or error.get("detail")
-            if isinstance(error, dict)
-            else error
-        )
-        text = " ".join(
-            (message if isinstance(message, str) else json.dumps(error)).split()
-        )
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-    @property
-    def retry_after(self) -> float | None:
-        """The seconds for which it asks to be left alone, if it does so in seconds."""
-        for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-            try:
-                return max(0.0, float(self.headers[name]) / unit)
-            except (KeyError, ValueError):
-                continue
-        return None
+        self.status_code, self.code = refusal.status, refusal.code
+        self.words, self.response = refusal.words, response
 
 
 class Completions:
     """One model, asked one request at a time; close it at the end.
 
     Without the client's own retries: the caller decides what to do about a fault. `timeout`: seconds for one request,
-    None: the run's reply timeout. Raises AgentError where the client is not installed or the key is not set.
+    None: the run's reply timeout. `says`: whether any of a text is speech. Raises AgentError where the client is not
+    installed or the key is not set.
     """
 
     def __init__(
@@ -172,24 +100,16 @@ class Completions:
         *,
         timeout: float | None = None,
         rng: random.Random | None = None,
+        says: Callable[[str], bool] = SPOKEN.says_something,
     ) -> None:
         self.model, self._provider = model, provider
         longest = timeout or SHARING.reply_timeout
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
-        self._library = load_client(model, provider)
         # Where the wait for a reply has a limit already, the client's, which counts
         # pauses, would only come too early.
-        limit = timeout if can_interrupt() else longest
-        http = self._library.DefaultHttpxClient(
-            timeout=limit,
-            headers={"Accept-Encoding": "gzip, deflate"},
-            event_hooks={
-                "request": [self._stay_at_home, add_trace],
-                "response": [self._read_bounded],
-            },
-        )
-        options = {"timeout": limit, "max_retries": 0, "http_client": http}
-        self._client = provider.connect(model, self._library, options)
+        guard = ClientGuard(model.base_url, timeout if can_interrupt() else longest)
+        self._transport = provider.connect(model, guard)
+        self._says = says
         self._limiter = Limiter(
             endpoint,
             value=value_of(endpoint),
@@ -198,7 +118,7 @@ class Completions:
         )
         self._fields = provider.parameters(model)
         self._quirks: set[str] = {"stream"} if model.stream else set()
-        """What the server has refused, and is spared from now on: headings of `refusals.yml`."""
+        """What the server has refused, and is spared from now on."""
         self._turn: RateLimitSlot | None = None
         self._renamed = False
         self.lost: Used | None = None
@@ -232,13 +152,20 @@ class Completions:
                 shape_messages(messages, self._quirks),
                 {**self._fields, **more},
             )
-            streamed = {"stream": True} if "stream" in self._quirks else {}
-            return self._provider.body(self.model, shaped, {**fields, **streamed})
+            if "stream" in self._quirks:
+                counts = (
+                    {} if "stream_options" in self._quirks else self._provider.streams
+                )
+                fields = {**fields, "stream": True, **counts}
+            return self._provider.body(self.model, shaped, fields)
 
         with self.turn() as turn:
             data = self._request(self._provider.path, body, turn)
             self.lost = self._provider.used(data)
-            response = self._provider.read(data, self.model, tools="tools" in more)
+            asked = Reception(
+                model=self.model, offered="tools" in more, says=self._says
+            )
+            response = self._provider.read(data, asked)
             self.lost = None
             turn.succeeded()
             return response
@@ -260,44 +187,7 @@ class Completions:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
-
-    def _stay_at_home(self, request: Any) -> None:
-        """Refuse to follow a redirect that would carry the conversation to another server, or leave it behind."""
-        own = urlsplit(self.model.base_url)
-        is_secured = (
-            request.url.scheme == "https" and request.url.port is None
-        )  # its usual way from http: to TLS
-        is_own = request.url.scheme == own.scheme and request.url.port == own.port
-        if (
-            request.url.host == own.hostname
-            and (is_own or is_secured)
-            and request.method == "POST"
-        ):
-            return
-        place = str(request.url.copy_with(query=None, userinfo=b""))
-        raise AgentFault(
-            f"{self.model.base_url} sends elsewhere: to {place}. If that is right, give this address"
-        )
-
-    def _read_bounded(self, response: Any) -> None:
-        packing = response.headers.get("content-encoding", "")
-        body = bytearray()
-        for part in response.iter_bytes() if packing.lower() in _PACKINGS else ():
-            body += part
-            if len(body) > LONGEST_BODY:
-                break
-        else:
-            if packing.lower() in _PACKINGS:
-                response._content = bytes(body)  # noqa: SLF001 - as its read() does, which has no limit
-                return
-        response.close()
-        what = (
-            f"more than {LONGEST_BODY:,} bytes"
-            if body
-            else f"a body packed as {packing[:40]!r}"
-        )
-        raise AgentFault(f"{self.model.base_url} answered with {what}")
+        self._transport.close()
 
     def _request(
         self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot
@@ -306,68 +196,69 @@ class Completions:
         self.lost, self.loading, began = None, 0.0, stopwatch_seconds()
         while True:
             self.lost = Used()
-            answer = self._answer(path, body())
-            if answer.error is None:
-                if answer.status == HTTPStatus.ACCEPTED:
+            arrived = self._post(path, body())
+            data = self._read_body(arrived)
+            refusal = read_refusal(arrived.status, arrived.text, data)
+            if refusal is None:
+                if arrived.status == HTTPStatus.ACCEPTED:
                     raise TransientFault(
                         f"{self.model.base_url} has queued the request (202), and answers later"
                     )
-                if not isinstance(answer.data, dict):
+                if not isinstance(data, dict):
                     raise no_answer(
                         {}, self.model, "choices as a chat completion has them"
                     )
-                return answer.data
+                return data
             self.lost = None
-            if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and refuses(
-                answer.words, "loading"
-            ):
+            if self._is_loading(refusal):
                 self.loading = stopwatch_seconds() - began
                 if self.loading < LOADING:
                     sleep_interruptibly(min(5.0, 0.2 + self.loading))
                     continue
             # First, because some servers refuse such a prompt with 429, and fewer
             # requests at a time would not help.
-            if (result := too_long(answer.status, answer.text)) is not None:
-                what = f"the prompt is too long for model {self.model.name!r}: {received(answer.words)}"
+            if (result := too_long(refusal.status, refusal.words)) is not None:
+                what = f"the prompt is too long for model {self.model.name!r}: {received(refusal.message)}"
                 raise ContextOverflow(
                     what, limit=result.limit, asked=result.asked
                 ) from None
-            if answer.status_behind in _BUSY:
-                turn.note_refusal(answer.retry_after)
-            if not self._adjust(answer):
-                raise self._refusal(answer)
+            if refusal.status in UNTAKEN:
+                turn.note_refusal(_retry_after(arrived))
+            if not self._adjust(refusal):
+                raise self._refused(refusal, arrived)
 
-    def _answer(self, path: str, body: dict[str, Any]) -> HttpAnswer:
-        library = self._library
-        http = sys.modules[
-            library.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]
-        ]
+    @staticmethod
+    def _is_loading(refusal: Refusal) -> bool:
+        words = refusal.words.lower()
+        return (
+            refusal.status == HTTPStatus.SERVICE_UNAVAILABLE
+            and "loading" in words
+            and "model" in words
+        )
+
+    def _post(self, path: str, body: dict[str, Any]) -> Arrived:
         try:
-            response = self._client.post(path, cast_to=http.Response, body=body)
-        except library.APIStatusError as error:
-            response = error.response
-        except library.APIConnectionError as error:
-            if type(error.__cause__).__name__ in _UNREACHED:
+            return self._transport.post(path, body)
+        except Unreached as error:
+            if error.unsent:
                 self.lost = None
             self._raise_unreached(error.__cause__ or error)
-        text, kind = response.text, response.headers.get("content-type", "")
-        data: Any = None
-        if text.startswith(("data:", "event:", ":")) or "event-stream" in kind:
-            data = self._provider.assemble(list(_read_events(text)))
-        else:
-            try:
-                data = json.loads(text)
-            except (
-                ValueError,
-                RecursionError,
-            ):  # the last where it is nested too deeply
-                if "json" in kind and response.status_code < HTTPStatus.BAD_REQUEST:
-                    raise TransientFault(
-                        f"{self.model.base_url} answered with a body that is not JSON"
-                    ) from None
-        return HttpAnswer(response.status_code, response.headers, text, data)
 
-    def _raise_unreached(self, error: BaseException) -> None:
+    def _read_body(self, arrived: Arrived) -> Any:
+        """Return a body as JSON, a stream as the body that it comes to; None where it is neither."""
+        text, kind = arrived.text, arrived.headers.get("content-type", "")
+        if text.startswith(("data:", "event:", ":")) or "event-stream" in kind:
+            return self._provider.assemble(list(_read_events(text)))
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):  # the last where it is nested too deeply
+            if "json" in kind and arrived.status < HTTPStatus.BAD_REQUEST:
+                raise TransientFault(
+                    f"{self.model.base_url} answered with a body that is not JSON"
+                ) from None
+        return None
+
+    def _raise_unreached(self, error: BaseException) -> NoReturn:
         """Raise what became of a request without an answer; a certificate does not get better by asking again."""
         causes = [error]
         while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
@@ -390,48 +281,38 @@ class Completions:
         )
         raise TransientFault(text + cure) from None
 
-    def _refusal(self, answer: HttpAnswer) -> AgentFault:
+    def _refused(self, refusal: Refusal, arrived: Arrived) -> AgentFault:
         """Return the fault of a refusal, with what the server cannot know: whence the key, and how addresses end."""
-        where, words, hint = self.model.base_url, received(answer.words), ""
-        if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
+        where, words, hint = self.model.base_url, received(refusal.message), ""
+        if arrived.status < HTTPStatus.BAD_REQUEST:
             text = f"{where} answered with an error: {words}"
-            return (
-                TransientFault(text)
-                if answer.status_behind in _PASSING
-                else AgentFault(text)
-            )
-        if about_key(answer.status, answer.text):
+            return TransientFault(text) if refusal.passing else AgentFault(text)
+        if is_about_key(refusal):
             hint = f" {self.model.about_key()}"
-        elif refuses(answer.text, "responses_only"):
+        elif "v1/responses" in refusal.words:
             hint = f" Write openai-responses:{self.model.name}."
-        elif answer.status == HTTPStatus.NOT_FOUND:
-            address, missing = (
-                self._provider.address(self.model),
-                not mentions(answer.text, "model"),
-            )
+        elif refusal.status == HTTPStatus.NOT_FOUND:
+            address = self._provider.address(self.model)
             hint = f" {address}/models lists the models that it has."
-            hint = (
-                f" There is no {address}{self._provider.path}{self._provider.missing_hint}."
-                if missing
-                else hint
-            )
+            if not mentions(refusal.words, "model"):
+                hint = f" There is no {address}{self._provider.path}{self._provider.missing_hint}."
         stop = "." if hint and words and words[-1] not in ".!?" else ""
         return RequestRefused(
-            f"{where} answered {answer.status}: {words}{stop}{hint}", answer
+            f"{where} answered {arrived.status}: {words}{stop}{hint}", refusal, arrived
         )
 
-    def _adjust(self, answer: HttpAnswer) -> bool:
+    def _adjust(self, refusal: Refusal) -> bool:
         """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
-        if answer.status not in {400, 422}:
+        if refusal.status not in {400, 422}:
             return False
-        text, fields = answer.text, self._fields
-        for quirk in ("no_system", "alternate", "stream"):
-            if quirk not in self._quirks and refuses(text, quirk):
+        text, fields = refusal.words, self._fields
+        for quirk, cues in _QUIRKS.items():
+            if quirk not in self._quirks and _is_worded(text, cues):
                 self._quirks.add(quirk)
                 return True
         names = self._provider.lengths
         old = next((name for name in names if name in fields), None)
-        if old and len(names) > 1 and not self._renamed and not_taken(text, old):
+        if old and len(names) > 1 and not self._renamed and takes_not(text, old):
             self._renamed = True
             fields[names[1 - names.index(old)]] = fields.pop(old)
             return True
@@ -442,24 +323,40 @@ class Completions:
         ):
             del fields["temperature"]
             return True
-        for name in (name for name in fields if not_taken(text, name)):
+        for name in (name for name in fields if takes_not(text, name)):
             called = "max_tokens" if name in names else name
             raise AgentFault(
                 f"model {self.model.name!r} does not take {called}={fields[name]!r}. "
-                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {received(answer.words)}"
+                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {received(refusal.message)}"
             ) from None
         return False
 
 
-def load_client(model: ModelSpec, provider: Provider) -> Any:
-    """Return the module of the provider's client; AgentError where it is not installed."""
-    try:
-        return import_module(provider.client)
-    except ImportError as error:
-        raise AgentError(
-            f"model {model.name!r} needs the {provider.client!r} client, which is not installed: "
-            f"pip install 'pytest-ltm[{provider.client}]' ({error})"
-        ) from error
+# What a refusal speaks of, and beside it what of that, where a server wants to be asked
+# in another way.
+_QUIRKS = {
+    "stream_options": (r"stream_options|include_usage", ""),
+    "stream": (r"\bstream", r"only|non-stream|required|must"),
+    "alternate": (r"\balternat", r"role|user"),
+    "no_system": (
+        r"\b(?:system|developer)\b",
+        r"\b(?:not|n't)\b.{0,20}(?:support|allow|enabl)|unsupported",
+    ),
+}
+
+
+def _is_worded(text: str, cues: tuple[str, str]) -> bool:
+    return all(re.search(cue, text, re.IGNORECASE) for cue in cues)
+
+
+def _retry_after(arrived: Arrived) -> float | None:
+    """Return the seconds for which a server asks to be left alone, if it does so in seconds."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            return max(0.0, float(arrived.headers[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    return None
 
 
 def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:

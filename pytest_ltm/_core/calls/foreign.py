@@ -239,6 +239,7 @@ class ForeignCaller(Generic[E]):
                 interrupted=fault.interrupted,
             )
             own.usage, own.refused = fault.usage, fault.refused
+            own.account = fault.account
             raise own from fault
         except BaseException as error:
             self._pass_on(error)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pytest_ltm._core.calls.chat_responses import (
     ModelResponse,
+    Reception,
     ToolCall,
     Used,
+    no_answer,
     read_count,
     received,
     response_of,
 )
-from pytest_ltm._core.calls.providers import Provider
+from pytest_ltm._core.calls.providers import Provider, check_ready
+from pytest_ltm._core.calls.transport import (
+    Arrived,
+    ClientGuard,
+    Transport,
+    Unreached,
+)
 from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 
 if TYPE_CHECKING:
@@ -25,8 +34,9 @@ if TYPE_CHECKING:
 class OpenAi(Provider):
     """`openai:MODEL`, through the `openai` client."""
 
-    name = client = "openai"
+    name = home = library = extra = "openai"
     path = "/chat/completions"
+    streams: ClassVar[Mapping[str, Any]] = {"stream_options": {"include_usage": True}}
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")
     """The names of the limit of a reply, of which a server may know only one."""
     address_env = "OPENAI_BASE_URL"
@@ -34,26 +44,11 @@ class OpenAi(Provider):
     model_prefixes: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
     missing_hint = "; addresses usually end in /v1"
 
-    def connect(
-        self, model: ModelSpec, library: Any, options: Mapping[str, Any]
-    ) -> Any:
-        """Return a client."""
-        headers: dict[str, Any] = {}
-        # The names of an account at one provider are kept from another.
-        if model.key_env != self.default_address.key_env:
-            headers = {
-                "OpenAI-Organization": library.Omit(),
-                "OpenAI-Project": library.Omit(),
-            }
-        if model.api_version:  # as Azure has it
-            headers["api-key"] = model.key()
-        query = {"api-version": model.api_version} if model.api_version else None
-        return library.OpenAI(
-            api_key=model.key(),
-            base_url=model.base_url,
-            default_headers=headers,
-            default_query=query,
-            **options,
+    def connect(self, model: ModelSpec, guard: ClientGuard) -> Transport:
+        """Return what posts through the `openai` client; AgentError where that is not installed."""
+        check_ready(model, self)
+        return OpenAiTransport(
+            model, guard, is_stranger=model.key_env != self.default_address.key_env
         )
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
@@ -88,10 +83,9 @@ class OpenAi(Provider):
             **fields,
         }
 
-    def read(
-        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
-    ) -> ModelResponse:
+    def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
         """Return what a body says; an AgentFault if that is not an answer."""
+        model = asked.model
         choices = answer.get("choices")
         if choices == []:
             raise AgentFault(
@@ -105,10 +99,6 @@ class OpenAi(Provider):
         message = choice.get("message")
         if not isinstance(message, dict):
             raise no_answer(answer, model, "choices as a chat completion has them")
-        if isinstance(error := choice.get("error"), dict):
-            raise TransientFault(
-                f"{model.base_url} broke off: {received(error.get('message'))[:300]}"
-            )
         text, thoughts = split_parts(message.get("content"))
         said = [
             message.get(name) for name in ("reasoning_content", "reasoning", "thinking")
@@ -133,13 +123,12 @@ class OpenAi(Provider):
             if isinstance(function.get("name"), str)
         ]
         return response_of(
-            model,
+            asked,
             message.get("refusal") if text is None else text,
             self.used(answer),
-            finish_reason=choice.get("finish_reason"),
+            finish_reason=choice.get("finish_reason", ""),
             thoughts=thoughts,
             calls=calls,
-            offered=tools,
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:
@@ -234,32 +223,54 @@ def _extend_calls(calls: dict[int, dict[str, Any]], parts: Sequence[Any]) -> Non
                 call["function"][name] = call["function"].get(name, "") + text
 
 
-def no_answer(answer: Mapping[str, Any], model: ModelSpec, wanted: str) -> AgentFault:
-    """Return the fault of a body that is something else than an answer."""
-    fields = ", ".join(sorted(answer))
-    what = f"with the fields {fields}" if fields else "with something else"
-    return AgentFault(
-        f"{model.base_url} answered {what}, not with {wanted}. "
-        f"Is it the address of such an endpoint, as http://localhost:8000/v1 is of an OpenAI-compatible one?"
-    )
+class OpenAiTransport:
+    """Posts through the `openai` client, without its own retries: the caller decides what to do about a fault."""
 
+    def __init__(
+        self, model: ModelSpec, guard: ClientGuard, *, is_stranger: bool
+    ) -> None:
+        import openai
 
-def read_vectors(
-    answer: Mapping[str, Any], model: ModelSpec, count: int
-) -> list[list[float]]:
-    """Return the vectors of a body in the order of their texts; AgentFault where there is not one for each."""
-    data = answer.get("data")
-    rows = (
-        [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    )
-    vectors = [
-        row.get("embedding")
-        for row in sorted(rows, key=lambda row: read_count(row, "index") or 0)
-    ]
-    if len(vectors) != count or not all(
-        isinstance(vector, list) and vector for vector in vectors
-    ):
-        raise AgentFault(
-            f"model {model.name!r} gave {len(vectors)} vectors for {count} texts, or some that are none"
+        http = openai.DefaultHttpxClient(**guard.options)
+        headers: dict[str, Any] = {}
+        if is_stranger:  # the names of an account are kept from another provider
+            headers = {
+                "OpenAI-Organization": openai.Omit(),
+                "OpenAI-Project": openai.Omit(),
+            }
+        if model.api_version:  # as Azure has it
+            headers["api-key"] = model.key()
+        self._openai = openai
+        # of httpx or httpx2, whichever this version of the client goes through
+        package = type(http).__mro__[1].__module__.partition(".")[0]
+        self._whole = sys.modules[package].Response
+        self._client = openai.OpenAI(
+            api_key=model.key(),
+            base_url=model.base_url,
+            default_headers=headers,
+            default_query={"api-version": model.api_version}
+            if model.api_version
+            else None,
+            max_retries=0,
+            timeout=guard.options["timeout"],
+            http_client=http,
         )
-    return vectors  # type: ignore[return-value]  # they were just looked at
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Arrived:
+        """Return what came."""
+        try:
+            response = self._client.post(path, cast_to=self._whole, body=body)
+        except self._openai.APIStatusError as error:
+            response = error.response
+        except self._openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            raise Unreached(unsent=type(cause).__name__ in _UNSENT) from cause
+        return Arrived(response.status_code, response.headers, response.text)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+# Errors of the client that came before anything was sent.
+_UNSENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_ltm._core.calls.chat_model import ModelSpec
 from pytest_ltm._core.calls.chat_responses import (
     ModelResponse,
+    Reception,
     ToolCall,
     Used,
+    no_answer,
     read_count,
     received,
     response_of,
 )
 from pytest_ltm._core.calls.completions import Message
-from pytest_ltm._core.calls.openai_chat import OpenAi, no_answer
+from pytest_ltm._core.calls.openai_chat import OpenAi
 from pytest_ltm._core.storage.errors import TransientFault
 
 
@@ -23,6 +25,7 @@ class OpenAiResponses(OpenAi):
     """`openai-responses:MODEL`, through the `openai` client."""
 
     name = "openai-responses"
+    streams: ClassVar[Mapping[str, Any]] = {}
     path = "/responses"
     lengths = ("max_output_tokens",)
     takes_images = gives_vectors = False
@@ -60,13 +63,11 @@ class OpenAiResponses(OpenAi):
         items = [item for each in messages for item in _items(each)]
         return {"model": model.name, "input": items, "stream": False, **others}
 
-    def read(
-        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
-    ) -> ModelResponse:
+    def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
         """Return what a body says; an AgentFault if that is not an answer."""
         output = answer.get("output")
         if not isinstance(output, list):
-            raise no_answer(answer, model, "the output of a response")
+            raise no_answer(answer, asked.model, "the output of a response")
         items = [item for item in output if isinstance(item, dict)]
         held = [
             (item.get("type"), item.get(name))
@@ -95,20 +96,16 @@ class OpenAiResponses(OpenAi):
             if item.get("type") == "function_call"
         ]
         details = answer.get("incomplete_details")
-        status = answer.get("status")
-        reason = (
-            details.get("reason")
-            if isinstance(details, dict)
-            else {"completed": "stop"}.get(str(status), status)
-        )
+        reason = answer.get("status", "")
+        if isinstance(details, dict):
+            reason = details.get("reason", reason)
         return response_of(
-            model,
+            asked,
             "".join(each for each in texts if isinstance(each, str)) if texts else None,
             self.used(answer),
             finish_reason=reason,
             thoughts="\n".join(each for each in thoughts if isinstance(each, str)),
             calls=calls,
-            offered=tools,
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:

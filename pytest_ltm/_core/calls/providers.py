@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from importlib import import_module
@@ -26,8 +26,16 @@ from pytest_ltm._core.calls.chat_model import (
     ServiceEndpoint,
     read_model_spec,
 )
-from pytest_ltm._core.calls.chat_responses import ModelResponse, Used, received
+from pytest_ltm._core.calls.chat_responses import (
+    ModelResponse,
+    Reception,
+    Used,
+    received,
+    response_of,
+)
 from pytest_ltm._core.calls.specs import Spec
+from pytest_ltm._core.calls.transport import ClientGuard, HttpTransport, Transport
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import sleep_interruptibly
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, LtmError
 from pytest_ltm._core.storage.schema import Field
@@ -48,8 +56,10 @@ class CommandModel:
     lost: Used | None = None
     """Nothing is reported, so nothing is known to be lost."""
 
-    def __init__(self, model: ModelSpec) -> None:
-        self.model = model
+    def __init__(
+        self, model: ModelSpec, says: Callable[[str], bool] = SPOKEN.says_something
+    ) -> None:
+        self.model, self._says = model, says
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""
@@ -82,7 +92,13 @@ class CommandModel:
             raise AgentFault(
                 f"the command {self.model.name!r} {what}{f': {received(words)}' if words else ''}"
             )
-        return ModelResponse(received(text.decode("utf-8", "replace").strip()), Used())
+        reception = Reception(model=self.model, says=self._says)
+        return response_of(
+            reception,
+            text.decode("utf-8", "replace").strip(),
+            Used(),
+            finish_reason="",
+        )
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
         """Raise AgentError: a command gives no vectors."""
@@ -136,10 +152,16 @@ class Provider(Protocol):
 
     name: ClassVar[str]
     """The kind of its specs: `openai`."""
-    client: ClassVar[str]
-    """The module of the official client, which is also the name of the extra that brings it, and of its endpoint."""
+    home: ClassVar[str]
+    """The name of its own endpoint."""
+    library: ClassVar[str] = "httpx2"
+    """The module that its requests go through."""
+    extra: ClassVar[str] = "http"
+    """The extra that brings it."""
     path: ClassVar[str]
     """Where requests go, below the address."""
+    streams: ClassVar[Mapping[str, Any]] = {}
+    """Fields with which a stream also counts its tokens."""
     lengths: ClassVar[tuple[str, ...]]
     """The names of the field that limits a reply: the usual one, and one for those who refuse that."""
     address_env: ClassVar[str] = ""
@@ -156,16 +178,20 @@ class Provider(Protocol):
     @property
     def default_address(self) -> ServiceEndpoint:
         """Where its models are if a spec does not say."""
-        return ENDPOINTS[self.client]
+        return ENDPOINTS[self.home]
 
     def address(self, model: ModelSpec) -> str:
         """Return the address below which its paths are."""
         return model.base_url
 
-    def connect(
-        self, model: ModelSpec, library: Any, options: Mapping[str, Any]
-    ) -> Any:
-        """Return a client, made with these options."""
+    def headers(self, model: ModelSpec) -> dict[str, str]:
+        """Return the headers of every request, the key among them."""
+        return {"Authorization": f"Bearer {model.key()}"} if model.key_env else {}
+
+    def connect(self, model: ModelSpec, guard: ClientGuard) -> Transport:
+        """Return what posts to the model's address; AgentError where the library is not installed."""
+        check_ready(model, self)
+        return HttpTransport(self.address(model), self.headers(model), guard)
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
@@ -175,9 +201,7 @@ class Provider(Protocol):
     ) -> dict[str, Any]:
         """Return the body of a request."""
 
-    def read(
-        self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool
-    ) -> ModelResponse:
+    def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
         """Return what a body says; a fault if that is not an answer."""
 
     def used(self, answer: Mapping[str, Any]) -> Used:
@@ -253,7 +277,7 @@ def read_model(
     try:
         model, others = read_model_spec(spec, fields, provider, also)
         if ready:
-            check_ready(model, provider.client)
+            check_ready(model, provider)
     except AgentError as fault:
         words = str(fault)
         where = f"{role} {spec.head!r}"
@@ -263,21 +287,27 @@ def read_model(
     return model, others
 
 
-def check_ready(model: ModelSpec, client: str) -> None:
-    """Raise the AgentError of a missing client or key before the run instead of in it."""
-    if find_spec(client) is None:
+def check_ready(model: ModelSpec, provider: Provider) -> None:
+    """Raise the AgentError of a missing library or key before the run instead of in it."""
+    if find_spec(provider.library) is None:
         raise AgentError(
-            f"it needs the {client!r} client, which is not installed: pip install 'pytest-ltm[{client}]'"
+            f"model {model.name!r} needs {provider.library!r}, which is not installed: "
+            f"pip install 'pytest-ltm[{provider.extra}]'"
         )
     model.key()
 
 
 def open_model(
-    model: ModelSpec, *, timeout: float | None = None, rng: random.Random | None = None
+    model: ModelSpec,
+    *,
+    timeout: float | None = None,
+    rng: random.Random | None = None,
+    says: Callable[[str], bool] = SPOKEN.says_something,
 ) -> Completions:
     """Return the connection to a model; AgentError where its client is not installed or its key is not set."""
     from pytest_ltm._core.calls.completions import Completions
 
     if model.provider == COMMAND:
-        return cast("Completions", CommandModel(model))  # it has the same methods
-    return Completions(model, provider_of(model.provider), timeout=timeout, rng=rng)
+        return cast("Completions", CommandModel(model, says))  # it has the same methods
+    provider = provider_of(model.provider)
+    return Completions(model, provider, timeout=timeout, rng=rng, says=says)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -13,16 +14,10 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 
 from pytest_ltm._core.calls.hub import sleep_here
+from pytest_ltm._core.calls.refusal import UNTAKEN, may_pass
 from pytest_ltm._core.storage import clock as _clock
-from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm._core.storage.errors import TransientFault, text_of
 
-# Status codes that say: the message was not taken. (429 too many requests, 529
-# overloaded.)
-UNTAKEN = frozenset({425, 429, 503, 529})
-# Those and all other 5xx may pass; with these nobody knows what became of the message.
-PASSING = UNTAKEN | {408, 409}
-# Of 5xx: what will be said again and again.
-_HOPELESS = frozenset({501, 505, 511})
 # Names of exceptions of HTTP clients that never got to send anything.
 _NOT_CONNECTED = frozenset(
     {
@@ -104,7 +99,7 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
                 else None
             )
         if isinstance(one, TransientFault):
-            return Trouble(untaken=True, retry_after=_finite_seconds(one.retry_after))
+            return Trouble(not one.taken, _finite_seconds(one.retry_after))
         status = _http_status(one)
         if status is not None:
             return _by_status(one, status, now)
@@ -163,15 +158,25 @@ def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | No
                     str(name).lower(): str(value).strip()
                     for name, value in pairs.items()
                 }
-    said = headers.get("x-should-retry", "")
-    passing = status in PASSING or (500 <= status <= 599 and status not in _HOPELESS)
-    if (
-        said == "false"
-        or (not passing and said != "true")
-        or _safe_getattr(error, "code") == "insufficient_quota"
+    advice = headers.get("x-should-retry", "")
+    if advice == "false" or (
+        advice != "true" and not may_pass(status, _words_of(error))
     ):
         return None
     return Trouble(status in UNTAKEN, _retry_after(headers, now))
+
+
+def _words_of(error: BaseException) -> str:
+    """Return what the other side said: the words of its refusal, else the error's own, without addresses."""
+    words = _safe_getattr(error, "words")
+    parts = (
+        words if isinstance(words, str) else text_of(error),
+        _safe_getattr(error, "code"),
+    )
+    return _ADDRESS.sub("", " ".join(part for part in parts if isinstance(part, str)))
+
+
+_ADDRESS = re.compile(r"https?://\S+")
 
 
 def _http_status(error: BaseException) -> int | None:

@@ -239,6 +239,7 @@ class Channel:
                     fatal=fault.fatal,
                     passing=fault.passing,
                     lost=fault.usage,
+                    account=fault.account,
                 )
             )
             raise

@@ -25,6 +25,7 @@ from pytest_ltm._core.journal.timings import (
     TellTime,
     Timings,
 )
+from pytest_ltm._core.model.account import sort_end
 from pytest_ltm._core.model.agent import (
     NOT_RESTORABLE,
     Capabilities,
@@ -418,6 +419,7 @@ class LivePort:
                 message.by, ask
             )
         self._asked = message, seconds
+        account = sort_end(reply.finish_reason)
         return events.ReplyReceived(
             exchange=message.exchange,
             text=reply.text,
@@ -433,6 +435,7 @@ class LivePort:
             lost=self._charge_lost(),
             finish_reason=reply.finish_reason,
             thoughts=reply.thoughts,
+            account="" if account == "whole" else account,
             mishaps=reply.mishaps,
             memory=_as_asked(memory, message.kind),
         )

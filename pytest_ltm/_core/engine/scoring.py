@@ -15,7 +15,7 @@ from pytest_ltm._core.journal.memory_ledger import (
     memory_result,
     retrieval_metrics,
 )
-from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.model.agent import ENDED_SOMEHOW, Mishap, Usage
 from pytest_ltm._core.model.score import Score, Unscored, with_bounds
 from pytest_ltm._core.model.transcript import Kind, Transcript, needle_gap
 from pytest_ltm._core.storage.errors import AgentFault, LtmInternalError, text_of
@@ -156,8 +156,18 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
         "estimated": bool(bill.guesses),
         "lost_tokens": 0 if bill.lost is None else bill.lost.total,
         "lost_cost_usd": bill.lost_usd,
-        "mishaps": tuple(record.mishaps.values()),
+        "mishaps": tuple(
+            _with_share(mishap, len(record.replies))
+            for mishap in record.mishaps.values()
+        ),
     }
+
+
+def _with_share(mishap: Mishap, replies: int) -> Mishap:
+    """Return a mishap that any reply may have with the number of replies."""
+    if not mishap.what.startswith(ENDED_SOMEHOW):
+        return mishap
+    return Mishap(mishap.what, mishap.times, replies)
 
 
 def classify_ending(

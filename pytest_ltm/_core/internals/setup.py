@@ -502,6 +502,13 @@ def never_rerun(item: pytest.Item) -> None:
         ]
 
 
+def keep_in_one_thread(item: pytest.Item) -> None:
+    """Mark an item for pytest-run-parallel: a scenario speaks from the thread of its conversation only."""
+    markers: list[str] = item.config.getini("markers")
+    if any(marker.startswith("thread_unsafe") for marker in markers):
+        item.add_marker("thread_unsafe")
+
+
 # --- `--stepwise` where items do not end in their order: none may be left behind.
 
 

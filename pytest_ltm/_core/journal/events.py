@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, TypeAlias, TypeVar, get_args
+from typing import IO, Any, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from pytest_ltm._core.journal.codec import (
     strip_checksum,
     whole_lines,
 )
+from pytest_ltm._core.model.account import Account
 from pytest_ltm._core.model.agent import MemoryOperation, Mishap, Usage
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.storage.disk import (
@@ -123,6 +124,8 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     """How it ended, as the agent's provider says it: `stop`, `length`; "" where nobody does."""
     thoughts: str = ""
     """What was thought for it, apart from the text."""
+    account: Account | Literal[""] = ""
+    """How it came to be, where it is not whole: cut, or unknown; what older records say by `finish_reason` only."""
     mishaps: tuple[Mishap, ...] = ()
     """What went wrong within the agent on the way, without making it a fault."""
     memory: tuple[MemoryOperation, ...] = ()
@@ -257,6 +260,8 @@ class Fault(JournalRecord, frozen=True, kw_only=True):
     """The same message may be answered later, so a resumed run sends it again."""
     lost: Usage | None = None
     """What was used all the same."""
+    account: Account | Literal[""] = ""
+    """How a reply came to be that is no answer: broken off, kept back ...; "" where none came."""
 
 
 class End(JournalRecord, frozen=True, kw_only=True):

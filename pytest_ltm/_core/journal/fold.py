@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert, field
 
-from pytest_ltm._core.calls import CUT_SHORT
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.memory_ledger import MemoryLedger
-from pytest_ltm._core.model.agent import CUT_OFF, Mishap, add_mishaps
+from pytest_ltm._core.model.account import sort_end
+from pytest_ltm._core.model.agent import (
+    CUT_OFF,
+    ENDED_SOMEHOW,
+    Mishap,
+    add_mishaps,
+)
 from pytest_ltm._core.model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.errors import LtmError
@@ -217,11 +222,16 @@ class ConversationRecord(Struct):
                 f"a reply to no message: no message {event.exchange} waits for one"
             )
         self.replies[event.exchange] = event
+        account = event.account or sort_end(event.finish_reason)
         # Unless the agent has told it itself: one cut reply is one mishap.
-        if event.finish_reason in CUT_SHORT and not any(
-            each.what.startswith(CUT_OFF) for each in event.mishaps
+        if account == "cut" and not any(
+            mishap.what.startswith(CUT_OFF) for mishap in event.mishaps
         ):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
+        if account == "unknown":
+            cure = f"if that is as good as 'stop', give ends={event.finish_reason}"
+            what = f"{ENDED_SOMEHOW}{event.finish_reason!r} ({cure})"
+            add_mishaps(self.mishaps, [Mishap(what)])
         self._add_exchange(_fold_exchange(asked, event, self.reading), event)
 
     def _add_exchange(
@@ -273,6 +283,6 @@ def _fold_exchange(
         places=got.places,
         user=asked.user,
         unread=None if reply == got.text else got.text,
-        was_cut=got.finish_reason in CUT_SHORT,
+        account=got.account or sort_end(got.finish_reason),
         alone=asked.alone,
     )

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.model.suite_spec import fold_recorded_options
 from pytest_ltm._core.storage.disk import read_regular, write_whole
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.locks import lock_holder
@@ -92,10 +93,12 @@ def read_run_file(folder: Path) -> RunFile:
         for text in (value if isinstance(value, list) else [value])
     ):
         raise ConfigurationError(f"{path}: options and paths must be texts")
-    return RunFile(
-        **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])},
-        source=source_of(folder),
+    fields = {name: record[name] for name in _KINDS}
+    fields["paths"] = tuple(record["paths"])
+    fields["options"] = fold_recorded_options(
+        record["options"], record["settings"].get("suite")
     )
+    return RunFile(**fields, source=source_of(folder))
 
 
 def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:

@@ -100,8 +100,9 @@ def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, M
     return total
 
 
-# How a Mishap begins that says that a reply reached its limit.
+# How a Mishap begins that says that a reply reached its limit, or that nobody knows how it ended.
 CUT_OFF = "reply cut off at "
+ENDED_SOMEHOW = "it is not known how replies ended: finish_reason "
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ CUT = "\n[cut off at the model's limit for a response]"
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 # All that `parse_grade` might read, and a little more.
-_VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*:)")
+_VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*[:>])")
 _DEFUSED = "g-r-a-d-e"
 # What might pass for one of the lines of a fence.
 _RAIL = lazy_pattern(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
@@ -254,9 +254,16 @@ class JudgePrompt(Struct, frozen=True):
 # --- Asking a judge: its reply becomes a grade; a failure is confirmed by votes.
 
 _GRADE = lazy_pattern(
-    r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
+    r"(?<!/)\bGRADE[ \t*_`\"']{0,4}[:\uff1a>][\s*_`\"'(\[{]{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
     re.IGNORECASE | re.ASCII,
 )
+# What was to choose from, repeated: `GRADE: yes or GRADE: no`, `GRADE: yes/no`.
+_MENU = lazy_pattern(
+    r"\bGRADE\s{0,4}:\s{0,4}\w{1,20}(?:\s{0,4}(?:[/|]|\bor\b)\s{0,4}(?:GRADE\s{0,4}:\s{0,4})?\w{1,20}){1,8}",
+    re.IGNORECASE | re.ASCII,
+)
+# The whole reply is one word.
+_BARE = lazy_pattern(r"\A[\W_]*([A-Za-z0-9]{1,20})[\W_]*\Z", re.ASCII)
 _LAST_LINE = lazy_pattern(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
 _LONGEST = 200
 _FENCE = lazy_pattern(r"\A\s*```[a-z]*\s*")
@@ -276,7 +283,8 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
         )
     text = _grade_from_json(reply)
     if text is None:
-        lines = _GRADE.findall(reply)
+        bare = [word for word in _BARE.findall(reply) if word.lower() in grades]
+        lines = _GRADE.findall(_MENU.sub(" ", reply)) or bare
         if not lines:
             return Unscored(
                 f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded"

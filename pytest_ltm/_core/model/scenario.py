@@ -107,6 +107,13 @@ class Wait:
     """Until this many exchanges of the conversation's history have been told, from its beginning."""
 
     def __post_init__(self) -> None:
+        for name in ("span", "tokens", "history"):
+            value: object = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise ScenarioError(
+                    f"cannot wait {name}={value!r}: that is a number, as in span=0.9 for 90 % of the memory span, "
+                    "tokens=500, or time='3h'"
+                )
         fields = {
             "tokens": self.tokens,
             "span": self.span,
@@ -415,9 +422,6 @@ def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 # --- Scenarios written as data, `*.ltm.yml`: read, checked and performed.
 
-# How the name of a scenario file ends; other YAML files are never touched.
-SUFFIX = ".ltm.yml"
-
 
 class YamlCheck(Struct, frozen=True):
     """One sentence about an answer that is true or not; words are compared, case-folded."""
@@ -513,7 +517,9 @@ def load_yaml_scenario(path: str | Path) -> YamlScenario:
         raise field.fault("no question has an `expect:`, so there is nothing to score.")
     return YamlScenario(
         name=values.get("name")
-        or re.sub(r"\W", "_", Path(path).name.removesuffix(SUFFIX), flags=re.ASCII),
+        or re.sub(
+            r"\W", "_", re.sub(r"\.ltm\.ya?ml$", "", Path(path).name), flags=re.ASCII
+        ),
         path=str(path),
         description=values.get("description", ""),
         marker={key: values[key] for key in MARKER if key in values},

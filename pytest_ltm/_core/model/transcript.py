@@ -16,6 +16,7 @@ from typing import Literal, get_args, overload
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.account import Account
 from pytest_ltm._core.storage.disk import disk_fault
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.language import READING, speech
@@ -26,17 +27,17 @@ Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
 # is told (messages, told filler, a data set's history) counts in any case, except under
 # "filler": only filler and history count then, as between the distraction segments of
 # Benchmark 1.
-Count = Literal["told+16", "capped", "told", "all", "filler"]
+Count = Literal["told+4", "capped", "told", "all", "filler"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 # Whatever an agent says, a question comes no sooner after what it asks about.
-DEFAULT_COUNT: Count = "told+16"
-REPLY_ALLOWANCE = 16
-"""Tokens that stand for any reply: a sentence, which most replies to statements are."""
+DEFAULT_COUNT: Count = "told+4"
+REPLY_ALLOWANCE = 4
+"""Tokens that stand for any reply: those of an acknowledgement, as told filler has. More would be span without text."""
 # What `--ltm-count` may say. Plans that were made before there was an allowance have
 # "told" for none.
 COUNT_OPTIONS: Mapping[str, Count] = {
     "told": DEFAULT_COUNT,
-    "told+16": DEFAULT_COUNT,
+    "told+4": DEFAULT_COUNT,
     "told+0": "told",
     "capped": "capped",
     "all": "all",
@@ -73,7 +74,13 @@ class Reading(Struct, frozen=True, kw_only=True):
         """Return what is read of a raw reply."""
         return speech(reply, tags=self.tags) if self.thoughts == "strip" else reply
 
+    def says_something(self, reply: str) -> bool:
+        """Return whether any of a raw reply is speech; always true where replies are read as they came."""
+        return self.thoughts == "keep" or bool(self(reply).strip())
 
+
+# What is speech of a reply.
+SPOKEN = Reading(thoughts="strip")
 # As published rules read, and all conversations did whose plan does not say.
 RAW = Reading()
 
@@ -110,8 +117,8 @@ class Exchange:
     """The agent was told this exchange and generated nothing: the reply is not its own."""
     unread: str | None = None
     """The reply as it came, where that is not what is read of it."""
-    was_cut: bool = False
-    """The reply reached a limit, and ends where that was."""
+    account: Account = "whole"
+    """How the reply came to be: whole, cut at a limit, or ended in a way that is not known."""
     alone: bool = False
     """A question that the agent does not remember: what is said next comes after what was said before it."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
     from pytest_ltm._core.session.session import LtmRun
-    from pytest_ltm.datasets import Dataset
 
 
 class _Ordinary:
@@ -63,7 +62,6 @@ from pytest_ltm._core.session.items import (
     why_not_a_scenario,
 )
 from pytest_ltm._core.session.state import RUN
-from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 
 __all__ = [
     "_ltm_place",
@@ -85,12 +83,6 @@ def pytest_addoption(
 ) -> None:
     """Declare the options, and have data sets declare theirs."""
     options.add_options(parser, pluginmanager)
-
-
-def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
-    """Bring the data sets that come with the plugin."""
-    for dataset in (LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED):
-        register(dataset)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -144,8 +136,8 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
-    """Collect `*.ltm.yml` scenarios; no other YAML file is ever touched."""
-    if not file_path.name.endswith(".ltm.yml"):
+    """Collect `*.ltm.yml` and `*.ltm.yaml` scenarios; no other YAML file is ever touched."""
+    if not file_path.name.endswith((".ltm.yml", ".ltm.yaml")):
         return None
     from pytest_ltm._core.session.collection import YamlModule
 

@@ -105,7 +105,7 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
         name = node_label(f"{plain}.{own}" if own else plain)
         if len(sources[plain]) > 1 and not _items.is_built_in(item):
             path, *classes = _function_id(item).replace("\\", "/").split("::")
-            folders = path.removesuffix(".py").removesuffix(".ltm.yml").split("/")
+            folders = re.sub(r"\.py$|\.ltm\.ya?ml$", "", path).split("/")
             name = f"{node_label('.'.join([*folders, *classes[:-1]]))}.{name}"
         markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
         if markers not in read:
@@ -441,11 +441,10 @@ def repeat_command(
         spec = f"{own}={spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
-    alone = (
-        {}
-        if settings.dataset is None
-        else _dataset.thread_options(settings.dataset, place.thread)
-    )
+    alone = {}
+    if settings.dataset is not None:
+        suite = _dataset.thread_suite(config, settings.dataset, place.thread)
+        alone = {"ltm_suite": suite}
     for option in _options.option_table(config).rows.values():
         given = alone.get(option.dest, config.getoption(option.dest))
         given = (

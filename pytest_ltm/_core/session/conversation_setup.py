@@ -254,6 +254,7 @@ class AgentFactory:
             else None,
             retried=self._retried,
             count=token_counter(settings.tokenizer).count,
+            reading=settings.reading,
         )
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})

@@ -10,19 +10,25 @@ from typing import cast
 import pytest
 
 from pytest_ltm._core.model.plan import Questions
+from pytest_ltm._core.model.suite_spec import DATA, QUESTIONS, SuiteSpec
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.items import ItemPlace
 from pytest_ltm._core.session.options import path_base, value_source
 from pytest_ltm._core.session.resume_command_line import recorded_settings
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.clock import START
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    LtmError,
+    did_you_mean,
+)
 from pytest_ltm.datasets._dataset import (
     SPAN,
     SPAN_TOKENS,
     Dataset,
     DatasetSuite,
     ToldConversation,
+    one_of,
 )
 from pytest_ltm.figures.text import one_line
 
@@ -31,18 +37,44 @@ SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
 _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 
 
-def questions_of(config: pytest.Config) -> Questions:
-    """Return how questions are asked: as the options say or, of a run that is taken up again, as recorded."""
-    dataset = _options.option_table(config).datasets.get(
-        _options.option_or_ini(config, "ltm_suite") or ""
-    )
+def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
+    """Return the data set that `--ltm-suite` names, with its parameters; None if it names another suite.
+
+    UsageError for a parameter that it does not have. Files in parameters are relative
+    to where the option stands: the command line or the ini file.
+    """
+    text = _options.option_or_ini(config, "ltm_suite") or ""
+    dataset = _options.option_table(config).datasets.get(text.partition("?")[0])
     if dataset is None:
+        return None
+    spec = _options.read_option(config, "--ltm-suite", lambda: SuiteSpec.parse(text))
+    known = [DATA, QUESTIONS, *(option.name for option in dataset.options)]
+    for name in spec.parameters:
+        if name not in known:
+            where = value_source(config, "--ltm-suite")
+            raise pytest.UsageError(
+                f"{where}: {dataset.name} has no parameter {name!r}."
+                f"{did_you_mean(name, known)} It has {', '.join(known)}"
+            )
+    return dataset, spec
+
+
+def questions_of(config: pytest.Config) -> Questions:
+    """Return how questions are asked: as the parameter says or, of a run that is taken up again, as recorded."""
+    chosen = chosen_dataset(config)
+    if chosen is None:
         return "together"
+    dataset, spec = chosen
+    text = spec.parameters.get(QUESTIONS)
     recorded = recorded_settings(config)
-    if recorded is not None and config.getoption("ltm_questions") is None:
+    if recorded is not None and text is None:
         return cast("Questions", recorded.get("questions", "together"))
+    if text is None:
+        return dataset.questions
+    read = one_of("alone", "together")
     return cast(
-        "Questions", _options.option_value(config, "ltm_questions") or dataset.questions
+        "Questions",
+        _options.name_option_in_errors(dataset.flag(QUESTIONS), lambda: read(text)),
     )
 
 
@@ -55,53 +87,30 @@ def dataset_of(
     questions: Questions,
 ) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
-    known = _options.option_table(config).datasets
-    dataset = known.get(_options.option_or_ini(config, "ltm_suite") or "")
-    # Nothing would read the options of a data set that is not the suite.
-    others = [
-        one
-        for one in known.values()
-        if dataset is None or dataset.flag("") != one.flag("")
-    ]
-    for other, option in ((one, option) for one in others for option in one.options):
-        if config.getoption(other.dest(option.name)) is not None:
-            raise pytest.UsageError(
-                f"{other.flag(option.name)}: needs --ltm-suite={other.name}"
-            )
-    if dataset is None:
-        given = [
-            name
-            for name in ("data", "questions")
-            if config.getoption(f"ltm_{name}") is not None
-        ]
-        if given:
-            raise pytest.UsageError(
-                f"--ltm-{given[0]}: needs a data set. Add --ltm-suite={' or '.join(known)}"
-            )
+    chosen = chosen_dataset(config)
+    if chosen is None:
         return None
+    dataset, spec = chosen
     _check_dataset_options(config, dataset, has_paths=has_paths)
-    path = _options.option_or_ini(config, "ltm_data")
-    where = None if path is None else path_base(config, "ltm_data") / path
+    base = path_base(config, "ltm_suite")
+    path = spec.parameters.get(DATA)
+    where = None if path is None else base / path
     cache = (
         None
         if any(getattr(config.option, one, False) for one in _WRITES_NOTHING)
         else ltm_dir
     )
-    # What the options of a data set say, by name; without what is not given.
     options = {}
     for option in dataset.options:
-        dest = dataset.dest(option.name)
-        if text := _options.option_or_ini(config, dest):
-            options[option.name] = (
-                str(path_base(config, dest) / text) if option.is_path else text
-            )
+        if text := spec.parameters.get(option.name):
+            options[option.name] = str(base / text) if option.is_path else text
     try:
         return dataset.open(where, options, seed=seed, cache=cache, questions=questions)
-    except ConfigurationError as error:  # it names its own option
+    except ConfigurationError as error:  # it names its own parameter
         raise pytest.UsageError(str(error)) from error
     except LtmError as error:
         raise pytest.UsageError(
-            f"{value_source(config, '--ltm-data')}: {error}"
+            f"{value_source(config, '--ltm-suite')}: {error}"
         ) from error
 
 
@@ -156,12 +165,10 @@ def dataset_places(
     ]
 
 
-def thread_options(dataset: DatasetSuite, thread: str) -> dict[str, str]:
-    """Return the options of a run, by dest, with which a data set has the conversation of one thread alone."""
-    family = getattr(dataset, "family", dataset.suite.name)
-    return {
-        f"ltm_{family}_{name}": text for name, text in dataset.alone(thread).items()
-    }
+def thread_suite(config: pytest.Config, dataset: DatasetSuite, thread: str) -> str:
+    """Return the value of `--ltm-suite` with which a data set has the conversation of one thread alone."""
+    text = str(_options.option_or_ini(config, "ltm_suite"))
+    return str(SuiteSpec.parse(text).replace_parameters(**dataset.alone(thread)))
 
 
 def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:

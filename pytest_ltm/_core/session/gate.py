@@ -404,6 +404,23 @@ class Gate:
             saved = one_line(str(error))
         return saved.replace(str(self._run.config.rootpath) + os.sep, "")
 
+    def color_last_line(self, reporter: Any) -> None:
+        """Have pytest's last line end with the gate's verdict, in its colour: green tests do not hide a red gate."""
+        verdict, build = self.verdict, reporter.build_summary_stats_line
+        if verdict is None:
+            return
+        is_held = verdict.state == "passed" and not self._failed
+
+        def build_with_verdict() -> tuple[list[tuple[str, dict[str, bool]]], str]:
+            parts, color = build()
+            color = color if is_held else "red"
+            return [
+                *parts,
+                (f"gate: {verdict.state}", {color: True, "bold": True}),
+            ], color
+
+        reporter.build_summary_stats_line = build_with_verdict
+
     def status(self, before: int) -> int:
         """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
         if self.verdict is None or before not in DECIDED:

@@ -1,14 +1,16 @@
 """The options and their ini twins: one table of rows; what a row's text means is what its parser makes of it.
 
-Data sets add rows of their own through the hook `pytest_ltm_datasets`. Values stay
-strings, so that they travel to xdist workers.
+Features add rows of their own through the hook `pytest_ltm_options`; data sets have
+parameters in `--ltm-suite`. Values stay strings, so that they travel to xdist workers.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -119,22 +121,10 @@ OPTIONS = (
     Option(
         "--ltm-suite",
         "NAME|FILE",
-        "built-in suite, *.ltm-suite.yml file, or 'none'",
+        "built-in suite, *.ltm-suite.yml file, data set with parameters (locomo?data=FILE&tasks=events; ltm list "
+        "suites has them all), or 'none'",
         "standard",
         RUN,
-    ),
-    Option(
-        "--ltm-data",
-        "PATH",
-        "file or folder of the data set that --ltm-suite names",
-        group=DATA_SETS,
-    ),
-    Option(
-        "--ltm-questions",
-        "alone|together",
-        "ask each question of a data set alone after the history, or all in one conversation (default: its paper)",
-        group=DATA_SETS,
-        parse=one_of("alone", "together"),
     ),
     Option(
         "--ltm-definitions",
@@ -196,7 +186,7 @@ OPTIONS = (
     Option(
         "--ltm-count",
         "MODE",
-        "what counts towards spans beside messages: 16 tokens a reply (told), replies up to their message's length "
+        "what counts towards spans beside messages: 4 tokens a reply (told), replies up to their message's length "
         "(capped), all of them; or only filler",
         parse=lazy_parser("_core.model.transcript:read_count"),
     ),
@@ -476,22 +466,10 @@ class OptionTable:
         _add_option(self.parser, option)
 
     def take(self, dataset: Dataset) -> None:
-        """Take a data set with its options; ConfigurationError for a name that is taken."""
+        """Take a data set; ConfigurationError for a name that is taken."""
         if dataset.name in self.datasets:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
-        for option in () if dataset.family else dataset.options:
-            flag = dataset.flag(option.name)
-            row = Option(
-                flag,
-                option.metavar,
-                option.help,
-                option.default,
-                DATA_SETS,
-                is_path=option.is_path,
-            )
-            self.rows[row.dest] = row
-            _add_option(self.parser, row)
 
 
 NAME = "ltm-options"
@@ -503,9 +481,11 @@ def option_table(config: pytest.Config) -> OptionTable:
 
 
 def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
-    """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
+    """Declare all options in groups, and their ini twins; those of features as these come."""
+    more = " (pytest --help -v lists more options)"
     for name in GROUPS:
-        parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
+        title = f"long-term memory (pytest-ltm), {name}{more * (name == RUN)}"
+        parser.getgroup(f"ltm {name}", title)
     for row in PLAIN:
         how: dict[str, Any] = (
             {"metavar": row.metavar} if row.metavar else {"action": "store_true"}
@@ -567,6 +547,16 @@ def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
 _OURS_OR_HELP = re.compile(r"--ltm|--help|-[a-zA-Z]*h|@")
 
 
+def _shown_help(option: Option, text: str) -> str:
+    """Return what --help says of an option; of a rare one it says nothing unless -v asks for all."""
+    asks_for_all = any(
+        re.fullmatch("-v+|-[a-z]*h[a-z]*v|--verbose", word) for word in sys.argv
+    )
+    if option.group == ADVANCED and not asks_for_all:
+        return argparse.SUPPRESS
+    return text.replace("%", "%%")
+
+
 def _add_option(parser: pytest.Parser, option: Option) -> None:
     text = (
         f"{option.help} (default {option.default})" if option.default else option.help
@@ -575,7 +565,7 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
         option.flag,
         dest=option.dest,
         metavar=option.metavar,
-        help=text.replace("%", "%%"),
+        help=_shown_help(option, text),
         default=None,
         action="append" if option.many else "store",
     )

@@ -497,9 +497,7 @@ CANARIES = (
 
 # A good judge may miss one canary of three, and a run is not worth less for that.
 STOPPING = 2
-JUDGE_CURE = (
-    "Measure it with 'ltm judge-check'; --ltm-judge-canaries=off measures all the same"
-)
+JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge-canaries=off measures all the same"
 
 
 class Canaries:

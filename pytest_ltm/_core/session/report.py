@@ -343,6 +343,7 @@ class Report:
     ) -> Generator[None, None, None]:
         """Print the tables below all that pytest and others have to say: the result stands last."""
         yield
+        self._gate.color_last_line(terminalreporter)
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             terminalreporter.write_line(
                 "ltm: nothing to play: no selected test takes the fixture 'ltm', and an LTM run leaves out all others"

@@ -77,10 +77,15 @@ def show_sanitized(config: pytest.Config) -> Iterator[None]:
         yield
     finally:
         manager.suspend_global_capture(in_=False)
-        for name, text in zip(_DESCRIPTORS, manager.read_global_capture(), strict=True):
-            if text:
-                Screen(getattr(sys, name)).write(text)
-                getattr(sys, name).flush()
+        _show_captured(manager)
+
+
+def _show_captured(manager: Any) -> None:
+    """Show what was captured and belongs to no report, sanitized."""
+    for name, text in zip(_DESCRIPTORS, manager.read_global_capture(), strict=True):
+        if text:
+            Screen(getattr(sys, name)).write(text)
+            getattr(sys, name).flush()
 
 
 class _Descriptor:
@@ -282,6 +287,12 @@ class Boundary:
     def pytest_unconfigure(self) -> None:
         """Go away, once agents that nobody needs are gone."""
         gc.collect()
+        manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        # Pytest writes what is left there to the terminal as it is: a logger has kept
+        # the stream that it found when it was set up, and an agent logged in close().
+        if manager is not None and manager.is_globally_capturing():
+            manager.suspend_global_capture(in_=False)
+            _show_captured(manager)
         self.leave()
         atexit.unregister(_stand_at_exit)
         atexit.register(_stand_at_exit)

@@ -49,6 +49,7 @@ from pytest_ltm._core.session.items import (
     LTM_ITEM,
     UNWRITTEN,
     LtmItem,
+    is_ltm_item,
     items_by_conversation,
 )
 from pytest_ltm._core.session.options import name_option_in_errors
@@ -280,6 +281,12 @@ class LtmRun:
         """Give each scenario its places."""
         _collection.parametrize_places(metafunc, self.settings)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Mark scenarios before plugins that run tests in threads look for marks."""
+        if is_ltm_item(item):
+            _internals.keep_in_one_thread(item)
+
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
@@ -293,7 +300,8 @@ class LtmRun:
                 nodeid=_collection.ROOT,
                 settings=self.settings,
             )
-            report.result = [*report.result, suite]
+            # Nothing is collected where a signal came meanwhile.
+            report.result = [*(report.result or ()), suite]
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -335,9 +343,12 @@ class LtmRun:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
+        # Plugins deselect objects of their own: pytest-testmon has some without a stash.
+        deselected: Sequence[object] = items
+        own = [item for item in deselected if isinstance(item, pytest.Item)]
         known = [
             item.stash[LTM_ITEM]
-            for item in items
+            for item in own
             if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
         ]
         self.deselected.update((one.conversation.folder, one.scenario) for one in known)

@@ -72,7 +72,30 @@ def start_run(config: pytest.Config) -> None:
         ) from error
 
 
+def _refuse_repeated_options(config: pytest.Config) -> None:
+    """Raise UsageError for an option that is given twice and of which the last one alone would count."""
+    values: dict[str, list[str]] = {}
+    for word in config.invocation_params.args:
+        flag, equals, value = str(word).partition("=")
+        if flag.startswith("--ltm-") and equals:
+            values.setdefault(flag, []).append(value)
+    for flag, given in values.items():
+        dest = flag.removeprefix("--").replace("-", "_")
+        is_list = isinstance(getattr(config.option, dest, []), list)
+        if len({*given}) > 1 and not is_list:
+            both = f", or both at once: {flag}={','.join(given)}" * (flag in _SEVERAL)
+            raise pytest.UsageError(
+                f"{flag} is given {len(given)} times: {' and '.join(given)}. Give one{both}"
+            )
+
+
+# Options whose value may be a list with commas.
+_SEVERAL = frozenset({"--ltm-span", "--ltm-language"})
+
+
 def _register_plugins(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        _refuse_repeated_options(config)
     _receive_traces(config)
     use_session_kinds(config)
     selection = Selection(config)
@@ -309,7 +332,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         )
     given = _options.option_or_ini(config, "ltm_suite")
     datasets = _options.option_table(config).datasets
-    if given == "none" or given in datasets or (given is None and has_paths):
+    named = (given or "").partition("?")[0]
+    if given == "none" or named in datasets or (given is None and has_paths):
         return None
     known = _suite.scenario_names()
     if given is None and _options.option_value(config, "ltm_definitions"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pathlib
 import sys
 import traceback
@@ -45,9 +46,9 @@ class DottedPath:
     def resolve(self, base: pathlib.Path | None = None) -> object:
         """Return what the path names.
 
-        What is not to be found on `sys.path` is looked for in `base` (default: the
-        working directory), which stays on `sys.path` if it is there, so that its own
-        later imports work.
+        What `base` (default: the working directory) or its folder `src` has comes before
+        what is installed under the same name. The folder stays on `sys.path`, so that
+        its own later imports work.
         """
         if not is_dotted(self.spec) and not (
             self._may_be_module and self.spec.isidentifier()
@@ -58,7 +59,7 @@ class DottedPath:
         module_name, colon, attributes = self.spec.partition(":")
         top = module_name.partition(".")[0]
         folder = base or pathlib.Path.cwd()
-        if self._import(top) is None and self._import_from(folder, top) is None:
+        if self._import_top(folder, top) is None:
             raise self._wrong(
                 f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}"
             )
@@ -95,18 +96,17 @@ class DottedPath:
                 f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}"
             ) from error
 
-    def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
-        entry = str(folder)
-        if entry in sys.path:
-            return None
-        sys.path.insert(0, entry)
-        importlib.invalidate_caches()
+    def _import_top(self, folder: pathlib.Path, name: str) -> ModuleType | None:
+        """Return a module, one of the folder's own first; its place stays on `sys.path` if that works."""
+        place = _own_place(folder, name)
         module = None
+        sys.path[:0] = place
+        importlib.invalidate_caches()
         try:
             module = self._import(name)
         finally:
-            if module is None and entry in sys.path:
-                sys.path.remove(entry)
+            if module is None:
+                sys.path[:] = [entry for entry in sys.path if entry not in place]
         return module
 
     def _attribute(self, result: object, names: list[str]) -> object:
@@ -123,6 +123,20 @@ class DottedPath:
                     f"{name!r} of {_describe_object(result)} failed with {describe_error(error)}"
                 ) from error
         return result
+
+
+def _own_place(folder: pathlib.Path, name: str) -> list[str]:
+    """Return the folder that has a module and is not on `sys.path` yet; none if the module is imported."""
+    places = [] if name in sys.modules else [folder, folder / "src"]
+    own = [str(place) for place in places if _has_module(place, name)]
+    return [place for place in own[:1] if place not in sys.path]
+
+
+def _has_module(folder: pathlib.Path, name: str) -> bool:
+    if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
+        return True
+    # A folder without __init__.py is a package only if nothing else has the name.
+    return (folder / name).is_dir() and importlib.util.find_spec(name) is None
 
 
 def _line_of(error: BaseException) -> str:

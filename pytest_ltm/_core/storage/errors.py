@@ -39,6 +39,8 @@ class LtmError(Exception):
     """The same message may be answered later."""
     usage: Any = None
     """The Usage of what came to nothing, as far as it is known."""
+    account: Any = ""
+    """How a reply came to be that is no answer (docs/replies.md); "" where none came."""
 
     def __init__(self, *words: object) -> None:
         from pytest_ltm._core.storage.secrets import redact_secrets
@@ -92,11 +94,14 @@ class TransientFault(AgentFault):
         message: What happened.
         retry_after: Seconds to wait before the next attempt; None if the agent does not
             say.
+        taken: Whether it took the message after all.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, taken: bool = False
+    ) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after, self.taken = retry_after, taken
 
 
 class ConversationOver(LtmError):

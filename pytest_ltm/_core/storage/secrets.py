@@ -148,6 +148,12 @@ def remember_secret(name: str, value: str) -> None:
     _KNOWN.add(name, value)
 
 
+def known_secrets() -> frozenset[tuple[str, str]]:
+    """Return names and values of all secrets that are known, for a process that reads what this one writes."""
+    _KNOWN.forms()
+    return frozenset(_KNOWN.values)
+
+
 @cache
 def is_secret_name(name: str) -> bool:
     """Return whether a variable or a field is named like a secret: `OPENAI_API_KEY`, `dbPassword`, `x-auth-token`."""
@@ -175,7 +181,8 @@ class _Known:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._values: set[tuple[str, str]] = set()
+        self.values: set[tuple[str, str]] = set()
+        """Names and values so far."""
         self._forms = _Forms({}, {})
         self._names: set[Any] = set()
         """The names of all variables so far, as the process holds them: as text or bytes."""
@@ -205,9 +212,9 @@ class _Known:
 
     def add(self, name: str, value: str) -> None:
         """Know a value from now on."""
-        if (name, value) in self._values:
+        if (name, value) in self.values:
             return
-        self._values.add((name, value))
+        self.values.add((name, value))
         # A value as it may be written: by itself, in JSON, as a repr, in HTML, line by
         # line.
         forms: set[str] = set()

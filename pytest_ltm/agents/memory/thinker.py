@@ -264,7 +264,9 @@ class Chats:
             is_understood and task.role == "reply" and result != answer.text
         ):  # its notes
             thoughts = f"{thoughts}\n\n{answer.text}".strip()
-        return TaskResult(result, used, is_understood, answer.finish_reason, thoughts)
+        # what called its tools ended well, whatever its end is called
+        reason = "" if answer.calls else answer.finish_reason
+        return TaskResult(result, used, is_understood, reason, thoughts)
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint."""
@@ -288,7 +290,8 @@ class Chats:
         if (
             self._completions is None
         ):  # only now, because where limits are shared is known once the run has begun
-            self._completions = open_model(self._model)
+            says = self._reading.says_something
+            self._completions = open_model(self._model, says=says)
         return self._completions
 
 

@@ -18,7 +18,7 @@ from pytest_ltm.agents.reader.notes import (
     first_match,
 )
 from pytest_ltm.language.dates import MONTH_PATTERN, MONTHS
-from pytest_ltm.language.small_talk import is_small_talk
+from pytest_ltm.language.small_talk import is_relayed, is_small_talk
 
 _RE = Patterns("general", MONTH=MONTH_PATTERN, MONTHS=MONTHS)
 
@@ -284,13 +284,14 @@ _MARK = " A: "
 class Trivia:
     """Returns the answers of `Q: ..., A: ...` lines.
 
-    Nobody asks about them later, nor about remarks on a quiz, nor about small talk.
+    Nobody asks about them later, nor about remarks on a quiz, small talk, or what other
+    people told.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:  # noqa: ARG002 - the protocol's signature
         """Return the answers as a JSON list, where they are wanted."""
         head = turn.text[:_HEAD]
-        if _RE.remark.match(head) or is_small_talk(head):
+        if _RE.remark.match(head) or is_small_talk(head) or is_relayed(turn.text):
             return "Noted."
         if not (_RE.first.search(head) and _RE.wanted.search(head)):
             return None

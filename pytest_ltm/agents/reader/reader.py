@@ -98,7 +98,7 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     )
 
 
-VERSION = 6
+VERSION = 7
 """Goes up when the reader's answers change: part of its fingerprint."""
 
 

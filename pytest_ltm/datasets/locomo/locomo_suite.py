@@ -76,11 +76,11 @@ class LocomoOptions:
 
 @contextmanager
 def _errors_of(option: str) -> Iterator[None]:
-    """Raise a DatasetError as a ConfigurationError that names the option: the message would go to --ltm-data."""
+    """Raise a DatasetError as a ConfigurationError that names the option: the message would go to --ltm-suite."""
     try:
         yield
     except DatasetError as error:
-        raise ConfigurationError(f"--ltm-locomo-{option}: {error}") from error
+        raise ConfigurationError(f"--ltm-suite=locomo?{option}: {error}") from error
 
 
 class LocomoSuite:
@@ -99,7 +99,7 @@ class LocomoSuite:
             self._photos, missing = (
                 photos_in(Path(choices.images), samples) if choices.images else ({}, "")
             )
-        way_out = "Rename one, or name one with --ltm-locomo-conversations"
+        way_out = "Rename one, or name one with conversations=ID"
         self._samples = by_unique_label(
             {one.id: one for one in samples}, ids="sample_ids", way_out=way_out
         )
@@ -142,7 +142,7 @@ class LocomoSuite:
             history_exchanges(sample, choices.telling)  # what has no notes is told now
         if not (entries or others):
             nothing = f"no {' and no '.join(choices.tasks)} in {', '.join(sample.id for sample in samples)}"
-            see = "See --ltm-locomo-tasks and --ltm-locomo-conversations"
+            see = "See tasks and conversations"
             raise DatasetError(f"{data.path}: nothing to ask: {nothing}. {see}")
         self.suite = Suite(
             name="locomo", path=str(data.path), entries=(*entries, *others)
@@ -295,7 +295,7 @@ def open_suite(
     if path is None:
         raise DatasetError(
             "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm data locomo-generate, "
-            "and give --ltm-data=PATH"
+            "and give --ltm-suite='locomo?data=PATH'"
         )
     return LocomoSuite(load_locomo(path), LocomoOptions(**values), seed)
 
@@ -310,7 +310,7 @@ def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
     for name in names:
         if name not in by_name:
             raise ConfigurationError(
-                f"--ltm-locomo-conversations: no conversation {name!r}.{did_you_mean(name, by_name)} "
+                f"--ltm-suite=locomo?conversations: no conversation {name!r}.{did_you_mean(name, by_name)} "
                 f"There are {', '.join(sample.id for sample in data.samples)}"
             )
     return (

@@ -558,7 +558,7 @@ def history_exchanges(
     ]
     if not pasts:
         raise DatasetError(
-            f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}"
+            f"--ltm-suite=locomo?telling={telling}: conversation {sample.id!r} of the file has no {telling}"
         )
     return pasts
 

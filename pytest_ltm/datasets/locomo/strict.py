@@ -34,9 +34,10 @@ from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
     Ruling,
     amount_ruling,
+    open_if_unread,
     proven_ruling,
     read_gold,
-    rule_by_value,
+    ruling_of_value,
     time_of,
     time_ruling,
 )
@@ -57,6 +58,7 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
+from pytest_ltm.language.values import restate_value
 from pytest_ltm.language.words import content_stems, plain_words, word_stem
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
@@ -265,16 +267,18 @@ def strict_verdict(
 ) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
     gold, prediction = str(answer).strip(), normalize(speech(prediction))
-    if Category(category) is not Category.ADVERSARIAL:
-        if ruling := rule_by_value(gold, prediction):
-            return ruling
-        gold, prediction = (
-            canonical_values(gold),
-            canonical_values(prediction, like=gold),
-        )
-    return proven_ruling(
-        _verdict_by_category(category, question, gold, prediction), prediction
+    if Category(category) is Category.ADVERSARIAL:
+        ruling = _verdict_by_category(category, question, gold, prediction)
+        return proven_ruling(ruling, prediction)
+    if by_value := ruling_of_value(gold, prediction, question):
+        return by_value
+    ruling = _verdict_by_category(
+        category,
+        question,
+        canonical_values(gold),
+        canonical_values(restate_value(prediction, gold, question), like=gold),
     )
+    return open_if_unread(proven_ruling(ruling, prediction), gold, prediction)
 
 
 def _verdict_by_category(

@@ -335,7 +335,7 @@ TURN_THRESHOLD = 0.15
 Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
 _PHOTO = re.compile(r"\[shares a photo:\s*([^\]]*)\]", re.IGNORECASE)
-_OPTION = "--ltm-locomo-embeddings"
+_OPTION = "--ltm-suite=locomo?embeddings"
 _QUOTES = "\"'“”‘’ \n\t"
 
 

@@ -199,7 +199,7 @@ def _chosen_threads(
             if name not in there:
                 guess = did_you_mean(name, there)
                 raise ConfigurationError(
-                    f"--ltm-logs-{option}: {file.path} has no {name!r}.{guess}"
+                    f"--ltm-suite=logs?{option}: {file.path} has no {name!r}.{guess}"
                 )
     result = {}
     for name, user in file.users.items():
@@ -222,10 +222,10 @@ def _chosen_threads(
         )
     if not result:
         raise ConfigurationError(
-            "--ltm-logs-users, -kinds and -ids: together they leave no question"
+            "users, kinds and ids: together they leave no question"
         )
     return by_unique_label(
-        result, ids="users", way_out="Rename one, or choose with --ltm-logs-users"
+        result, ids="users", way_out="Rename one, or choose with users=NAME"
     )
 
 
@@ -245,6 +245,6 @@ def open_suite(
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError(
-            "no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert"
+            "no logs: give --ltm-suite='logs?data=FILE.jsonl', or make one of a chat export with ltm data convert"
         )
     return LogsSuite(LogsFile(path), LogsOptions(**values), name=name, scorer=scorer)

@@ -261,7 +261,7 @@ def chosen_questions(
     for name in choices.ids:
         if name not in known:
             raise ConfigurationError(
-                f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}"
+                f"--ltm-suite=longmemeval?ids: no question {name!r}.{did_you_mean(name, known)}"
             )
     chosen = [one for one in entries if not choices.ids or one.id in choices.ids]
     chosen = [one for one in chosen if not choices.types or one.type in choices.types]
@@ -272,7 +272,7 @@ def chosen_questions(
     ]
     if not chosen:
         raise ConfigurationError(
-            "--ltm-longmemeval-types, -abilities and -ids: together they leave no question"
+            "types, abilities and ids: together they leave no question"
         )
     if choices.sample is None or choices.sample >= len(chosen):
         return chosen
@@ -453,7 +453,7 @@ def open_suite(
     if path is None:
         raise DatasetError(
             "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
-            "pytest_ltm data longmemeval-generate, and give --ltm-data=PATH"
+            "pytest_ltm data longmemeval-generate, and give --ltm-suite='longmemeval?data=PATH'"
         )
     return LongMemEvalSuite(
         LongMemEvalFile(path, cache and cache / INDEX_FOLDER),
@@ -463,7 +463,7 @@ def open_suite(
 
 
 def _label_entries(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:
-    way_out = "Rename one, or choose with --ltm-longmemeval-ids"
+    way_out = "Rename one, or choose with ids=NAME"
     return by_unique_label(
         {entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out
     )

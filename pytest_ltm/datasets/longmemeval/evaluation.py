@@ -32,12 +32,14 @@ from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     HEDGED,
+    OTHER_VALUE,
     Gold,
     Ruling,
     amount_ruling,
+    open_if_unread,
     proven_ruling,
     read_gold,
-    rule_by_value,
+    ruling_of_value,
     time_of,
     time_ruling,
 )
@@ -58,6 +60,7 @@ from pytest_ltm.language.rulings.stance import (
     doubt_of,
     why_rejected,
 )
+from pytest_ltm.language.values import restate_value
 from pytest_ltm.language.words import plain_words
 
 _BY_TYPE = {
@@ -103,15 +106,18 @@ def rule_on_hypothesis(
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
         return PREFERENCE
-    if by_value := rule_by_value(gold, said):
+    by_value = ruling_of_value(gold, said, question)
+    # of times one unit off is forgiven
+    forgiving = question_type == "temporal-reasoning" and by_value == OTHER_VALUE
+    if by_value is not None and not forgiving:
         return by_value
     ruling = _rule_by_type(
         question_type,
         question,
         canonical_values(gold),
-        canonical_values(said, like=gold),
+        canonical_values(restate_value(said, gold, question), like=gold),
     )
-    return proven_ruling(ruling, gold, said)
+    return open_if_unread(proven_ruling(ruling, gold, said), gold, said)
 
 
 def _rule_by_type(

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -26,7 +27,8 @@ from pytest_ltm.agents._wrapping import padded_spec
 from pytest_ltm.commands.arguments import add_output, add_pytest_options
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING, clip_text, one_line, pluralize, score_text
-from pytest_ltm.lab.cheat_agents import SPECS
+from pytest_ltm.lab.cheat_agents import FAR_SPECS, SPECS, skipped_window
+from pytest_ltm.lab.filler_learners import LEARNERS
 from pytest_ltm.lab.study import (
     PlayedRow,
     Table,
@@ -215,6 +217,13 @@ PADDING = 0.3 / 11
 CHANCE_LEVEL = 0.05
 # Characters of a guess that are shown.
 _WIDE = 60
+# Points that a window may earn above the same window without what a learner skips.
+LEARNED_POINTS = 1.0
+# Suites from which learners learn, but the one that is attacked, and how: agents that
+# are asked everything, at seeds that no other run takes.
+LESSON_SUITES = ("hygiene", "reasoning", "learning", "standard")
+LESSONS = ("--ltm-span=16k", "--ltm-examples=1", "--ltm-no-probe", "--ltm-seed=7411")
+LISTENER = "padded:1:silent"
 # Three examples of each scenario, in a conversation each: what a dump recites holds no
 # rival of an earlier example.
 EACH = ("--ltm-examples=1", "--ltm-trials=3")
@@ -244,6 +253,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--agent", dest="agents", action="append", metavar="SPEC", help=agents
     )
+    far = "span of the attacks on distance: padding before wider windows, and learners that skip filler"
+    parser.add_argument(
+        "--far",
+        default="",
+        metavar="SPAN",
+        help=f"{far} (default: 120k; none with --agent)",
+    )
     floors = "instead, look for the best reply that depends on the question alone, over 80 seeds of built-in scenarios"
     parser.add_argument("--floors", action="store_true", help=floors)
     add_pytest_options(parser)
@@ -254,7 +270,8 @@ def run(given: Namespace) -> int:
     """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
 
     Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a
-    floor, or padding more than 0.3 of 11 above the same agent without it; with
+    floor, padding more than 0.3 of 11 above the same agent without it, or a window that skips
+    what a learner calls filler more than a point above the same window; with
     `--floors`, if a guess earns more than 0.05 above a floor.
     """
     if given.floors:
@@ -285,6 +302,7 @@ def run(given: Namespace) -> int:
             )
         return ABOVE if above else 0
     specs = listed_specs(given.agents or SPECS)
+    given.far = given.far or ("" if given.agents else "120k")
     twins = [
         twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs
     ]
@@ -298,8 +316,13 @@ def run(given: Namespace) -> int:
             *given.tests,
             *given.pytest,
         ]
-        rows = play_rows([*specs, *dict.fromkeys(twins)], words, folder)
-    result = Attack.summarize_attack(specs, rows, given.spans.split(","))
+        rows = play_rows([*specs, *dict.fromkeys(twins)], words, folder / "near")
+        spans = given.spans.split(",")
+        if given.far and not given.tests:
+            far_specs = [*FAR_SPECS, *play_lessons(suite, folder / "lessons")]
+            rows += _play_far(far_specs, given, suite, folder / "far")
+            specs, spans = [*specs, *far_specs], [*spans, given.far]
+    result = Attack.summarize_attack(specs, rows, spans)
     print("\n".join(cheat_lines(result)))
     if given.output is not None:
         whole = (
@@ -311,7 +334,30 @@ def run(given: Namespace) -> int:
     return ABOVE if result.broken_limits else 0
 
 
+def play_lessons(suite: str, folder: Path) -> list[str]:
+    """Play other suites than the one that is attacked; return the specs of agents that learned from these runs."""
+    for name in LESSON_SUITES:
+        if name != suite:
+            tell_progress(f"lessons: {name}")
+            play_rows([LISTENER], [f"--ltm-suite={name}", *LESSONS], folder / name)
+    return [f"skips:8k:{learner}:{folder}" for learner in LEARNERS]
+
+
+def _play_far(
+    specs: Sequence[str], given: Namespace, suite: str, folder: Path
+) -> list[PlayedRow]:
+    twins = [padded_spec(spec) or skipped_window(spec) for spec in specs]
+    tell_progress(f"{pluralize(len(specs), 'agent')} at {given.far}")
+    words = [f"--ltm-suite={suite}", f"--ltm-span={given.far}", "--ltm-examples=1"]
+    return play_rows([*specs, *dict.fromkeys(twins)], [*words, *given.pytest], folder)
+
+
 # --- what was earned
+
+
+def unaided_spec(spec: str) -> str:
+    """Return the agent that padding or skipping is to help, by itself; "" for any other agent."""
+    return padded_spec(spec) or skipped_window(spec)
 
 
 class CheatCell(Struct, frozen=True, kw_only=True):
@@ -399,9 +445,9 @@ class Attack(Struct, frozen=True, kw_only=True):
     @property
     def cheats(self) -> list[str]:
         """The agents that floors are for: all but the padded ones and those that they ask."""
-        asked = {padded_spec(spec) for spec in self.specs}
+        asked = {unaided_spec(spec) for spec in self.specs}
         return [
-            spec for spec in self.specs if spec not in asked and not padded_spec(spec)
+            spec for spec in self.specs if spec not in asked and not unaided_spec(spec)
         ]
 
     def total(self, agent: str, span: str) -> tuple[float, int]:
@@ -430,15 +476,17 @@ class Attack(Struct, frozen=True, kw_only=True):
             broken.append(
                 f"{agent} earns {points} in {scenario}, whose floor is {score_text(cells[0].floor)}"
             )
-        for spec in filter(padded_spec, self.specs):
+        for spec in filter(unaided_spec, self.specs):
+            unaided = unaided_spec(spec)
             for span in self.spans:
                 (more, of), (less, _) = (
                     self.total(spec, span),
-                    self.total(padded_spec(spec), span),
+                    self.total(unaided, span),
                 )
-                if more - less > PADDING * of:
+                allowed = LEARNED_POINTS if skipped_window(spec) else PADDING * of
+                if more - less > allowed:
                     broken.append(
-                        f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}"
+                        f"{spec} earns {more:.2f} of {of} {span_place(span)}, {unaided} {less:.2f}"
                     )
         return broken
 

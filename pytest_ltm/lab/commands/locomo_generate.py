@@ -111,9 +111,7 @@ def generate_locomo(given: Namespace) -> int:
     asked = sum(len(one["qa"]) for one in records)
     held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
     _say(f"{given.output}: {held}")
-    _say(
-        f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=..."
-    )
+    _say(f"play it: pytest --ltm-suite='locomo?data={given.output}' --ltm-agent=...")
     return 0
 
 

@@ -30,8 +30,10 @@ _EMPTY = STOPS | FRAME | LIGHT | _GENERIC
 _PEOPLE = frozenset(LEXICON.words("stance people"))
 _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
-_EXPLAINS = frozenset(LEXICON.words("assertion explains"))
+_EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _FEW_WORDS = 6
+# In so many characters, whatever stands beside a value may be meant as the answer.
+_BRIEF = 120
 
 
 def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
@@ -61,7 +63,9 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     topic = _Topic(question, gold.whole)
     text, spots = _find_gold(gold, reply)
     sentences = list(_split_at(RE.stop, text))
-    doubts = {spot: _doubt_at(sentences, spot, topic) for spot in spots}
+    # words of it may be anywhere in an explanation
+    is_strict = len(text) <= _BRIEF and spots == _find_values(gold, reply)[1]
+    doubts = {spot: _doubt_at(sentences, spot, topic, is_strict) for spot in spots}
     claims = [spot for spot, doubt in doubts.items() if not doubt]
     if not claims:
         return next(iter(doubts.values()), "")
@@ -213,8 +217,13 @@ _AMONG, _OTHERS = "names it among others", "says it of something else"
 _CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
 
 
-def _doubt_at(sentences: Sequence[_Part], spot: Span, topic: _Topic) -> str:
-    """Return why the mention at a place asserts nothing; "" if it does."""
+def _doubt_at(  # noqa: PLR0911 - one way of standing, one line
+    sentences: Sequence[_Part], spot: Span, topic: _Topic, is_strict: bool
+) -> str:
+    """Return why the mention at a place asserts nothing; "" if it does.
+
+    `is_strict`: nothing strange may stand beside it.
+    """
     sentence = _sentence_of(sentences, spot)
     start, end = spot[0] - sentence.start, spot[1] - sentence.start
     parts = _parts_of(sentence.text)
@@ -235,6 +244,8 @@ def _doubt_at(sentences: Sequence[_Part], spot: Span, topic: _Topic) -> str:
     begins = not (RE.clause_word.search(before) or topic.shares_words(before))
     if begins and _is_other_subject(after, topic):
         return _SUBJECT
+    if is_strict and _tells_more(before, parts, first, last, topic):
+        return _ASIDE
     if _is_listed(sentence.text[:start], rest, topic):
         return _AMONG
     return _OTHERS if _is_of_another(before, after, topic) else ""
@@ -258,6 +269,30 @@ def _is_other_subject(after: str, topic: _Topic) -> bool:
     if topic.strange_words(after):
         return True
     return not (topic.shares_words(after) or RE.confirms.search(after))
+
+
+def _tells_more(
+    before: str, parts: Sequence[_Part], first: _Part, last: _Part, topic: _Topic
+) -> bool:
+    """Return whether a sentence puts something strange beside a value: "you intended Ghent; in fact Lille".
+
+    What explains is no rival. What stands before the value in its own clause is one
+    where it has words of a subject and of a predicate: "Lille beats Ghent".
+    """
+    strange = topic.strange_words(before)
+    if len(strange) > 1 and before.split(maxsplit=1)[0] in strange:
+        return True
+    for part in parts:
+        beside = part.end < first.start or part.start > last.end
+        framed = RE.frame.match(part.text) and not RE.verb_word.search(part.text)
+        explains = part.link in _EXPLAINS or RE.explains.match(part.text)
+        if framed or (explains and not strange):
+            continue
+        text = RE.label.sub("", part.text)
+        aside = part.depth or topic.has_mark(RE.aside_before, text)
+        if beside and not aside and topic.holds_rival(text):
+            return True
+    return False
 
 
 def _is_listed(before: str, after: str, topic: _Topic) -> bool:

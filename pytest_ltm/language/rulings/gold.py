@@ -32,13 +32,11 @@ from pytest_ltm.language.quantities import (
     CURRENCIES,
     UNITS,
     Quantity,
-    differs_in_sign,
     distinct_amounts,
     holds_amounts,
     is_comparable,
     is_equal_amount,
     is_rough,
-    is_same_value,
     is_sum,
     read_quantities,
     unit_of,
@@ -52,6 +50,14 @@ from pytest_ltm.language.rulings.stance import (
     SEVERAL,
     SHORT,
     stance_at,
+)
+from pytest_ltm.language.values import (
+    Sameness,
+    compare_values,
+    differ_in_bound,
+    differs_in_sign,
+    may_be_unread,
+    names_only_another,
 )
 from pytest_ltm.language.words import (
     casefold_plain,
@@ -165,18 +171,41 @@ def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
     if not all(map(is_readable, texts)):
         return UNREADABLE
     # what is left out may stand there in other words
-    return (
-        Ruling("unscored", ruling.reason)
-        if ruling.reason == "names only a part of it"
-        else ruling
-    )
+    if ruling.reason == "names only a part of it":
+        return Ruling("unscored", ruling.reason)
+    return ruling
 
 
-def rule_by_value(gold: str, text: str) -> Ruling | None:
-    """Return the ruling on an answer that is the expected value in another form, or has another sign; else None."""
-    if is_same_value(text, gold):
-        return Ruling("yes", "is the expected value")
-    return Ruling("no", "has another sign") if differs_in_sign(text, gold) else None
+SAME_VALUE = Ruling("yes", "is the expected value")
+OTHER_VALUE = Ruling("no", "is another value")
+UNREAD_VALUE = Ruling("unscored", "may be the expected value in another form")
+
+
+OTHER_TIME = Ruling("no", "names another time")
+LESS_EXACT = Ruling("no", "names the time less exactly")
+_PROVEN = frozenset((CANNOT_TELL, SAME_VALUE, OTHER_VALUE, OTHER_TIME, LESS_EXACT))
+
+
+def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
+    """Return the ruling on an answer that is the expected value or another one; None if that cannot be told."""
+    match compare_values(gold, text, question=question):
+        case Sameness.SAME:
+            return SAME_VALUE
+        case Sameness.OTHER:
+            return OTHER_VALUE
+        case _:
+            pass
+    if differs_in_sign(text, gold):
+        return Ruling("no", "has another sign")
+    return OTHER_VALUE if names_only_another(text, gold, question) else None
+
+
+def open_if_unread(ruling: Ruling, gold: str, text: str) -> Ruling:
+    """Return a ruling, but unscored on a bare value that may be the expected one in a form that no reader knows."""
+    if ruling.reason in FINAL or ruling in _PROVEN or refuses_answer(gold):
+        return ruling
+    is_unread = may_be_unread if ruling.verdict == "no" else differ_in_bound
+    return UNREAD_VALUE if is_unread(gold, text) else ruling
 
 
 HEDGED = LEXICON.expression("gold hedged")
@@ -649,11 +678,11 @@ def _ruling_on_times(
         if any(one.shared(whole) for whole in expected)
     ]
     if not met:
-        return Ruling("no", "names another time")
+        return OTHER_TIME
     if all(
         whole.lies_within(one) for one in met for whole in expected
     ) and not RE.unread.search(casefold_plain(text)):
-        return Ruling("no", "names the time less exactly")
+        return LESS_EXACT
     return Ruling("unscored", "names a time that is partly right")
 
 
@@ -676,13 +705,13 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
         else []
     )
     if times and not any(one.shared(whole) for one in times for whole in expected):
-        return Ruling("no", "names another time")
+        return OTHER_TIME
     if (
         times
         and not any(_fits_within(one, expected) for one in times)
         and not RE.unread.search(casefold_plain(text))
     ):
-        return Ruling("no", "names the time less exactly")
+        return LESS_EXACT
     figures = re.search(r"\d", text) or any(
         one.unit != "time" for one in read_quantities(text)
     )

@@ -27,6 +27,7 @@ from pytest_ltm.language.meanings import (
     misspelled_in,
     telling_keys,
 )
+from pytest_ltm.language.proof import is_readable
 from pytest_ltm.language.quantities import holds_amounts, read_quantities
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.gold import (
@@ -50,11 +51,14 @@ from pytest_ltm.language.rulings.stance import (
     lists_more,
     turns_to_other,
 )
+from pytest_ltm.language.values import find_values
 from pytest_ltm.language.words import (
     STOP_WORDS,
     casefold_plain,
     content_stems,
     is_english,
+    is_known_english,
+    is_surely_english,
     plain_words,
     word_stem,
 )
@@ -321,7 +325,8 @@ def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
 def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
     end = RE.supposed.sub("", concluding_part(hypothesis))
-    refused = refuses_answer(end)
+    # a dash in the place of an answer is none
+    refused = refuses_answer(end) or (hypothesis != "" and not plain_words(hypothesis))
     asked, known = content_stems(question), casefold_plain(explained)
     if match := RE.but_not.search(known):
         # of what the question takes for granted only that is missing of which the file
@@ -338,9 +343,26 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
         return Ruling(
             "unscored", "refuses on the way and answers in the end, or tells no end"
         )
-    if has_negation(end) or not is_english(end) or not end:
+    if has_negation(end) or not _is_plain_answer(end):
         return Ruling("unscored", "may refuse in words that no rule knows")
     return Ruling("no", "answers what cannot be known")
+
+
+def _is_plain_answer(text: str) -> bool:
+    """Return whether a text answers: a sentence in English, an amount, a time, or a name of one word.
+
+    Two words in a row that are not English may refuse: "Nie wiem."
+    """
+    words = [word for word in plain_words(text) if word not in TITLES]
+    if len(words) <= 1:
+        return bool(words) and is_readable(text)
+    is_sentence = (
+        is_surely_english(text) if len(words) > _PAIR else is_known_english(text)
+    )
+    return is_sentence or bool(find_values(text))
+
+
+_PAIR = 2
 
 
 # --- Questions that offer two things: which one an answer names, alone, as the first,

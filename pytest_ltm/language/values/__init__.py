@@ -3,8 +3,23 @@
 from pytest_ltm.language.values.comparison import (
     FoundValue,
     compare_values,
+    differ_in_bound,
     find_values,
+    may_be_unread,
+    names_only_another,
+    restate_value,
 )
+from pytest_ltm.language.values.labels import differs_in_sign
 from pytest_ltm.language.values.sameness import Sameness
 
-__all__ = ["FoundValue", "Sameness", "compare_values", "find_values"]
+__all__ = [
+    "FoundValue",
+    "Sameness",
+    "compare_values",
+    "differ_in_bound",
+    "differs_in_sign",
+    "find_values",
+    "may_be_unread",
+    "names_only_another",
+    "restate_value",
+]

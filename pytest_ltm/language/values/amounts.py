@@ -12,6 +12,7 @@ from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.numerals import Number, read_numbers
 from pytest_ltm.language.values.sameness import Sameness
 from pytest_ltm.language.values.writing import LEXICON, Token
+from pytest_ltm.language.words import STOP_WORDS
 
 TIMES = "times"
 _TIMES_WORDS = frozenset(("x", "times", "time", "\u00d7"))
@@ -47,6 +48,11 @@ class Amount:
     """Whether the bound itself is not in it: more than 5."""
     ordinal: bool = False
     likely: bool = True
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether it is what lies above, or below, a number."""
+        return self.low is None or self.high is None
 
     @property
     def is_exact(self) -> bool:
@@ -230,7 +236,7 @@ def _with_units(
             ),
             number.end,
         )
-    for unit, end in _units_at(tokens, number.end):
+    for unit, end in units_at(tokens, number.end):
         yield from _with_smaller(tokens, number, unit, end)
     codes, end = _currency_at(tokens, number.end)
     if codes:
@@ -238,7 +244,7 @@ def _with_units(
     if (
         not article
         and end == number.end
-        and not any(True for _ in _units_at(tokens, number.end))
+        and not any(True for _ in units_at(tokens, number.end))
     ):
         yield from _with_noun(tokens, number, nouns)
 
@@ -252,7 +258,8 @@ def _with_noun(
         yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
         return
     words = tokens[end:]
-    if not words or len(words) > _LONGEST or not all(token.is_word for token in words):
+    is_noun = all(token.is_word and token.key not in STOP_WORDS for token in words)
+    if not words or len(words) > _LONGEST or not is_noun:
         return
     stems = [_noun_stem(token.key) for token in words]
     unasked = [stem for stem in stems if stem not in nouns]
@@ -281,7 +288,7 @@ def _with_smaller(
                 _amount_of(number.value + smaller.value, {unit.unit}, likely=likely),
                 smaller.end,
             )
-        for part, part_end in _units_at(tokens, smaller.end):
+        for part, part_end in units_at(tokens, smaller.end):
             total = _sum_in_smaller(number.value, unit.unit, smaller.value, part.unit)
             if total is not None:
                 yield _amount_of(total, {part.unit}, likely=likely), part_end
@@ -306,7 +313,7 @@ def _sum_in_smaller(
     return large * Fraction(factor).limit_denominator(1000) + small
 
 
-def _units_at(
+def units_at(
     tokens: Sequence[Token], place: int
 ) -> Iterator[tuple[cldr.UnitName, int]]:
     """Yield the units whose name begins at a token: of names in the same case, else in any; longest name first."""
@@ -335,7 +342,8 @@ def _primes(name: str) -> str:
 def _currency_at(tokens: Sequence[Token], place: int) -> tuple[set[str], int]:
     for size in range(min(3, len(tokens) - place), 0, -1):
         name = _phrase(tokens[place : place + size])
-        codes = cldr.currency_names().get(name)
+        names = cldr.currency_names()
+        codes = names.get(name) or names.get(name.replace(" ", ""))
         if codes:
             return {_MONEY + code for code in codes}, place + size
     return set(), place
@@ -418,7 +426,7 @@ def _periods(
     if tokens[place].key in ("other", "second"):
         counts = [(Fraction(2), place + 1)]
     for count, begin in counts:
-        for unit, end in _units_at(tokens, begin):
+        for unit, end in units_at(tokens, begin):
             if unit.likely:
                 yield count, unit.unit, end
 
@@ -457,6 +465,11 @@ def _compare_plain(first: Amount, second: Amount) -> Sameness:
     if first.about or second.about:
         return _compare_rough(first, second)
     ends = [_compare_ends(first, second, "low"), _compare_ends(first, second, "high")]
+    is_half = first.has_bound != second.has_bound
+    if is_half and Sameness.SAME in ends:
+        # at least five may be five, more than five is not
+        is_open = first.open_ends or second.open_ends
+        return Sameness.OTHER if is_open else Sameness.UNKNOWN
     if Sameness.OTHER in ends or first.open_ends != second.open_ends:
         return Sameness.OTHER
     return Sameness.SAME if set(ends) == {Sameness.SAME} else Sameness.UNKNOWN

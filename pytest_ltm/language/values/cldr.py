@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ LANGUAGES = ("en", "en_GB", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh"
 # "narrow" only where space is scarce, so it is the less likely reading.
 _PROSE = ("long", "short")
 _SHORT = 2
+_MANY = 4
 _PLACE = re.compile(r"\{0\}")
 _QUOTED = re.compile(r"'([^']+)'")
 
@@ -55,9 +56,25 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
             is_taken = any(unit.likely for unit in older)
             names[name] = older | (_unlikely(units) if is_taken else units)
     # only narrow forms have the primes of feet and inches, and mean nothing else
+    for name, unit in _symbols():
+        names[name] = frozenset(
+            unit_name._replace(likely=unit_name.likely or unit_name.unit == unit)
+            for unit_name in names.get(name, ())
+        )
     for prime in ("\u2032", "\u2033"):
         names[prime] = frozenset(unit._replace(likely=True) for unit in names[prime])
     return {name: _best_names(units) for name, units in names.items()}
+
+
+def _symbols() -> Iterator[tuple[str, str]]:
+    """Yield the short names that many languages have for one unit: `l`, `h`."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for language in LANGUAGES:
+        for unit, widths in _locale_data(language)["unit_patterns"].items():
+            counts.update(
+                {(name, unit) for name, likely in _names_of_unit(widths) if likely}
+            )
+    return (pair for pair, count in counts.items() if count >= _MANY)
 
 
 def _unlikely(units: Iterable[UnitName]) -> frozenset[UnitName]:
@@ -118,8 +135,15 @@ def _calendar_names(section: str) -> dict[str, int]:
         for widths in _locale_data(language)[section].values():
             for width in ("wide", "abbreviated"):
                 for number, name in widths.get(width, {}).items():
-                    names.setdefault(name_key(name), number)
+                    key = name_key(name)
+                    if width == "wide" or _is_telling(key, language):
+                        names.setdefault(key, number)
     return names
+
+
+def _is_telling(key: str, language: str) -> bool:
+    """Return whether an abbreviation is no English word: a Portuguese `out` is October, a German `so` Sunday."""
+    return language.startswith("en") or len(key) > _SHORT + 1 or not key.isascii()
 
 
 @cache
@@ -127,10 +151,8 @@ def date_words() -> frozenset[str]:
     """Return the words that stand in dates and say nothing: Spanish `de`, Russian `g`."""
     words = set()
     for language in LANGUAGES:
-        data = _locale_data(language)
-        for section in ("date_formats", "datetime_skeletons"):
-            for pattern in data[section].values():
-                words.update(_QUOTED.findall(str(getattr(pattern, "pattern", pattern))))
+        for pattern in _locale_data(language)["date_formats"].values():
+            words.update(_QUOTED.findall(pattern.pattern))
     return frozenset(part for word in words for part in name_key(word).split())
 
 
@@ -174,22 +196,32 @@ def currency_names() -> Mapping[str, frozenset[str]]:
     return {name: frozenset(codes) for name, codes in every.items() if name}
 
 
+class ClosedName(NamedTuple):
+    """A name of a closed set: of two of its names only one is right."""
+
+    kind: str
+    """`territory`, `city` or `language`."""
+    code: str
+
+
 @cache
-def place_codes() -> Mapping[str, str]:
-    """Return the codes of countries, unions and large cities by name in all languages, and by code."""
+def closed_names() -> Mapping[str, ClosedName]:
+    """Return countries, large cities and languages by name in all languages, and countries by code."""
     from babel.core import get_global
 
-    names: dict[str, str] = {}
+    names: dict[str, ClosedName] = {}
     for language in LANGUAGES:
-        for code, name in _locale_data(language)["territories"].items():
-            names.setdefault(name_key(name), code)
+        data = _locale_data(language)
+        for kind, section in (("territory", "territories"), ("language", "languages")):
+            for code, name in data[section].items():
+                names.setdefault(name_key(name), ClosedName(kind, code))
     for alias, codes in get_global("territory_aliases").items():
         if alias.isalpha() and len(codes) == 1:
-            names.setdefault(alias, codes[0])
-    for code in set(names.values()):
-        names.setdefault(code, code)
+            names.setdefault(alias, ClosedName("territory", codes[0]))
+    territories = [name for name in names.values() if name.kind == "territory"]
+    names |= {name.code: name for name in territories}
     for zone, city in _iter_cities():
-        names.setdefault(city, zone)
+        names.setdefault(city, ClosedName("city", zone))
     return names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Literal, TypeAlias
 
@@ -14,8 +14,13 @@ from pytest_ltm.language.values.amounts import (
     bound_words,
     compare_amounts,
     read_amounts,
+    units_at,
 )
-from pytest_ltm.language.values.labels import compare_labels, read_label
+from pytest_ltm.language.values.labels import (
+    compare_labels,
+    differing_words,
+    read_label,
+)
 from pytest_ltm.language.values.moments import (
     compare_moments,
     compare_weekdays,
@@ -34,12 +39,51 @@ _TIME_ASKED = re.compile(
 _COUNT_ASKED = re.compile(
     r"\bhow (?:many|much|old|far|long|tall|big|often|heavy|warm|hot|cold|fast)\b|\bwhat (?:percentage|fraction|share)\b"
 )
+_NAME_ASKED = re.compile(r"\b(?:who|whom|whose|name|named|called)\b")
+_UNIT_ASKED = re.compile(r"\bhow many ((?:[^\W\d_]+ ?){1,3})")
 _VERSION = re.compile(r"\b(?:version|release|model|edition|build|firmware)\b")
 _DECIMAL = re.compile(r"\d+(?:\.\d+)+")
 _RATIO = re.compile(r"(\d+) ?(?::|to|zu|\u2236) ?(\d+)")
 _SEPARATORS = re.compile(r"\s*(?:,\s*(?:and|&)\s|;|\n|,(?=\s)|\s(?:and|&|\+)\s)\s*")
 Kind: TypeAlias = Literal["amount", "time"]
 _EDGES = ' \t\n.,;:!?"*_`'
+
+
+LONGEST_VALUE = 200
+"""Characters of a text that may be one value."""
+_MOST_WORDS = 6
+
+
+def is_bare_value(text: str) -> bool:
+    """Return whether a text is a value and no sentence about it: a few words."""
+    return len(text) <= LONGEST_VALUE and len(text.split()) <= _MOST_WORDS
+
+
+def may_be_unread(first: str, second: str) -> bool:
+    """Return whether a bare value may be the other one in a form that no reader knows.
+
+    So it is where one word stands in place of another, which may be its synonym (cell
+    phone and mobile phone), and where only the second is an amount or a time (New
+    Year's Day).
+    """
+    if not (is_bare_value(first) and is_bare_value(second)):
+        return False
+    mine, theirs = Text(first, ""), Text(second, "")
+    kinds = [kind_of(text.plain, text.tokens) for text in (mine, theirs)]
+    if any(kinds):
+        return kinds[0] is None and not find_values(first)
+    if len(_items_of(first)) > 1 and len(_items_of(second)) > 1:
+        return False
+    return differing_words(mine.plain, theirs.plain) == (1, 1)
+
+
+def differ_in_bound(first: str, second: str) -> bool:
+    """Return whether one of two bare values is an amount, and the other one a bound: five, and at least five."""
+    if not (is_bare_value(first) and is_bare_value(second)):
+        return False
+    amounts = [read_amounts(Text(value, "").body) for value in (first, second)]
+    has_bound = [any(amount.has_bound for amount in found) for found in amounts]
+    return all(amounts) and has_bound[0] != has_bound[1]
 
 
 @dataclass(frozen=True)
@@ -103,10 +147,14 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
 
     """
     mine, theirs = Text(first, question), Text(second, question)
-    if not mine.tokens or not theirs.tokens:
+    is_long = max(len(first), len(second)) > LONGEST_VALUE
+    if is_long or not mine.tokens or not theirs.tokens:
         return Sameness.UNKNOWN
     if mine.plain.casefold() == theirs.plain.casefold():
         return Sameness.SAME
+    versions = _compare_versions(mine, theirs)
+    if versions is not None:
+        return versions
     proof = Sameness.UNKNOWN
     is_read = False
     for comparer in _COMPARERS:
@@ -164,6 +212,9 @@ def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
 
 def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
     asked = _TIME_ASKED.search(mine.question.casefold()) is not None
+    is_count = _COUNT_ASKED.search(mine.question.casefold()) is not None
+    if is_count and any(text.plain.isdecimal() for text in (mine, theirs)):
+        return None
     found = [
         read_moments(text.plain, text.tokens, asked=asked) for text in (mine, theirs)
     ]
@@ -181,18 +232,38 @@ def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
 
 def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
     nouns = frozenset(word.removesuffix("s") for word in mine.known)
-    found = [read_amounts(text.body, nouns) for text in (mine, theirs)]
+    units = _asked_units(mine.question)
+    found = [
+        [_in_asked_unit(amount, units) for amount in read_amounts(text.body, nouns)]
+        for text in (mine, theirs)
+    ]
     if not all(found):
         return None
-    asked_count = bool(re.search(r"\bhow many\b", mine.question.casefold()))
+    asked = _COUNT_ASKED.search(mine.question.casefold()) is not None
     return weigh_readings(
-        (
-            compare_amounts(one, other),
-            (one.likely and other.likely) or (asked_count and _are_whole(one, other)),
-        )
+        (compare_amounts(one, other), _are_likely(one, other, asked=asked))
         for one in found[0]
         for other in found[1]
     )
+
+
+def _asked_units(question: str) -> frozenset[str]:
+    """Return the units in which the question asks for a number: how many miles."""
+    match = _UNIT_ASKED.search(question.casefold())
+    if match is None:
+        return frozenset()
+    found = units_at(split_tokens(plain_writing(match[1])), 0)
+    return frozenset(name.unit for name, _ in found if name.likely)
+
+
+def _in_asked_unit(amount: Amount, units: frozenset[str]) -> Amount:
+    return amount if amount.units or not units else replace(amount, units=units)
+
+
+def _are_likely(first: Amount, second: Amount, *, asked: bool) -> bool:
+    """Return whether two readings are likely; where a number is asked for, large ones are whole."""
+    both_likely = first.likely and second.likely
+    return both_likely or (asked and _are_whole(first, second))
 
 
 def _are_whole(first: Amount, second: Amount) -> bool:
@@ -236,15 +307,19 @@ def _is_amount(text: Text) -> bool:
 
 
 def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
-    result = compare_labels(
-        read_label(mine.plain, mine.known), read_label(theirs.plain, mine.known)
-    )
+    is_bare = is_bare_value(mine.plain) and is_bare_value(theirs.plain)
+    # in a sentence the order of the question's words counts: who is taller than whom
+    known = mine.known if is_bare else frozenset[str]()
+    labels = [read_label(text.plain, known) for text in (mine, theirs)]
+    named = _NAME_ASKED.search(mine.question.casefold()) is not None
+    result = compare_labels(*labels, named=named)
+    if result is not Sameness.OTHER:
+        return result
     amounts = all(_is_amount(text) for text in (mine, theirs))
-    return None if amounts and result is Sameness.OTHER else result
+    return None if amounts or not is_bare else result
 
 
 _COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
-    _compare_versions,
     _compare_times,
     _compare_ratios,
     _compare_amounts,
@@ -314,6 +389,45 @@ def value_words() -> frozenset[str]:
     """Return the words with which values begin."""
     calendar = (*cldr.month_names(), *cldr.weekday_names(), *cldr.currency_names())
     return frozenset((*number_words(), *bound_words(), *time_words(), *calendar))
+
+
+def restate_value(text: str, gold: str, question: str) -> str:
+    """Return a short text with the value that is the expected one as that is written: 5000 m as 5 km."""
+    if gold in text or not _is_amount_within(text, gold):
+        return text
+    plain = plain_writing(text)
+    for value in _amounts_of(plain):
+        if compare_values(gold, value.text, question=question) is Sameness.SAME:
+            return f"{plain[: value.start]}{gold}{plain[value.end :]}"
+    return text
+
+
+def names_only_another(text: str, gold: str, question: str) -> bool:
+    """Return whether the one amount that a short text names is another one than the expected."""
+    if not _is_amount_within(text, gold):
+        return False
+    values = _amounts_of(text)
+    if len(values) != 1 or not _is_single_number(values[0]):
+        return False
+    result = compare_values(gold, values[0].text, question=question)
+    return result is Sameness.OTHER
+
+
+def _amounts_of(text: str) -> list[FoundValue]:
+    """Return the amounts of a text, without the figures of its dates."""
+    return [value for value in find_values(text) if value.kind == "amount"]
+
+
+def _is_single_number(value: FoundValue) -> bool:
+    """Return whether a value is a number: from 8 to 16 is a range, or a change."""
+    return all(amount.is_exact for amount in read_amounts(split_tokens(value.text)))
+
+
+def _is_amount_within(text: str, gold: str) -> bool:
+    """Return whether an amount is expected, and a text is a sentence that may name it."""
+    expected = Text(gold, "")
+    is_amount = kind_of(expected.plain, expected.tokens) == "amount"
+    return is_amount and len(text) <= LONGEST_VALUE and "\n" not in text
 
 
 def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:

@@ -108,7 +108,7 @@ def _words_of(text: str) -> Iterator[Word]:
         if part in _SIGNS and not part[0].isalnum():
             prefix = (
                 part
-                if end < len(text) and text[end].isalnum() and part in ".@-#"
+                if end < len(text) and text[end].isalnum() and part in ".-#"
                 else ""
             )
             if (
@@ -174,22 +174,81 @@ def _without_marks(word: str) -> str:
 # --- Comparing.
 
 
-def compare_labels(first: Label, second: Label) -> Sameness:
+def compare_labels(first: Label, second: Label, *, named: bool = False) -> Sameness:
     """Return whether two labels name the same.
 
-    They are other only where a sign, a figure or one of two contraries differs; all
-    else may be another name of it.
+    They are other where a sign, a figure or a word of a closed set differs; all else
+    may be another name of it. `named`: whether a name is asked for: names that have
+    nothing in common are other.
     """
     if not first.words or not second.words:
         return Sameness.UNKNOWN
-    same_ways = (_is_same_text, _is_same_place, _is_acronym_of_other)
+    same_ways = (_is_same_text, _is_same_closed, _is_acronym_of_other)
     if any(is_same(first, second) for is_same in same_ways):
         return Sameness.SAME
-    other_ways = (_are_addresses, _differs_in_mark, _differs_in_contrary)
+    other_ways = (
+        _are_addresses,
+        _are_other_closed,
+        _differs_in_mark,
+        _differs_in_contrary,
+    )
     if any(is_other(first, second) for is_other in other_ways):
         return Sameness.OTHER
-    same = _match_in_order(first.words, second.words)
-    return Sameness.SAME if same else Sameness.UNKNOWN
+    if _match_in_order(first.words, second.words):
+        return Sameness.SAME
+    is_named = named or _is_one_word_exchanged(first, second)
+    is_other = is_named and _are_unlike_names(first, second)
+    return Sameness.OTHER if is_other else Sameness.UNKNOWN
+
+
+def _is_one_word_exchanged(first: Label, second: Label) -> bool:
+    """Return whether names of several words share all but one: Lake Bled and Lake Como."""
+    return len(first.words) == len(second.words) > 1 and any(
+        word.forms & other.forms
+        for word, other in zip(first.words, second.words, strict=True)
+    )
+
+
+def _are_unlike_names(first: Label, second: Label) -> bool:
+    """Return whether no word of one name may be short for one of the other: Bob and Robert share two letters."""
+    words = (*first.words, *second.words)
+    if not all(
+        word.text[0].isupper() and word.text.isascii() and word.text.isalpha()
+        for word in words
+    ):
+        return False
+    if any(word.text.isupper() for word in words):
+        return False
+    pairs = list(_differing_pairs(first, second))
+    return bool(pairs) and not any(
+        _are_alike(word.text.casefold(), other.text.casefold()) for word, other in pairs
+    )
+
+
+def _differing_pairs(first: Label, second: Label) -> Iterator[tuple[Word, Word]]:
+    for word in first.words:
+        for other in second.words:
+            is_shared = any(word.forms & third.forms for third in second.words)
+            is_shared |= any(other.forms & third.forms for third in first.words)
+            if not is_shared:
+                yield word, other
+
+
+def _are_alike(word: str, other: str) -> bool:
+    pairs = {word[place : place + 2] for place in range(len(word) - 1)}
+    return word[0] == other[0] or any(pair in other for pair in pairs)
+
+
+def differing_words(first: str, second: str) -> tuple[int, int]:
+    """Return how many telling words each of two texts has that the other has not."""
+    mine, theirs = read_label(first).words, read_label(second).words
+    return _count_missing(mine, theirs), _count_missing(theirs, mine)
+
+
+def _count_missing(words: Sequence[Word], others: Sequence[Word]) -> int:
+    return sum(
+        not any(_is_same_word(word, other) for other in others) for word in words
+    )
 
 
 def _is_acronym_of_other(first: Label, second: Label) -> bool:
@@ -204,9 +263,23 @@ def _is_same_text(first: Label, second: Label) -> bool:
     return not first.plain.isdisjoint(second.plain)
 
 
-def _is_same_place(first: Label, second: Label) -> bool:
-    codes = [_place_of(label.text) for label in (first, second)]
-    return codes[0] is not None and codes[0] == codes[1]
+def _is_same_closed(first: Label, second: Label) -> bool:
+    names = [_closed_name(label.text) for label in (first, second)]
+    return names[0] is not None and names[0] == names[1]
+
+
+def _are_other_closed(first: Label, second: Label) -> bool:
+    """Return whether labels are two countries, two cities or two languages, of which none is part of the other."""
+    mine, theirs = _closed_name(first.text), _closed_name(second.text)
+    if mine is None or theirs is None or mine.kind != theirs.kind:
+        return False
+    if any(name.code in _UNIONS or name.code.isdecimal() for name in (mine, theirs)):
+        return False
+    return mine.code[:2] != theirs.code[:2] or mine.kind == "city"
+
+
+# Codes of territories that others are part of.
+_UNIONS = frozenset(("EU", "EZ", "UN", "QO"))
 
 
 def _is_address(text: str) -> bool:
@@ -214,11 +287,11 @@ def _is_address(text: str) -> bool:
     return " " not in text and any(mark in text for mark in ("@", "://", "/", "\\"))
 
 
-def _place_of(text: str) -> str | None:
-    name = text.strip(" .,!").removeprefix("the ").removeprefix("The ")
-    letters = name.replace(".", "")
-    codes = cldr.place_codes()
-    return codes.get(letters) or codes.get(cldr.name_key(name))
+def _closed_name(text: str) -> cldr.ClosedName | None:
+    name = text.strip(" .,!").removeprefix("in ").removeprefix("In ")
+    name = name.removeprefix("the ").removeprefix("The ")
+    names = cldr.closed_names()
+    return names.get(name.replace(".", "")) or names.get(cldr.name_key(name))
 
 
 def _differs_in_mark(first: Label, second: Label) -> bool:
@@ -236,10 +309,11 @@ def _differs_in_mark(first: Label, second: Label) -> bool:
     if not all(figures):
         return False
     if figures[0] != figures[1]:
-        return mine == theirs
+        return mine == theirs and len(figures[0]) == len(figures[1])
     return _has_qualifier(first, second)
 
 
+_ORDINAL_END = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _CLOSED_SETS = tuple(map(frozenset, LEXICON.table("closed sets").values()))
 
 
@@ -259,12 +333,23 @@ def _differs_in_contrary(first: Label, second: Label) -> bool:
     )
 
 
+def differs_in_sign(text: str, expected: str) -> bool:
+    """Return whether a text has the expected word with another sign only: C# for C++."""
+    label = read_label(expected)
+    if len(label.words) != 1 or not label.words[0].sign:
+        return False
+    wanted = label.words[0]
+    named = [word for word in _words_of(text) if word.text == wanted.text]
+    return bool(named) and all(word.sign != wanted.sign for word in named)
+
+
 def _letters_of(label: Label) -> tuple[frozenset[str], ...]:
     return tuple(word.forms for word in label.words if not word.has_figures)
 
 
 def _figures_of(label: Label) -> tuple[str, ...]:
-    return tuple(word.text.casefold() for word in label.words if word.has_figures)
+    figures = (word.text.casefold() for word in label.words if word.has_figures)
+    return tuple(sorted(_ORDINAL_END.sub("", figure) for figure in figures))
 
 
 def _has_qualifier(first: Label, second: Label) -> bool:
@@ -273,7 +358,16 @@ def _has_qualifier(first: Label, second: Label) -> bool:
     begins = all(
         word.forms & other.forms for word, other in zip(short, long, strict=False)
     )
-    return begins and len(short) < len(long) and short[-1].has_figures
+    # a designation has capitals, and so have its parts: the 10 of "when she was 10" has none
+    is_designation = any(_has_capital(word) and not word.has_figures for word in short)
+    is_designation &= all(map(_has_capital, long[len(short) :]))
+    return (
+        begins and is_designation and len(short) < len(long) and short[-1].has_figures
+    )
+
+
+def _has_capital(word: Word) -> bool:
+    return any(map(str.isupper, word.text))
 
 
 def _match_in_order(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:

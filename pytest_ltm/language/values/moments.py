@@ -356,7 +356,9 @@ class _Parse:
 
     def _moments(self) -> list[Moment]:
         fields = dict(self._fields)
-        if not fields:
+        # the Friday before a date is another day
+        is_counted_off = self._relation in ("before", "after") and "weekday" in fields
+        if not fields or (is_counted_off and len(fields) > 1):
             return []
         bare = len(self._tokens) == 1 and self._tokens[0].is_number
         if bare and "day" in fields and not self._asked:
@@ -371,7 +373,9 @@ class _Parse:
             and fields["year"] < 2400
         ):
             hour, minute = divmod(fields["year"], _CENTURY)
-            found.append(Moment(MappingProxyType({"hour": hour, "minute": minute})))
+            is_rare = not 1900 <= fields["year"] <= 2100
+            clock = MappingProxyType({"hour": hour, "minute": minute})
+            found.append(Moment(clock, likely=is_rare))
         return found
 
     def _moment_of(self, fields: dict[str, int]) -> Moment:
@@ -470,7 +474,8 @@ def _compare_relations(first: str, second: str) -> Sameness:
     if first == second:
         return Sameness.SAME
     if "" not in (first, second):
-        return Sameness.OTHER
+        is_vague = "about" in (first, second) or first in _PARTS or second in _PARTS
+        return Sameness.UNKNOWN if is_vague else Sameness.OTHER
     relation = first or second
     if relation in ("next", "this", "last", "every"):
         return Sameness.SAME

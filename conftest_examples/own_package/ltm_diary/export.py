@@ -1,0 +1,11 @@
+"""An export format: a line for each example."""
+
+from __future__ import annotations
+
+from pytest_ltm.reports.exports.output import ExportTarget
+
+
+def outputs(results, to):
+    """Return the one file that is written."""
+    lines = [f"{row.agent}: {row.scenario} {row.score}" for row in results.examples]
+    return [ExportTarget(to, lambda path: path.write_text("\n".join(lines) + "\n"))]

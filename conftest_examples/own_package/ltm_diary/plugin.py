@@ -1,0 +1,43 @@
+"""Everything that this package adds, by hooks alone; what is large is imported when it is used."""
+
+from __future__ import annotations
+
+from pytest_ltm.api import AgentKind, Command, Figure, lazy
+
+
+def pytest_ltm_agents(register):
+    make = lazy("ltm_diary.agent:make_reader")
+    register(
+        AgentKind(
+            "last", make, "Replies with the last N messages.", takes="3", yardstick=True
+        )
+    )
+
+
+def pytest_ltm_datasets(register):
+    from ltm_diary.data import DIARY
+
+    register(DIARY)
+
+
+def pytest_ltm_figures(register):
+    count = lazy("ltm_diary.figures:count_long_replies")
+    register(
+        Figure(
+            "long_replies",
+            "count",
+            count,
+            "long replies",
+            definition="Replies of more than 50 tokens.",
+        )
+    )
+
+
+def pytest_ltm_exporters(register):
+    register("diary", lazy("ltm_diary.export:outputs"))
+
+
+def pytest_ltm_commands(register):
+    register(
+        "diary", Command("ltm_diary.command", "show_diary", "print the days of a diary")
+    )

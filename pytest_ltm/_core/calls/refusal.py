@@ -1,0 +1,348 @@
+"""What servers say when they refuse: an error in any dress, whether it may pass, and a prompt that is too long."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.model.account import has_word, split_words
+
+# Statuses of the classes 4xx and 5xx that do not mean what their class does.
+_PASSING_4XX = frozenset({408, 409, 425, 429, 499})
+_FINAL_5XX = frozenset({501, 505, 511})
+# With these the message was not taken; who says so asks to be left alone for a while.
+UNTAKEN = frozenset({425, 429, 503, 529})
+_DEEPEST = 6
+_LONGEST = 300
+# Where a body holds what was said, counted or filtered, no error is looked for.
+_OPAQUE = re.compile(
+    r" (?:content|text|usage|filter|argument|logprob|delta|input|output)"
+)
+_LISTS = re.compile(r" (?:choice|candidate|event|result|data|err)")
+_ERROR_FIELD = re.compile(
+    r"(?: code| no| num\w*| msg| message| type| text| desc\w*| detail\w*| info| reason| status)?"
+)
+_ERROR_NAME = re.compile(
+    r" (?:err(?:ors?|code|msg|no|message)?|exceptions?|faults?|failure)(?= |\Z)"
+)
+_STATE_FIELD = re.compile(r" (?:type|object|status|state|event|result|kind)\Z")
+_CODE_FIELD = re.compile(r" (?:(?:status |ret ?|biz |http )?code|status|ret)\Z")
+_FINE = frozenset(
+    {"200", "", "0", "none", "null", "ok", "success", "false", "no error", "succeeded"}
+)
+
+
+class Refusal(Struct, frozen=True):
+    """An error that a server reports, in its own words."""
+
+    words: str
+    """All texts and named numbers of the error, for rules."""
+    message: str
+    """What it says to people, on one line of at most 300 characters."""
+    status: int
+    """The HTTP status that counts: gateways report that of a provider behind them in the body of a 200."""
+    passing: bool
+    """It may not be said if the same is asked again."""
+    code: str = ""
+    """Its code, where that is a word."""
+
+
+def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
+    """Return the error that an answer reports, wherever in its body; None where it reports none.
+
+    `data`: the text as JSON; None where it is not. Whatever the body holds, nothing is raised.
+    """
+    error = find_error(data)
+    if error is None and 200 <= status < 300:
+        return None
+    shown = (data or text) if error is None else error
+    words = " ".join(_flatten(shown, 0))
+    counted = (_status_in(shown) if 200 <= status < 300 else None) or status
+    return Refusal(
+        words,
+        _message_of(shown),
+        counted,
+        may_pass(counted, words),
+        _code_in(shown),
+    )
+
+
+def may_pass(status: int, text: str) -> bool:
+    """Return whether an error may pass, by its words; by the class of its status where they say nothing.
+
+    `status`: 200 where no number is known.
+    """
+    # the type that some servers give each of their errors says nothing of this one
+    words = split_words(text).replace(" invalid request err", "")
+    state, again = has_word("passing", words), has_word("again", words)
+    if has_word("paid", words) and not again:
+        return False
+    final = has_word("final", words)
+    if state:
+        return not final or status < 400 or _class_passes(status)
+    if final:
+        return status in UNTAKEN or status in _PASSING_4XX
+    if again or has_word("perhaps", words):
+        return status < 400 or _class_passes(status)
+    return _class_passes(status)
+
+
+def _class_passes(status: int) -> bool:
+    return status in _PASSING_4XX or (status >= 500 and status not in _FINAL_5XX)
+
+
+# --- Where in a body an error is.
+
+
+def find_error(data: Any, depth: int = 0) -> Any:
+    """Return the part of a body that reports an error; None where none does."""
+    if isinstance(data, list) and depth <= _DEEPEST:
+        parts = (find_error(part, depth + 1) for part in data[:_LONGEST])
+        return next((part for part in parts if part is not None), None)
+    if not isinstance(data, dict) or depth > _DEEPEST:
+        return None
+    fields = {name: split_words(str(name)) for name in data}
+    for name, words in fields.items():
+        if _names_error(words) and not _is_fine(data[name]):
+            is_all = isinstance(data[name], (dict, list)) or len(data) == 1
+            return data[name] if is_all else _beside(data)
+    if any(_tells_failure(words, data[name], fields) for name, words in fields.items()):
+        return _beside(data)
+    inside = (
+        find_error(data[name], depth + 1)
+        for name, words in fields.items()
+        if not _OPAQUE.search(words)
+        and (not isinstance(data[name], list) or _LISTS.match(words))
+    )
+    return next((error for error in inside if error is not None), None)
+
+
+def _names_error(words: str) -> bool:
+    named = _ERROR_NAME.match(words)
+    return named is not None and _ERROR_FIELD.fullmatch(words, named.end()) is not None
+
+
+def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:
+    """Return whether a field says that its object is an error: by its type, a code beside a message, or `success`."""
+    if isinstance(value, str) and _STATE_FIELD.search(words):
+        state = split_words(value)
+        return (
+            re.search(r" (?:err(?:or)?|failed|failure|exception)\Z", state) is not None
+        )
+    if value is False:
+        return words in {" success", " ok", " succeeded"}
+    worded = any(has_word("words", other) for other in fields.values())
+    if not (worded and _CODE_FIELD.search(words)) or isinstance(value, bool):
+        return False
+    number = _number_of(value)
+    return number is not None and number != 0 and not 200 <= number < 300
+
+
+def _is_fine(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, dict) and depth <= _DEEPEST:
+        return all(_is_fine(inner, depth + 1) for inner in value.values())
+    if isinstance(value, (str, int, float)):
+        return str(value)[:_LONGEST].strip().lower() in _FINE
+    return not value
+
+
+def _beside(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an object that is an error says of it: its plain fields, and those that tell."""
+    return {
+        name: value
+        for name, value in data.items()
+        if not isinstance(value, (dict, list)) or _names_error(split_words(str(name)))
+    }
+
+
+# --- What it says.
+
+
+def _flatten(value: Any, depth: int) -> Iterator[str]:
+    """Yield the texts of a value, and its numbers with their names."""
+    if isinstance(value, str):
+        yield value
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        for part in value[:_LONGEST]:
+            yield from _flatten(part, depth + 1)
+    if not isinstance(value, dict):
+        return
+    for name, inner in value.items():
+        if isinstance(inner, int) and not isinstance(inner, bool):
+            if not _CODE_FIELD.search(split_words(str(name))):
+                yield f"{name} {inner}"
+        else:
+            yield from _flatten(inner, depth + 1)
+
+
+def _message_of(value: Any) -> str:
+    text = _find_message(value, 0)
+    if not text:
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _find_message(value: Any, depth: int) -> str:
+    if isinstance(value, list):
+        value = next((part for part in value if isinstance(part, dict)), None)
+    if not isinstance(value, dict) or depth > _DEEPEST:
+        return ""
+    for name, inner in value.items():
+        if (
+            isinstance(inner, str)
+            and inner.strip()
+            and has_word("words", split_words(str(name)))
+        ):
+            return inner
+    for inner in value.values():
+        if found := _find_message(inner, depth + 1):
+            return found
+    texts = [
+        inner for inner in value.values() if isinstance(inner, str) and " " in inner
+    ]
+    return max(texts, key=len, default="")
+
+
+def _status_in(value: Any) -> int | None:
+    """Return the HTTP status that an error names as its code; None where it names none."""
+    for inner in _codes_in(value, 0):
+        number = _number_of(inner)
+        if number is not None and 400 <= number <= 599:
+            return number
+    return None
+
+
+def _code_in(value: Any) -> str:
+    codes = (inner for inner in _codes_in(value, 0) if isinstance(inner, str))
+    return next((code for code in codes if _number_of(code) is None), "")
+
+
+def _codes_in(value: Any, depth: int) -> Iterator[Any]:
+    if isinstance(value, dict) and depth <= _DEEPEST:
+        for name, inner in value.items():
+            if isinstance(inner, (dict, list)):
+                yield from _codes_in(inner, depth + 1)
+            elif re.search(r" (?:\w*code|status|type|no)\Z", split_words(str(name))):
+                yield inner
+    elif isinstance(value, list) and depth <= _DEEPEST:
+        for part in value[:_LONGEST]:
+            yield from _codes_in(part, depth + 1)
+
+
+def _number_of(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.ASCII):
+        return int(value)
+    return None
+
+
+def is_about_key(refusal: Refusal) -> bool:
+    """Return whether a refusal is about the key: 401 by its meaning, 400 and 403 by their words."""
+    return refusal.status == HTTPStatus.UNAUTHORIZED or (
+        refusal.status in {400, 403} and has_word("key", split_words(refusal.words))
+    )
+
+
+def mentions(text: str, parameter: str) -> bool:
+    """Return whether a refusal speaks of this parameter."""
+    return re.search(rf"\b{re.escape(parameter)}\b", text) is not None
+
+
+def takes_not(text: str, parameter: str) -> bool:
+    """Return whether a refusal says that the model does not take this parameter, or not this value of it."""
+    return mentions(text, parameter) and has_word("final", split_words(text))
+
+
+# --- A prompt that is too long.
+
+
+class TooLong(Struct, frozen=True):
+    """A prompt that is too long; in the server's own tokens, None where it does not report it."""
+
+    limit: int | None
+    """How much fits, the reply included."""
+    asked: int | None
+    """How long the prompt was."""
+
+
+# Of the reply, or of a picture: no matter of the prompt's length.
+_REPLY_LIMIT = re.compile(
+    r"`?'?\bmax_\w*tokens\b'?`?|\b(?:completion|output|generated|new|draft) tokens?\b|\bimages?\b.*",
+    re.IGNORECASE,
+)
+_BELOW_NOTHING = re.compile(r"\bmax_\w*tokens\b.{0,60}-\d", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d)[,_\u202f\u00a0'\u2019](?=\d{3}(?!\d))")
+_NUMBER = re.compile(
+    r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
+)
+_LIMIT_AHEAD = re.compile(
+    r"max|limit|context|ctx|window|only|up to|at most|exceed|size|than|[<>]=?|allow|must be|range|support|超|最大|限",
+    re.IGNORECASE,
+)
+_TOP = re.compile(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
+_LIMIT_BEHIND = re.compile(r"\W*(?:tokens? )?(?:max|limit)", re.IGNORECASE)
+_PROMPT_BEHIND = re.compile(
+    r"\W*(?:tokens? )?(?:(?:from|in|of) )?(?:the )?(?:input|messages?|prompt|text)",
+    re.IGNORECASE,
+)
+
+
+def too_long(status: int, text: str) -> TooLong | None:
+    """Return what a refusal says of the prompt's length; None if that was not the reason, as far as words tell.
+
+    A text that speaks of tokens for a time is one only if the prompt alone is more than what is granted.
+    """
+    plain = _THOUSANDS.sub("", text).replace("<=", " than ").replace(">", "> than ")
+    words = split_words(_REPLY_LIMIT.sub(" ", plain))
+    if _BELOW_NOTHING.search(plain):
+        return TooLong(None, None)
+    about = all(has_word(kind, words) for kind in ("prompt", "size", "excess"))
+    if not about and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return None
+    result = _read_sizes(plain)
+    if has_word("again", words) or re.search(r" (?:wait|tpm|rpm)", words):
+        fits = (
+            result.limit is None or result.asked is None or result.asked <= result.limit
+        )
+        return None if fits else result
+    return result
+
+
+def _read_sizes(text: str) -> TooLong:
+    sizes = list(_NUMBER.finditer(text))
+    ranks = list[tuple[int, int]]()
+    since = 0
+    for at, match in enumerate(sizes):
+        rank = _limit_rank(text, match, since)
+        ranks += [] if rank is None else [(rank, at)]
+        since = match.end()
+    if not ranks:
+        return TooLong(None, None)
+    limit = sizes.pop(min(ranks)[1])
+    prompts = [size for size in sizes if _PROMPT_BEHIND.match(text, size.end())]
+    asked = map(_size_of, prompts[:1] or sizes)
+    return TooLong(_size_of(limit), max(asked, default=None))
+
+
+def _size_of(match: re.Match[str]) -> int:
+    return int(match[1]) * (1000 if match[2] else 1)
+
+
+def _limit_rank(text: str, match: re.Match[str], since: int) -> int | None:
+    """Return how far a number is from a word that makes it a limit; None where there is no such word."""
+    ahead = text[max(since, match.start() - 60) : match.start()]
+    if _TOP.search(ahead):
+        return -1
+    cues = list(_LIMIT_AHEAD.finditer(ahead))
+    if cues:
+        return len(ahead) - cues[-1].end()
+    return _LONGEST if _LIMIT_BEHIND.match(text, match.end()) else None

@@ -1,0 +1,137 @@
+"""Transport: posts JSON to a model's server, and returns whatever came; by httpx2, or a provider's client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from pytest_ltm._core.calls.trace_context import add_trace
+from pytest_ltm._core.storage.errors import AgentFault
+
+# For pytest: what the server said is in the message.
+__tracebackhide__ = True
+
+# The bytes, unpacked, of the longest answer that is read.
+LONGEST_BODY = 2**24
+_PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
+
+
+class Arrived(NamedTuple):
+    """What a server answered, whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+class Unreached(Exception):
+    """A request got no answer; the cause says why.
+
+    Args:
+        unsent: Whether nothing was sent.
+    """
+
+    def __init__(self, *, unsent: bool) -> None:
+        super().__init__()
+        self.unsent = unsent
+
+
+class Transport(Protocol):
+    """Posts to one server."""
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Arrived:
+        """Return what came for a body at a path below the server's address.
+
+        Raises:
+            Unreached: Nothing came.
+            AgentFault: It sends elsewhere, or answers without end.
+        """
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
+class ClientGuard:
+    """What every HTTP client is given: its limits, and hooks that keep it at its server and its answers bounded."""
+
+    def __init__(self, base_url: str, timeout: float | None) -> None:
+        self._base_url = base_url
+        self.options: Mapping[str, Any] = {
+            "timeout": timeout,
+            "headers": {"Accept-Encoding": "gzip, deflate"},
+            "event_hooks": {
+                "request": [self._stay_at_home, add_trace],
+                "response": [self._read_bounded],
+            },
+        }
+
+    def _stay_at_home(self, request: Any) -> None:
+        """Refuse to follow a redirect that would carry the conversation to another server, or leave it behind."""
+        own = urlsplit(self._base_url)
+        is_secured = (
+            request.url.scheme == "https" and request.url.port is None
+        )  # its usual way from http: to TLS
+        is_own = request.url.scheme == own.scheme and request.url.port == own.port
+        if (
+            request.url.host == own.hostname
+            and (is_own or is_secured)
+            and request.method == "POST"
+        ):
+            return
+        place = str(request.url.copy_with(query=None, userinfo=b""))
+        raise AgentFault(
+            f"{self._base_url} sends elsewhere: to {place}. If that is right, give this address"
+        )
+
+    def _read_bounded(self, response: Any) -> None:
+        packing = response.headers.get("content-encoding", "")
+        body = bytearray()
+        for part in response.iter_bytes() if packing.lower() in _PACKINGS else ():
+            body += part
+            if len(body) > LONGEST_BODY:
+                break
+        else:
+            if packing.lower() in _PACKINGS:
+                response._content = bytes(body)  # noqa: SLF001 - as its read() does, which has no limit
+                return
+        response.close()
+        what = (
+            f"more than {LONGEST_BODY:,} bytes"
+            if body
+            else f"a body packed as {packing[:40]!r}"
+        )
+        raise AgentFault(f"{self._base_url} answered with {what}")
+
+
+class HttpTransport:
+    """Posts by httpx2, the extra `http`."""
+
+    def __init__(
+        self, address: str, headers: Mapping[str, str], guard: ClientGuard
+    ) -> None:
+        # An extra, and slow to import.
+        import httpx2
+
+        self._address, self._headers = address, headers
+        self._unsent = (
+            httpx2.ConnectError,
+            httpx2.ConnectTimeout,
+            httpx2.PoolTimeout,
+        )
+        self._failed: type[Exception] = httpx2.HTTPError
+        self._client = httpx2.Client(follow_redirects=True, **guard.options)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Arrived:
+        """Return what came."""
+        try:
+            response = self._client.post(
+                f"{self._address}{path}", json=body, headers=self._headers
+            )
+        except self._failed as error:
+            raise Unreached(unsent=isinstance(error, self._unsent)) from error
+        return Arrived(response.status_code, response.headers, response.text)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()

@@ -1,0 +1,131 @@
+"""The account of a reply: how it came to be, by one rule for all who answer (docs/replies.md)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Final, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+
+Account: TypeAlias = Literal[
+    "whole",
+    "cut",
+    "broken off",
+    "kept back",
+    "nothing said",
+    "asked for a tool",
+    "unknown",
+]
+ACCOUNTS: Final[tuple[Account, ...]] = get_args(Account)
+# A reply with one of these is scored; any other is a fault, and has no score.
+SCORED: Final = frozenset[Account]({"whole", "cut", "unknown"})
+
+_WORDS = load_packaged_yaml(__file__, "account.yml")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_LONGEST_END = 60
+
+
+def split_words(text: str) -> str:
+    """Return the words of a name or a text in lower case, each after one space: ` max tokens` of `maxTokens`."""
+    return "".join(f" {part.lower()}" for part in _PART.findall(text))
+
+
+@cache
+def _stems_of(kind: str) -> re.Pattern[str]:
+    stems = "|".join(re.escape(stem) for stem in _WORDS[kind])
+    return re.compile(rf" (?:{stems})|[\u3400-\u9fff](?:{stems})")
+
+
+def has_word(kind: str, words: str) -> bool:
+    """Return whether a word of those that `split_words` returned begins as one of that kind in `account.yml`."""
+    return _stems_of(kind).search(words) is not None
+
+
+class Outcome(Struct, frozen=True):
+    """How a reply came to be, with what is known of why."""
+
+    account: Account
+    reason: str = ""
+    """The name of its end, where that is not one of the good ones."""
+    passing: bool = False
+    """It may be another one if it is asked for again."""
+
+
+def name_end(finish_reason: object) -> str:
+    """Return the name that a server gives the end of a reply; "" if it has no such field.
+
+    A field that names none is "null", which is not a good end.
+    """
+    if isinstance(finish_reason, str):
+        return finish_reason[:_LONGEST_END]
+    if isinstance(finish_reason, dict):
+        inner = finish_reason.get("type", finish_reason.get("reason"))
+        if isinstance(inner, str):
+            return inner[:_LONGEST_END]
+    return json.dumps(finish_reason, default=str)[:_LONGEST_END]
+
+
+def sort_end(end: str) -> Account:
+    """Return what the name of an end says of its reply, case and separators ignored; "unknown" for any other name."""
+    words = split_words(end)
+    if not end or _is_good(words):
+        return "whole"
+    if has_word("kept back", words):
+        return "kept back"
+    if has_word("passing", words):
+        return "broken off"
+    if has_word("cut", words):
+        return "cut"
+    if has_word("broken off", words):
+        return "broken off"
+    return "asked for a tool" if has_word("tool", words) else "unknown"
+
+
+def _is_good(words: str) -> bool:
+    parts = words.split()
+    core = set(_WORDS["good"])
+    return not core.isdisjoint(parts) and core.union(_WORDS["good beside"]).issuperset(
+        parts
+    )
+
+
+def account_of(
+    text: object,
+    end: str = "",
+    *,
+    says: Callable[[str], bool],
+    ends: str = "",
+    thoughts: str = "",
+    calls: int = 0,
+    offered: bool = False,
+) -> Outcome:
+    """Return the account of a reply that arrived.
+
+    Args:
+        text: What was said; None where the server gave no text.
+        end: The name of its end, as `name_end` returns it.
+        ends: A name that a spec settles as a good end.
+        thoughts: What was thought apart from the text.
+        calls: How many tools it calls, apart from the text.
+        offered: Whether it was offered tools, so that it may call them instead.
+        says: Whether any of the text is speech.
+    """
+    account: Account = "whole" if end == ends else sort_end(end)
+    reason = "" if account == "whole" else end
+    if account in {"kept back", "broken off"}:
+        return Outcome(account, reason, passing=account == "broken off")
+    if calls:
+        return Outcome("whole") if offered else Outcome("asked for a tool", reason)
+    if account == "asked for a tool":
+        # the call itself was lost on the way
+        return Outcome(account, reason, passing=True)
+    # an empty text is silence only where it is all that came, and ended well
+    is_said = isinstance(text, str) and (
+        says(text) and (bool(text.strip()) or not (thoughts or reason))
+    )
+    return Outcome(account if is_said else "nothing said", reason)

@@ -1,0 +1,85 @@
+"""SuiteSpec: what `--ltm-suite` says, a name with parameters: `locomo?data=FILE&tasks=events`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+
+# Parameters that every data set has: its file or folder, and how its questions are
+# asked.
+DATA, QUESTIONS = "data", "questions"
+
+
+class SuiteSpec(Struct, frozen=True):
+    """A suite or data set by name, with the texts of its parameters."""
+
+    name: str
+    parameters: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> SuiteSpec:
+        """Return the parts of a spec; ConfigurationError for a parameter without a value, or given twice."""
+        name, _, query = text.partition("?")
+        parameters: dict[str, str] = {}
+        for part in filter(None, query.split("&")):
+            key, equals, value = part.partition("=")
+            if not equals:
+                raise ConfigurationError(
+                    f"{text!r}: {part!r} is not a parameter. Write NAME=VALUE, as in "
+                    f"'{name}?{DATA}=FILE'"
+                )
+            if key in parameters:
+                raise ConfigurationError(f"{text!r}: {key!r} is given twice")
+            parameters[key] = unquote(value)
+        return cls(name, parameters)
+
+    def replace_parameters(self, **changes: str | None) -> SuiteSpec:
+        """Return the spec with other values of some parameters; None: without one."""
+        changed = {**self.parameters, **changes}
+        kept = {name: value for name, value in changed.items() if value is not None}
+        return structs.replace(self, parameters=kept)
+
+    def __str__(self) -> str:
+        """Return the text that `parse` reads."""
+        pairs = [
+            f"{name}={value.replace('%', '%25').replace('&', '%26')}"
+            for name, value in self.parameters.items()
+        ]
+        return f"{self.name}?{'&'.join(pairs)}" if pairs else self.name
+
+
+# --- Runs that were recorded when data sets had options of their own: `ltm_data`,
+# `ltm_questions`, `ltm_locomo_tasks`.
+
+_FAMILIES = ("locomo", "longmemeval", "logs")
+
+
+def fold_recorded_options(options: Mapping[str, Any], suite: object) -> dict[str, Any]:
+    """Return recorded options with those of a data set as parameters of `ltm_suite`; `suite`: that of the run."""
+    parameters: dict[str, str] = {}
+    kept: dict[str, Any] = {}
+    for option, value in options.items():
+        name = _recorded_parameter(option)
+        if name:
+            parameters[name] = str(value)
+        else:
+            kept[option] = value
+    if parameters:
+        spec = SuiteSpec.parse(str(kept.get("ltm_suite") or suite))
+        kept["ltm_suite"] = str(spec.replace_parameters(**parameters))
+    return kept
+
+
+def _recorded_parameter(option: str) -> str:
+    """Return the parameter that an option of a recorded run is now; "" for any other option."""
+    if option in (f"ltm_{DATA}", f"ltm_{QUESTIONS}"):
+        return option.removeprefix("ltm_")
+    for family in _FAMILIES:
+        if option.startswith(f"ltm_{family}_"):
+            return option.removeprefix(f"ltm_{family}_")
+    return ""

@@ -1,0 +1,512 @@
+"""What of a project may be the bot: its modules are parsed, and none of them is run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.agents._discovery import (
+    CALLS,
+    REPLYING_WORDS,
+    Framework,
+    load_frameworks,
+)
+
+_SKIPPED = frozenset(
+    {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
+)
+_MOST_FILES = 2_000
+_FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
+_KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
+# A model as many libraries name it: `openai:gpt-5-mini`, `anthropic/claude`.
+_MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
+# The strength of the evidence: the smaller, the better.
+REPLY, USUAL_NAME, LIKELY_NAME, UNSURE = range(4)
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """Something that may be the bot."""
+
+    spec: str
+    """As for `--ltm-agent`."""
+    what: str
+    """What it is, after "found ": `a class with reply(message)`."""
+    strength: int
+    name: str
+    """What other code of the project calls it."""
+    module: str
+    names_used: frozenset[str] = frozenset()
+    """The names that its own code mentions."""
+    framework: str = ""
+    """The library that it is made with, as `ltm init --from` names it."""
+
+
+class ProjectModule(Struct, frozen=True):
+    """One module of a project."""
+
+    name: str
+    """Dotted, as it is imported."""
+    tree: ast.Module
+    text: str
+
+    @property
+    def definitions(self) -> list[ast.stmt]:
+        """What it defines at its top, also under `try` and `if`."""
+        statements: list[ast.stmt] = []
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Try) or (
+                isinstance(statement, ast.If) and not _is_main_guard(statement)
+            ):
+                statements += statement.body
+            else:
+                statements.append(statement)
+        return statements
+
+    @property
+    def classes(self) -> list[ast.ClassDef]:
+        """Its public classes."""
+        return [
+            node
+            for node in self.definitions
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        ]
+
+    @property
+    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """Its public functions."""
+        return [
+            node
+            for node in self.definitions
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and not node.name.startswith("_")
+        ]
+
+    def imported_packages(self) -> set[str]:
+        """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
+        names: list[str] = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                names += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.append(node.module)
+        return {
+            name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)
+        }
+
+    def assignments(self) -> Iterator[tuple[str, ast.Call]]:
+        """Yield each public name that it gives to what a call returns."""
+        for node in self.definitions:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, ast.AnnAssign):
+                targets = [node.target]
+            value = getattr(node, "value", None)
+            for target in targets:
+                name = target.id if isinstance(target, ast.Name) else "_"
+                if isinstance(value, ast.Call) and not name.startswith("_"):
+                    yield name, value
+
+
+class Project(Struct, frozen=True):
+    """The modules of a folder, and what could not be read."""
+
+    folder: Path
+    modules: Sequence[ProjectModule]
+    unreadable: Sequence[str]
+    """A sentence for each file that cannot be parsed."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Project:
+        """Parse the modules of a folder."""
+        modules, unreadable = [], []
+        for path in _source_files(folder):
+            parts = list(path.relative_to(folder).with_suffix("").parts)
+            parts = parts[1:] if parts[0] == "src" else parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if not parts or not all(part.isidentifier() for part in parts):
+                continue
+            try:
+                text = path.read_text(encoding="utf-8")
+                modules.append(ProjectModule(".".join(parts), ast.parse(text), text))
+            except SyntaxError as error:
+                place = f"{path.relative_to(folder)}:{error.lineno}"
+                unreadable.append(f"{place} cannot be parsed: {error.msg}")
+            except (OSError, ValueError, RecursionError) as error:
+                unreadable.append(f"{path.relative_to(folder)}: {error}")
+        return cls(folder, modules, unreadable)
+
+    @property
+    def own_packages(self) -> set[str]:
+        """The top names of its modules."""
+        return {module.name.partition(".")[0] for module in self.modules}
+
+    def used_frameworks(self) -> dict[str, Framework]:
+        """Return the libraries for bots that its modules import, a more special one first."""
+        imported: set[str] = set()
+        for module in self.modules:
+            imported |= module.imported_packages()
+        # A package of the project's own may have a library's name, such as `agents`.
+        return {
+            name: framework
+            for name, framework in load_frameworks().items()
+            if framework.package in imported
+            and framework.package.partition(".")[0] not in self.own_packages
+        }
+
+    def key_names(self) -> list[str]:
+        """Return the environment variables with keys that it reads, or whose libraries it imports."""
+        names: set[str] = set()
+        imported: set[str] = set()
+        for module in self.modules:
+            names |= set(_KEY_NAME.findall(module.text))
+            imported |= module.imported_packages() - self.own_packages
+            imported |= set(_MODEL.findall(module.text))
+        names |= {key for package, key in KEYS.items() if package in imported}
+        return sorted(names)
+
+    def candidates(self) -> list[Candidate]:
+        """Return what may be the bot, the best evidence first; what is a part of another is left out."""
+        found = [
+            candidate
+            for module in self.modules
+            for candidate in _module_candidates(module, self)
+        ]
+        whole = [
+            candidate
+            for candidate in found
+            if not any(_is_part(candidate, of=other) for other in found)
+        ]
+        return sorted(whole, key=lambda candidate: candidate.strength)
+
+
+# The keys that libraries read by themselves.
+KEYS = {
+    "agents": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "cohere": "CO_API_KEY",
+    "google.genai": "GEMINI_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "langchain_anthropic": "ANTHROPIC_API_KEY",
+    "langchain_google_genai": "GOOGLE_API_KEY",
+    "langchain_openai": "OPENAI_API_KEY",
+    "mistralai": "MISTRAL_API_KEY",
+    "openai": "OPENAI_API_KEY",
+}
+
+
+def choose_candidate(project: Project, ask: str) -> Candidate:
+    """Return the only bot of a project.
+
+    `ask`: the command that names one, in which `SPEC` stands for it. ConfigurationError,
+    which lists the candidates, if there are several or none.
+    """
+    candidates = project.candidates()
+    best = [
+        candidate
+        for candidate in candidates
+        if candidate.strength == candidates[0].strength
+    ]
+    if len(best) == 1 and best[0].strength < UNSURE:
+        return best[0]
+    broken = "".join(f"\n  {sentence}" for sentence in project.unreadable)
+    if not candidates:
+        raise ConfigurationError(
+            "found no bot in this folder: no class or object with reply(message), no function that takes a message, "
+            f"no agent of a library. Name yours: {ask.replace('SPEC', 'mypkg.bot:Bot')}{broken}"
+        )
+    listed = "".join(
+        f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
+        for candidate in candidates
+    )
+    raise ConfigurationError(
+        f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{broken}"
+    )
+
+
+def best_names(path: Path) -> list[str]:
+    """Return the names in one file that may be the bot, all with the same, the best evidence."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        module = ProjectModule(path.stem, ast.parse(text), text)
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return []
+    candidates = Project(path.parent, [module], []).candidates()
+    return [
+        candidate.name
+        for candidate in candidates
+        if candidate.strength == candidates[0].strength < UNSURE
+    ]
+
+
+# --- What one module has
+
+
+def _module_candidates(module: ProjectModule, project: Project) -> Iterator[Candidate]:
+    for kind in module.classes:
+        yield from _class_candidates(module, kind, project)
+    for function in module.functions:
+        yield from _function_candidates(module, function, project)
+    yield from _object_candidates(module, project)
+
+
+def _class_candidates(
+    module: ProjectModule, kind: ast.ClassDef, project: Project
+) -> Iterator[Candidate]:
+    methods = _methods_of(kind, project)
+    if _is_abstract(kind) or _needed_arguments(methods.get("__init__"), bound=1):
+        return
+    strengths = {
+        name: _method_strength(name)
+        for name, method in methods.items()
+        if len(_needed_arguments(method, bound=1)) == 1 and not _is_property(method)
+    }
+    best = min(strengths.values(), default=UNSURE)
+    names = [
+        name
+        for name, strength in strengths.items()
+        if strength == best and best < UNSURE
+    ]
+    for name in names:
+        yield Candidate(
+            spec=f"{module.name}:{kind.name}" + f".{name}" * (len(names) > 1),
+            what=f"a class with {name}(message)",
+            strength=best,
+            name=kind.name,
+            module=module.name,
+            names_used=_names_in(kind),
+        )
+
+
+def _function_candidates(
+    module: ProjectModule,
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    project: Project,
+) -> Iterator[Candidate]:
+    needed = _needed_arguments(function)
+    made = _made_by(function, module, project)
+    if made and not needed and isinstance(function, ast.FunctionDef):
+        what, framework = made
+        strength = USUAL_NAME if _words(function.name) & _FACTORY_WORDS else LIKELY_NAME
+    elif len(needed) == 1 and _words(function.name) & REPLYING_WORDS:
+        if not _may_be_message(function):
+            return
+        what, framework, strength = "a function of a message", "", LIKELY_NAME
+    else:
+        return
+    yield Candidate(
+        spec=f"{module.name}:{function.name}",
+        what=what,
+        # a decorator may have put anything in its place
+        strength=UNSURE if function.decorator_list else strength,
+        name=function.name,
+        module=module.name,
+        names_used=_names_in(function),
+        framework=framework,
+    )
+
+
+def _object_candidates(module: ProjectModule, project: Project) -> Iterator[Candidate]:
+    for name, call in module.assignments():
+        made = _made_in(call, module, project)
+        if made is not None:
+            what, framework = made
+            yield Candidate(
+                spec=f"{module.name}:{name}",
+                what=what,
+                strength=USUAL_NAME,
+                name=name,
+                module=module.name,
+                names_used=_names_in(call),
+                framework=framework,
+            )
+
+
+def _made_by(
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    module: ProjectModule,
+    project: Project,
+) -> tuple[str, str] | None:
+    """Return what a function without arguments makes, if that may be a bot."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+            made = _made_in(node.value, module, project)
+            if made is not None:
+                return f"a function that makes {made[0]}", made[1]
+    return None
+
+
+def _made_in(
+    call: ast.Call, module: ProjectModule, project: Project
+) -> tuple[str, str] | None:
+    """Return what a call makes, and its library: an object of one, or of a class that needs arguments."""
+    maker = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    imported = module.imported_packages()
+    for name, framework in project.used_frameworks().items():
+        if maker in framework.makers and framework.package in imported:
+            return f"a bot made with {framework.title}", name
+    for other in project.modules:
+        for kind in other.classes:
+            if kind.name == maker and _replies_when_made(kind, project):
+                return f"a {maker} with its arguments", ""
+    return None
+
+
+def _replies_when_made(kind: ast.ClassDef, project: Project) -> bool:
+    """Return whether objects of a class that needs arguments reply."""
+    methods = _methods_of(kind, project)
+    if not _needed_arguments(methods.get("__init__"), bound=1):
+        return False
+    return any(
+        _method_strength(name) < UNSURE and len(_needed_arguments(method, bound=1)) == 1
+        for name, method in methods.items()
+    )
+
+
+# --- Words and signatures
+
+
+def _method_strength(name: str) -> int:
+    if name == "reply":
+        return REPLY
+    if name in CALLS:
+        return USUAL_NAME
+    is_public = not name.startswith("_")
+    return LIKELY_NAME if is_public and _words(name) & REPLYING_WORDS else UNSURE
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name: of `getReply` and `get_reply` `get` and `reply`."""
+    return set(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
+    """Return the methods of a class by name, with those of its bases in the project."""
+    methods: dict[str, _Function] = {}
+    for base in _line_of_classes(kind, project):
+        for node in base.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                methods.setdefault(node.name, node)
+    return methods
+
+
+def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]:
+    """Return a class and its bases in the project, as far as their names say."""
+    by_name = {
+        other.name: other
+        for module in project.modules
+        for other in module.tree.body
+        if isinstance(other, ast.ClassDef)
+    }
+    line = [kind]
+    for current in line:
+        for base in current.bases:
+            parent = by_name.get(getattr(base, "attr", getattr(base, "id", "")))
+            if parent is not None and parent not in line:
+                line.append(parent)
+    return line
+
+
+def _is_abstract(kind: ast.ClassDef) -> bool:
+    bases = {getattr(base, "attr", getattr(base, "id", "")) for base in kind.bases}
+    return bool(bases & {"ABC", "Protocol"})
+
+
+def _is_property(method: _Function) -> bool:
+    names = {
+        getattr(decorator, "attr", getattr(decorator, "id", ""))
+        for decorator in method.decorator_list
+    }
+    return bool(names & {"property", "cached_property", "staticmethod", "classmethod"})
+
+
+def _needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
+    """Return the parameters that must be given, without the first `bound` ones."""
+    if function is None:
+        return []
+    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional[: len(positional) - len(function.args.defaults)]
+    keywords = [
+        argument
+        for argument, default in zip(
+            function.args.kwonlyargs, function.args.kw_defaults, strict=True
+        )
+        if default is None
+    ]
+    return [*positional[bound:], *keywords]
+
+
+def _may_be_message(function: _Function) -> bool:
+    """Return whether the parameter of a function may be a message, or the messages so far, as it is annotated."""
+    argument = _needed_arguments(function)[0]
+    if argument in function.args.kwonlyargs:
+        return False
+    if argument.annotation is None:
+        return True
+    text = ast.unparse(argument.annotation).strip("'\"")
+    return (
+        text == "str"
+        or re.match(r"(?:\w+\.)?(?:list|List|Sequence)\b", text) is not None
+    )
+
+
+def _names_in(node: ast.AST) -> frozenset[str]:
+    """Return the names that code mentions."""
+    names: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            names.add(part.id)
+        elif isinstance(part, ast.Attribute):
+            names.add(part.attr)
+    return frozenset(names)
+
+
+def _is_part(candidate: Candidate, *, of: Candidate) -> bool:
+    """Return whether one candidate is used by another, and does not use it in turn."""
+    return (
+        candidate is not of
+        and (candidate.module, candidate.name) != (of.module, of.name)
+        and candidate.name in of.names_used
+        and of.name not in candidate.names_used
+    )
+
+
+def _is_main_guard(statement: ast.If) -> bool:
+    return "__name__" in ast.unparse(statement.test)
+
+
+# --- Files
+
+
+def _source_files(folder: Path) -> list[Path]:
+    """Return the source files of a project, without tests, environments and what is built."""
+    paths: list[Path] = []
+    # Without entering what is skipped: an environment has thousands of files.
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not _is_skipped(name) and not Path(parent, name, "pyvenv.cfg").is_file()
+        )
+        paths += [
+            Path(parent, name)
+            for name in sorted(files)
+            if name.endswith(".py") and not _is_skipped(name)
+        ]
+        if len(paths) >= _MOST_FILES:
+            break
+    return paths[:_MOST_FILES]
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith((".", "test_")) or name in _SKIPPED | {
+        "setup.py",
+        "conftest.py",
+    }

@@ -1,0 +1,155 @@
+"""Whether a gate can turn red: the same bot with its memory cut is compared with its own baseline."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.guessing import guessing_test
+from pytest_ltm.gate.baseline import FOLDER, load_baseline
+
+BASELINE = "main"
+_CUT = "pytest_ltm.commands.memory_cut"
+_BREACHED, _SAVED = 1, {0, 1}
+_EXPECTED = re.compile(
+    r"total: [\d,]+ messages?, [\d.,]+[kM]? tokens in and [\d.,]+[kM]? out"
+    r"(?:, [\d.]+[a-z]+(?: [\d.]+[a-z]+)*)?(?:[,;] (?:cost unknown|\$[\d,.]*\d))?"
+)
+_DOLLARS = re.compile(r"\$([\d,]+(?:\.\d+)?)")
+
+
+class Setting(Struct, frozen=True):
+    """How much the gate plays."""
+
+    span: str
+    trials: int
+
+    def words(self, agent: str) -> list[str]:
+        """Return the options of pytest."""
+        trials = [f"--ltm-trials={self.trials}"] * (self.trials > 1)
+        return [f"--ltm-agent={agent}", f"--ltm-span={self.span}", *trials]
+
+    def shell_words(self, agent: str) -> str:
+        """Return the same as a person types them."""
+        trials = f" --ltm-trials={self.trials}" * (self.trials > 1)
+        return f"--ltm-agent={shlex.quote(agent)} --ltm-span={self.span}{trials}"
+
+    def command(self, agent: str) -> str:
+        """Return the command that saves a baseline, as a person types it."""
+        return f"pytest {self.shell_words(agent)} --ltm-save={BASELINE}"
+
+
+class Forecast(Struct, frozen=True):
+    """What a baseline takes, before the first message."""
+
+    text: str
+    dollars: float | None
+    """None where nobody knows the price."""
+    tokens: int
+    """Of all messages and replies, sent again or not."""
+
+    @property
+    def budget(self) -> str:
+        """The option that keeps the workflow within twice as much; "" where it is free."""
+        if self.dollars:
+            return f"--ltm-max-cost={max(0.01, 2 * self.dollars):.2f}"
+        return f"--ltm-max-tokens={2 * self.tokens}" if self.dollars is None else ""
+
+
+class GateProof:
+    """Baselines of one agent in one project, each tried with the agent's memory cut."""
+
+    def __init__(self, agent: str, folder: Path, rule: str) -> None:
+        self._agent, self._folder, self._rule = agent, folder, rule
+
+    @property
+    def baseline(self) -> Path:
+        """The file that is saved."""
+        return self._folder / FOLDER / f"{BASELINE}.json"
+
+    def forecast(self, setting: Setting) -> Forecast:
+        """Return what playing takes, from a dry run; ConfigurationError if the bot cannot be played."""
+        said = self._pytest(
+            [*setting.words(self._agent), "--ltm-dry-run"], is_shown=False
+        )
+        text = " ".join(said.stdout.split())
+        expected = _EXPECTED.search(text)
+        if said.returncode not in _SAVED or expected is None:
+            lines = (said.stdout + said.stderr).splitlines()
+            errors = [line for line in lines if "ERROR" in line] or lines[-3:]
+            raise ConfigurationError(
+                "\n".join(["the bot cannot be played:", *errors[:5]])
+            )
+        price = _DOLLARS.search(expected[0])
+        dollars = float(price[1].replace(",", "")) if price else None
+        if dollars is None and "cost unknown" not in expected[0]:
+            dollars = 0.0
+        tokens = _tokens_in(expected[0])
+        return Forecast(expected[0].removeprefix("total: "), dollars, tokens)
+
+    def save_baseline(self, setting: Setting) -> int:
+        """Play and save the baseline in place of an earlier one; return pytest's exit status."""
+        words = [*setting.words(self._agent), f"--ltm-save={BASELINE}"]
+        return self._pytest(words, is_shown=True).returncode
+
+    def is_hopeless(self) -> bool:
+        """Return whether the baseline is no better than guessing: then no cut can lower it."""
+        result = load_baseline(self.baseline).result
+        tests = [guessing_test(column) for column in result_columns(result)]
+        return all(test.lead <= 0 for test in tests)
+
+    def turns_red(self, setting: Setting) -> tuple[bool, str]:
+        """Play the bot with its memory cut against the baseline; return whether that is red, and what the gate says."""
+        with TemporaryDirectory(prefix="ltm-proof-") as elsewhere:
+            words = [
+                "-p",
+                _CUT,
+                *setting.words(self._agent),
+                f"--ltm-compare={BASELINE}",
+                f"--ltm-compare-fail={self._rule}",
+                f"--ltm-dir={elsewhere}",
+            ]
+            said = self._pytest(words, is_shown=False)
+        lines = said.stdout.splitlines()
+        first = next(
+            (at for at, line in enumerate(lines) if line.startswith("gate:")), None
+        )
+        verdict = lines[-1:] if first is None else lines[first : first + 2]
+        return said.returncode == _BREACHED, " ".join(line.strip() for line in verdict)
+
+    def _pytest(
+        self, words: Sequence[str], *, is_shown: bool
+    ) -> subprocess.CompletedProcess[str]:
+        quiet = ["-q", "--tb=no", "-rN", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", *words, *quiet]
+        return subprocess.run(  # noqa: S603 - the interpreter that runs this
+            command,
+            check=False,
+            cwd=self._folder,
+            capture_output=not is_shown,
+            text=True,
+            errors="replace",
+        )
+
+
+_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
+
+
+def _tokens_in(forecast: str) -> int:
+    """Return the tokens in and out of a forecast such as `7.05M tokens in and 30,610 out`."""
+    found = re.search(r"([\d.,]+)([kM]?) tokens in and ([\d.,]+)([kM]?) out", forecast)
+    if found is None:
+        return 0
+    amounts = ((found[1], found[2]), (found[3], found[4]))
+    return round(
+        sum(float(number.replace(",", "")) * _UNITS[unit] for number, unit in amounts)
+    )

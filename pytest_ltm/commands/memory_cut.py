@@ -1,0 +1,63 @@
+"""The plugin of pytest with which `ltm init` plays a bot whose memory is cut: a fresh one answers each message."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+from typing import Any
+
+import pluggy
+
+from pytest_ltm.agents._adapt import AgentSource, agent_source
+from pytest_ltm.agents._registry import find_agent
+
+hookimpl = pluggy.HookimplMarker("pytest")
+
+
+class CutMemory:
+    """Answers each message with an agent that was made for it alone."""
+
+    def __init__(self, source: AgentSource) -> None:
+        self._source = source
+
+    def reply(self, message: str) -> Any:
+        """Return what a fresh agent replies."""
+        agent = self._source.make()
+        try:
+            return agent.reply(message)
+        finally:
+            _let_go(agent)
+
+
+class CutAsyncMemory(CutMemory):
+    """The same for agents that are awaited."""
+
+    async def reply(self, message: str) -> Any:
+        """Return what a fresh agent replies."""
+        agent: Any = self._source.make()
+        return await agent.reply(message)
+
+
+def _let_go(agent: Any) -> None:
+    close = getattr(agent, "close", None)
+    if close is not None and not inspect.iscoroutinefunction(close):
+        with contextlib.suppress(Exception):  # its reply is what counts
+            close()
+
+
+@hookimpl(tryfirst=True, optionalhook=True)
+def pytest_ltm_make_agent(config: Any, spec: str) -> Any:
+    """Return, for any spec, a factory of agents whose memory is cut."""
+    others = config.pluginmanager.subset_hook_caller(
+        "pytest_ltm_make_agent", remove_plugins=[sys.modules[__name__]]
+    )
+    given = others(config=config, spec=spec)
+    source = (
+        find_agent(spec, base=config.rootpath)
+        if given is None
+        else agent_source(given, spec=spec)
+    )
+    is_async = inspect.iscoroutinefunction(source.sample().reply)
+    kind = CutAsyncMemory if is_async else CutMemory
+    return lambda: kind(source)

@@ -1,0 +1,713 @@
+"""`ltm try SPEC`: six short conversations with a bot, and what they show of its memory, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from math import ceil, log2, sqrt
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.calls.event_loop import close_loops, share_in_thread
+from pytest_ltm._core.calls.retry import Retries
+from pytest_ltm._core.journal.cost import Price, list_price, read_price
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.clock import START, stopwatch_seconds
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._profile import model_of, spec_within
+from pytest_ltm.agents._project import Project, choose_candidate
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.commands.arguments import add_json, add_option, token_count
+from pytest_ltm.figures.text import clip_text, one_line, pluralize, wrap_text
+from pytest_ltm.fillers import filler_from_spec
+from pytest_ltm.language.recital import tells_nothing
+from pytest_ltm.language.words import content_stems
+
+UNUSABLE = 2
+"""The exit status where the bot cannot be asked."""
+_EXCHANGES = 50
+_SHORT_PROBES = 20
+"""At most: the exchanges of the five conversations before the one about distance."""
+_NEAREST, _CHUNK, _LONG_CHUNK = 300, 1_500, 2_000
+"""Tokens: the smallest distance, and those of a message, without and with `--to`."""
+_FINEST = 1.09
+"""The ratio of a distance to the next smaller one, where there is room for it."""
+_SHOWN = 70
+_LEAST_TALK = 30
+"""Tokens below which no small talk is worth a message."""
+_SMALL_TALK = (
+    "By the way, which is longer, a mile or a kilometre?",
+    "It has been raining here since the morning.",
+    "I should water the plants later.",
+)
+_CITIES = ("Porto", "Turku", "Brno", "Lima", "Quito", "Oslo", "Cairo", "Sapporo")
+_NAMES = (
+    "Kelvin",
+    "Ottilie",
+    "Bastian",
+    "Mirela",
+    "Thorben",
+    "Zuzana",
+    "Ingo",
+    "Pilar",
+)
+# Long words, which also a bot that goes by words takes for telling.
+_THINGS = (
+    "locker",
+    "garage",
+    "bicycle",
+    "suitcase",
+    "boathouse",
+    "cellar",
+    "letterbox",
+    "cabinet",
+    "workshop",
+    "greenhouse",
+    "caravan",
+    "gazebo",
+    "marina",
+    "pantry",
+    "laundry",
+    "studio",
+    "gallery",
+    "archive",
+    "stable",
+    "hangar",
+    "balcony",
+    "printer",
+    "tablet",
+    "scooter",
+    "tractor",
+    "trailer",
+    "projector",
+    "chalet",
+    "bunker",
+    "terrace",
+    "veranda",
+    "cottage",
+    "library",
+    "harpsichord",
+    "telescope",
+    "microscope",
+    "freezer",
+    "dishwasher",
+    "thermostat",
+    "doorbell",
+    "intercom",
+    "elevator",
+    "turnstile",
+    "briefcase",
+    "toolbox",
+    "moneybox",
+    "lighthouse",
+    "windmill",
+    "snowmobile",
+    "hammock",
+    "aquarium",
+    "aviary",
+    "beehive",
+    "wardrobe",
+    "pavilion",
+    "scarecrow",
+    "sandpit",
+    "carport",
+    "birdhouse",
+    "chessboard",
+    "typewriter",
+    "binoculars",
+    "accordion",
+    "rucksack",
+)
+
+
+class Exchange(Struct, frozen=True):
+    """A message and its reply."""
+
+    message: str
+    reply: str
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """What one conversation shows."""
+
+    topic: str
+    """Two words: `newest value`."""
+    text: str
+    """What it shows, in words."""
+    good: bool | None
+    """As a user would wish; None where nothing was shown."""
+    talk: list[Exchange] = field(default_factory=list)
+    tokens: int | None = None
+    """Of distance: the tokens after which the bot does not know it any more, or as far as was asked."""
+
+
+class OutOfTime(Exception):
+    """The time that may be taken is over."""
+
+
+class Trial:
+    """The conversations with the agents of one source, within a time."""
+
+    def __init__(
+        self, source: AgentSource, rng: Random, seconds: float, reach: int | None
+    ) -> None:
+        self._source, self.rng, self.reach = source, rng, reach
+        self._began, self._seconds = stopwatch_seconds(), seconds
+        self.exchanges = 0
+        # Each text is counted again for each distance.
+        self.count = lru_cache(maxsize=None)(token_counter("cl100k_base").count)
+        self._only: AgentCaller | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return stopwatch_seconds() - self._began
+
+    @property
+    def pace(self) -> float:
+        """Seconds that an exchange took so far."""
+        return self.elapsed / max(1, self.exchanges)
+
+    @property
+    def serves_many(self) -> bool:
+        """Whether another conversation can have a bot of its own."""
+        return self._source.serves_many
+
+    def exchanges_left(self) -> int:
+        """Return how many more exchanges there is time for."""
+        most = _EXCHANGES - self.exchanges if self.reach is None else 10_000
+        in_time = (self._seconds - self.elapsed) / max(self.pace, 1e-4)
+        return max(0, min(most, int(0.9 * in_time)))
+
+    @contextmanager
+    def conversation(self, folder: Path) -> Iterator[Talk]:
+        """Yield a conversation, which is the same as any other with that folder."""
+        if self._only is not None:  # one object for all: nothing starts anew
+            yield Talk(self, self._only)
+            return
+        folder.mkdir(exist_ok=True)  # for what a process leaves
+        caller = AgentCaller(
+            self._source.make(folder=folder),
+            timeout=max(1.0, self._seconds),
+            name=self._source.spec,
+            owned=self._source.owned,
+            retries=Retries(most=2, rng=self.rng),
+        )
+        if not self.serves_many:
+            self._only = caller
+        try:
+            yield Talk(self, caller)
+        finally:
+            if self._only is None:
+                caller.close()
+
+    def close(self) -> None:
+        """Let go of a bot that served all conversations."""
+        if self._only is not None:
+            self._only.close()
+
+    def check_time(self) -> None:
+        """Raise OutOfTime once it is over."""
+        if self.elapsed > self._seconds:
+            raise OutOfTime
+
+
+class Talk:
+    """What is said in one conversation."""
+
+    def __init__(self, trial: Trial, caller: AgentCaller) -> None:
+        self._trial, self.caller = trial, caller
+        self.exchanges: list[Exchange] = []
+
+    def say(self, message: str) -> str:
+        """Send a message and return the reply."""
+        self._trial.check_time()
+        self.caller.tell_time(START)
+        reply = self.caller.ask(message).text
+        self._trial.exchanges += 1
+        self.exchanges.append(Exchange(message, reply))
+        return reply
+
+
+# --- The conversations
+
+
+def try_newest_value(trial: Trial, folder: Path) -> Finding:
+    """Tell where somebody lives, then that she has moved, and ask."""
+    old, new = trial.rng.sample(_CITIES, 2)
+    with trial.conversation(folder / "newest") as talk:
+        talk.say(f"My sister lives in {old}.")
+        talk.say(_SMALL_TALK[0])
+        talk.say(f"My sister has moved from there. She lives in {new} now.")
+        talk.say(_SMALL_TALK[1])
+        answer = talk.say("Which city does my sister live in now?")
+    says_old, says_new = _names(old, answer), _names(new, answer)
+    if says_new and not says_old:
+        text, good = f"keeps the newest value, {new}", True
+    elif says_new:
+        text, good = f"names the old value, {old}, beside the new one, {new}", False
+    elif says_old:
+        text, good = f"still says {old}, after it was told {new}", False
+    else:
+        text, good = f"says neither {new} nor {old} two messages later", False
+    return Finding(topic="newest value", text=text, good=good, talk=talk.exchanges)
+
+
+def try_other_user(trial: Trial, folder: Path) -> Finding:
+    """Tell a name in one conversation, and ask for it in another."""
+    topic = "other users"
+    if not trial.serves_many:
+        text = "not tried: it is one object for all users. Name its class or a factory"
+        return Finding(topic=topic, text=text, good=None)
+    name = trial.rng.choice(_NAMES)
+    question = "What is the name of my parrot?"
+    with trial.conversation(folder / "first-user") as first:
+        first.say(f"The name of my parrot is {name}.")
+        first.say(_SMALL_TALK[2])
+        own = first.say(question)
+    with trial.conversation(folder / "second-user") as second:
+        other = second.say(question)
+    talk = [*first.exchanges, *second.exchanges]
+    if _names(name, other):
+        text, good = f"mixes users: it told another one {name}", False
+    elif _names(name, own):
+        text, good = f"keeps users apart: only the one who said it hears {name}", True
+    else:
+        text, good = "tells other users nothing, nor the one who said it", None
+    return Finding(topic=topic, text=text, good=good, talk=talk)
+
+
+def try_restart(trial: Trial, folder: Path) -> Finding:
+    """Tell a name, have the bot made again for the same conversation, and ask."""
+    topic = "a restart"
+    if not trial.serves_many:
+        text = "not tried: it cannot be made again. Name its class or a factory"
+        return Finding(topic=topic, text=text, good=None)
+    name = trial.rng.choice(_NAMES)
+    with trial.conversation(folder / "restart") as before:
+        before.say(f"My dentist is called {name}.")
+        before.say(_SMALL_TALK[0])
+        known = before.say("What is my dentist called?")
+        can_load = "Checkpointable" in before.caller.capabilities
+        state = before.caller.save() if can_load else None
+    with trial.conversation(folder / "restart") as after:
+        if state is not None:
+            after.caller.load(state)
+        answer = after.say("Tell me again: what is my dentist called?")
+    talk = [*before.exchanges, *after.exchanges]
+    if _names(name, answer):
+        text, good = f"still knows {name} after it was made again", True
+    elif _names(name, known):
+        text, good = f"loses {name} when it is made again", False
+    else:
+        text, good = f"does not know {name}, before a restart or after it", False
+    return Finding(topic=topic, text=text, good=good, talk=talk)
+
+
+def try_invention(trial: Trial, folder: Path) -> Finding:
+    """Tell one dog's name, and ask for that of another, which was never told."""
+    name = trial.rng.choice(_NAMES)
+    told, question = (
+        f"My sister's dog is called {name}.",
+        "What is my brother's dog called?",
+    )
+    with trial.conversation(folder / "invention") as talk:
+        talk.say(told)
+        answer = talk.say(question)
+    shown = f"{clip_text(one_line(answer), _SHOWN)!r}"
+    new_words = content_stems(answer) - content_stems(f"{told} {question}")
+    if tells_nothing(answer):
+        text, good = "says that it was never told, where it was not", True
+    elif _names(name, answer):
+        text, good = f"gives one dog's name, {name}, as another's", False
+    elif new_words and re.search(r"\b[A-Z][a-z]{2,}\b", answer[1:]):
+        text, good = f"invents what it was never told: {shown}", False
+    else:
+        text, good = f"does not say that it was never told: {shown}", False
+    return Finding(topic="invention", text=text, good=good, talk=talk.exchanges)
+
+
+def try_order(trial: Trial, folder: Path) -> Finding:
+    """Tell three events, and ask for the one in the middle."""
+    first, second, third = trial.rng.sample(_NAMES, 3)
+    with trial.conversation(folder / "order") as talk:
+        talk.say(f"This morning I phoned {first} first.")
+        talk.say(f"Then I phoned {second}.")
+        talk.say(f"After that I phoned {third}.")
+        answer = talk.say("Whom did I phone second this morning?")
+    named = [name for name in (first, second, third) if _names(name, answer)]
+    if named == [second]:
+        text, good = f"keeps the order of three events: {second} was second", True
+    elif named:
+        text, good = (
+            f"mixes up three events: {second} was second, not {named[0]}",
+            False,
+        )
+        if second in named:
+            text = f"does not say which of three events was second: {', '.join(named)}"
+    else:
+        text, good = "names none of three events it was told of", False
+    return Finding(topic="order", text=text, good=good, talk=talk.exchanges)
+
+
+class Planted(Struct, frozen=True):
+    """A code that was told, and where."""
+
+    thing: str
+    code: str
+    exchange: int
+    """The number of the message that ends with it, from 0."""
+
+
+class DistanceSearch:
+    """One conversation with codes at growing distances from its end, which are asked for by bisection."""
+
+    def __init__(self, trial: Trial, talk: Talk, reach: int, chunk: int) -> None:
+        self._trial, self._talk = trial, talk
+        self._reach, self._chunk = reach, chunk
+        self._filler = filler_from_spec(
+            "letters", trial.rng, token_counter("cl100k_base")
+        )
+        self._planted: list[Planted] = []
+        self._asked: set[int] = set()
+
+    def plant(self, most: int) -> None:
+        """Tell `most` codes at most, the farthest one first."""
+        distances = [float(_NEAREST)]
+        ratio = max(_FINEST, (self._reach / _NEAREST) ** (1 / max(1, most - 1)))
+        while distances[-1] < self._reach:
+            distances.append(distances[-1] * ratio)
+        things = self._trial.rng.sample(_THINGS, min(len(distances), len(_THINGS)))
+        distances = distances[-len(things) :]
+        codes = self._trial.rng.sample(range(1000, 10_000), len(things))
+        gaps = [
+            round(further - nearer)
+            for nearer, further in zip([0.0, *distances], distances, strict=False)
+        ]
+        for thing, code, gap in zip(things, codes, reversed(gaps), strict=True):
+            self._talk.say(f"The code of my {thing} is {code}.")
+            number = len(self._talk.exchanges) - 1
+            self._planted.append(Planted(thing, str(code), number))
+            for text in self._small_talk(gap - self.distance(-1)):
+                self._talk.say(text)
+        talk = " ".join(part.message for part in self._talk.exchanges).lower()
+        # A thing that small talk mentions is no test of memory.
+        self._planted = [
+            planted
+            for planted in reversed(self._planted)
+            if talk.count(planted.thing) == 1
+        ]
+
+    def _small_talk(self, tokens: int) -> Iterator[str]:
+        """Yield texts with `tokens` together, each short enough for a message."""
+        most = min(self._chunk, self._talk.caller.max_message_tokens)
+        end = self._tokens + tokens
+        while end - self._tokens > _LEAST_TALK:
+            yield self._filler.make(min(end - self._tokens, most), most).message
+
+    @property
+    def _tokens(self) -> int:
+        """The tokens of the conversation so far."""
+        return self._tokens_from(0)
+
+    def _tokens_from(self, exchange: int) -> int:
+        texts = [
+            text
+            for part in self._talk.exchanges[exchange:]
+            for text in (part.message, part.reply)
+        ]
+        return sum(map(self._trial.count, texts))
+
+    def distance(self, number: int) -> int:
+        """Return the tokens between a code and what is said next."""
+        planted = self._planted[number]
+        told = self._talk.exchanges[planted.exchange].message
+        return self._tokens_from(planted.exchange) - self._trial.count(told)
+
+    def bisect(self, votes: int) -> tuple[int, int]:
+        """Return the largest distance at which most is known, and the smallest beyond it at which it is not.
+
+        Either is 0 where there is none.
+        """
+        known, lost = self._ask_near(0, max(votes, 3))
+        if not known:
+            return 0, lost
+        if not lost:
+            further, lost = self._ask_near(self._reach, votes, above=known)
+            known = max(known, further)
+        if not lost:
+            return known, 0
+        while lost > _FINEST * known:
+            further, nearer = self._ask_near(
+                sqrt(known * lost), votes, above=known, below=lost
+            )
+            if not further and not nearer:
+                break
+            known, lost = max(known, further), min(lost, nearer or lost)
+        return known, lost
+
+    def _ask_near(
+        self, wanted: float, votes: int, *, above: int = 0, below: int = 10**9
+    ) -> tuple[int, int]:
+        """Ask for the codes nearest to a distance; return the largest known one's and the smallest lost one's.
+
+        Either is 0 where there is none; the majority decides where a code is known
+        beyond a lost one. Each question moves all codes further away, so distances are
+        those of the moment.
+        """
+        numbers = [
+            number
+            for number in range(len(self._planted))
+            if number not in self._asked and above < self.distance(number) < below
+        ]
+        numbers.sort(key=lambda number: abs(self.distance(number) - wanted))
+        known: list[int] = []
+        lost: list[int] = []
+        for number in numbers[:votes]:
+            distance = self.distance(number)
+            (known if self._is_known(number) else lost).append(distance)
+        if known and lost and max(known) > min(lost):
+            return (max(known), 0) if len(known) > len(lost) else (0, min(lost))
+        return max(known, default=0), min(lost, default=0)
+
+    def _is_known(self, number: int) -> bool:
+        planted = self._planted[number]
+        self._asked.add(number)
+        answer = self._talk.say(f"What is the code of my {planted.thing}?")
+        others = {other.code for other in self._planted} - {planted.code}
+        # Who recites all codes does not know which one is asked for.
+        recited = others & set(re.findall(r"\d{4}", answer))
+        return planted.code in answer and not recited
+
+
+def try_distance(trial: Trial, folder: Path) -> Finding:
+    """Tell codes, small talk between them, and look for the distance at which they are lost."""
+    left = trial.exchanges_left()
+    chunk = _CHUNK if trial.reach is None else _LONG_CHUNK
+    votes = 1 if trial.reach is None else 3
+    questions = votes * (2 + ceil(log2(max(2, left / 3))))
+    # A message for each code, and for what lies between them up to two.
+    told = max(2, (left - questions) // 3)
+    # Beyond what is asked about, so that it lies between two answers.
+    reach = told * chunk if trial.reach is None else round(1.2 * trial.reach)
+    most = told if trial.reach is None else len(_THINGS)
+    with trial.conversation(folder / "distance") as talk:
+        search = DistanceSearch(trial, talk, reach, chunk)
+        search.plant(most)
+        known, lost = search.bisect(votes)
+    good: bool | None = None
+    tokens = known or lost
+    if not known:
+        text, good = f"does not know a code it was told {lost:,} tokens before", False
+    elif not lost:
+        text = f"reaches back {known:,} tokens or more, which is as far as this went"
+        good = True
+    else:
+        tokens = round(sqrt(known * lost))
+        text = f"reaches back about {tokens:,} tokens: {known:,} yes, {lost:,} no"
+    return Finding(
+        topic="distance", text=text, good=good, talk=talk.exchanges, tokens=tokens
+    )
+
+
+PROBES: Sequence[Callable[[Trial, Path], Finding]] = (
+    try_newest_value,
+    try_other_user,
+    try_restart,
+    try_invention,
+    try_order,
+    try_distance,
+)
+
+
+def _names(word: str, answer: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", answer, re.IGNORECASE) is not None
+
+
+# --- The command
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the agent, how far it is asked, and how long that may take."""
+    parser.add_argument(
+        "spec",
+        nargs="?",
+        metavar="SPEC",
+        help="an agent, as for --ltm-agent (default: the only bot of the project)",
+    )
+    add_option(
+        parser,
+        "--to",
+        "TOKENS",
+        "how far back to ask, such as 64k (default: as far as 50 messages reach)",
+        None,
+        type=token_count,
+    )
+    add_option(
+        parser,
+        "--seconds",
+        "N",
+        "how long it may take (default: 60; with --to: 600)",
+        None,
+        type=float,
+    )
+    add_option(
+        parser,
+        "--price",
+        "IN/OUT",
+        "dollars for a million tokens in and out, to name the price",
+        None,
+    )
+    add_option(
+        parser,
+        "--show",
+        "N",
+        "print the transcript of conversation N as well; `all`: of each",
+        "",
+    )
+    add_json(parser)
+
+
+def try_agent(given: Namespace) -> int:
+    """Hold six short conversations with a bot, and say what they show.
+
+    Does it keep the newest value, does it mix users, does it lose things after a
+    restart, what does it invent, does it keep the order of events, how far back does it
+    reach? Price and time are named before the first message. Nothing is written. Exit
+    status 2 if the bot cannot be asked.
+    """
+    spec = given.spec
+    if spec is None:
+        found = choose_candidate(Project.read(Path.cwd()), "ltm try SPEC")
+        print(f"found {found.what}: {found.spec}")
+        spec = found.spec
+    seconds = given.seconds or (60.0 if given.to is None else 600.0)
+    share_in_thread()  # what is shared belongs to one loop, as in a run
+    try:
+        source = find_agent(spec, base=Path.cwd())
+        print(_plan_sentence(source, given, seconds), flush=True)
+        with TemporaryDirectory(prefix="ltm-try-") as folder:
+            findings = _hold_conversations(source, given, seconds, Path(folder))
+    except AgentError as error:
+        print(f"{spec}: cannot be asked\n{redact_secrets(str(error))}", file=sys.stderr)
+        return UNUSABLE
+    finally:
+        close_loops()
+    if given.json:
+        rows = [
+            {
+                "topic": finding.topic,
+                "text": finding.text,
+                "good": finding.good,
+                "tokens": finding.tokens,
+                "talk": [[one.message, one.reply] for one in finding.talk],
+            }
+            for finding in findings
+        ]
+        print(redact_secrets(json.dumps({"agent": spec, "findings": rows}, indent=1)))
+        return 0
+    _print_rest(spec, findings, given.show)
+    return 0
+
+
+def _hold_conversations(
+    source: AgentSource, given: Namespace, seconds: float, folder: Path
+) -> list[Finding]:
+    """Hold each conversation and print its finding; AgentError if the bot does not answer at all."""
+    trial = Trial(source, Random(), seconds, given.to)
+    findings: list[Finding] = []
+    try:
+        for probe in PROBES:
+            topic = probe.__name__.removeprefix("try_").replace("_", " ")
+            try:
+                finding = probe(trial, folder)
+            except OutOfTime:
+                text = f"not finished within {seconds:g} s"
+                finding = Finding(topic=topic, text=text, good=None)
+            except AgentFault as fault:
+                if not trial.exchanges:
+                    raise
+                finding = Finding(topic=topic, text=f"failed: {fault}", good=False)
+            findings.append(finding)
+            if not given.json:
+                _print_finding(len(findings), finding)
+    finally:
+        trial.close()
+    if not given.json:
+        took = f"{pluralize(trial.exchanges, 'message')} in {trial.elapsed:.0f} s"
+        print(f"\n{took}", flush=True)
+    return findings
+
+
+_SIGNS = {True: "+", False: "-", None: " "}
+
+
+def _print_finding(number: int, finding: Finding) -> None:
+    label = f"{number} {_SIGNS[finding.good]} {finding.topic:13} "
+    lines = wrap_text(label + one_line(finding.text), 100, indent=" " * len(label))
+    print("\n".join(map(redact_secrets, lines)), flush=True)
+
+
+def _plan_sentence(source: AgentSource, given: Namespace, seconds: float) -> str:
+    """Return what it will take, before anything is sent."""
+    messages, tokens = _EXCHANGES, _EXCHANGES * _CHUNK // 4
+    if given.to is not None:
+        messages = _SHORT_PROBES + len(_THINGS) + given.to // _LONG_CHUNK
+        tokens = given.to + messages * 30
+    price = read_price(given.price) if given.price else _known_price(source)
+    # A chat is sent again with each message, at worst all of it.
+    again = tokens * messages // 2
+    if source.embedded:
+        cost = "free"
+    elif price is None:
+        cost = "price: what your bot pays for that (--price=IN/OUT names it)"
+    else:
+        cost = f"at most ${price.cost_of_tokens(again, messages * 100):.2f}"
+    return (
+        f"{source.spec}: about {messages} messages with {tokens:,} tokens, {messages} s at a second a reply, "
+        f"at most {seconds:g} s; {cost}"
+    )
+
+
+def _known_price(source: AgentSource) -> Price | None:
+    model = model_of(spec_within(source))
+    return None if model is None else list_price(model.name, model.base_url)
+
+
+def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
+    """Print the transcripts that are wanted, and what goes further."""
+    numbers = [
+        str(number) for number, finding in enumerate(findings, 1) if finding.talk
+    ]
+    _print_talks(findings, numbers if show == "all" else [show] * (show in numbers))
+    quoted = shlex.quote(spec)
+    print(
+        f"\nnext: pytest --ltm-agent={quoted} --ltm-span=2k,8k    # scores, with a report\n"
+        f"      ltm init --agent={quoted}    # a gate for CI"
+    )
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        while (key := input(f"transcript ({', '.join(numbers)}; Enter: none): ")) != "":
+            _print_talks(findings, [key] * (key in numbers))
+
+
+def _print_talks(findings: Sequence[Finding], numbers: Sequence[str]) -> None:
+    for number in numbers:
+        finding = findings[int(number) - 1]
+        print(f"\n--- {number} {finding.topic}: {finding.text}")
+        for exchange in finding.talk:
+            print(
+                redact_secrets(f"you:   {clip_text(one_line(exchange.message), 400)}")
+            )
+            print(redact_secrets(f"agent: {clip_text(one_line(exchange.reply), 400)}"))

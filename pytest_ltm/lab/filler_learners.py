@@ -1,0 +1,148 @@
+"""Learners that tell filler from scenarios by words or characters, from recorded runs of other suites."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import exp, log
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from pytest_ltm._core.storage.errors import AgentError
+
+# A message, and whether it is filler.
+Lesson: TypeAlias = tuple[str, bool]
+
+_WORD = re.compile(r"[a-z']+|\d|[?!:;]")
+# Lengths of the character sequences that the linear learner looks at.
+_LENGTHS = (3, 4)
+# How often it looks at every lesson, how far it moves each time, and how much more a
+# rare side may weigh.
+_ROUNDS, _RATE, _LARGEST_SHARE = 4, 0.2, 20.0
+# What naive Bayes adds to every count (Krichevsky and Trofimov, 1981).
+_SMOOTHING = 0.5
+
+
+class FillerLearner(Protocol):
+    """Anything that learned which messages are filler."""
+
+    def is_filler(self, text: str) -> bool:
+        """Return whether it takes a message for filler."""
+
+
+def word_features(text: str) -> frozenset[str]:
+    """Return the words of a text, and its pairs of neighbouring words."""
+    words = _WORD.findall(text.lower())
+    pairs = map(" ".join, pairwise(words))
+    return frozenset([*words, *pairs])
+
+
+def character_features(text: str) -> frozenset[str]:
+    """Return the sequences of three and four characters in a text, its ends marked."""
+    marked = f"\x02{text.lower()}\x03"
+    return frozenset(
+        marked[start : start + length]
+        for length in _LENGTHS
+        for start in range(len(marked) - length + 1)
+    )
+
+
+class WordLearner:
+    """Naive Bayes on words and pairs of words, which takes both sides for equally frequent."""
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self._seen = Counter(is_filler for _, is_filler in lessons)
+        self._counts = {True: Counter[str](), False: Counter[str]()}
+        for text, is_filler in lessons:
+            self._counts[is_filler].update(word_features(text))
+
+    def is_filler(self, text: str) -> bool:
+        """Return whether its words are likelier in filler."""
+        return sum(map(self._weigh_feature, word_features(text))) > 0
+
+    def _weigh_feature(self, feature: str) -> float:
+        return self._share(feature, side=True) - self._share(feature, side=False)
+
+    def _share(self, feature: str, *, side: bool) -> float:
+        count = self._counts[side][feature] + _SMOOTHING
+        return log(count / (self._seen[side] + 1))
+
+
+class CharacterLearner:
+    """Logistic regression on character sequences; both sides weigh the same."""
+
+    def __init__(self, lessons: Sequence[Lesson], seed: int = 0) -> None:
+        self._weights = dict[str, float]()
+        self._bias = 0.0
+        seen = Counter(is_filler for _, is_filler in lessons)
+        shares = {side: len(lessons) / (2 * count) for side, count in seen.items()}
+        rows = [(character_features(text), is_filler) for text, is_filler in lessons]
+        rng = random.Random(seed)
+        for _ in range(_ROUNDS):
+            rng.shuffle(rows)
+            for features, is_filler in rows:
+                self._learn_row(features, is_filler=is_filler, share=shares[is_filler])
+
+    def is_filler(self, text: str) -> bool:
+        """Return whether its characters speak for filler."""
+        return self._score_features(character_features(text)) > 0
+
+    def _score_features(self, features: Collection[str]) -> float:
+        weights = self._weights
+        return self._bias + sum(weights.get(name, 0.0) for name in features)
+
+    def _learn_row(
+        self, features: Collection[str], *, is_filler: bool, share: float
+    ) -> None:
+        score = max(-30.0, min(30.0, self._score_features(features)))
+        error = is_filler - 1 / (1 + exp(-score))
+        step = _RATE * min(share, _LARGEST_SHARE) * error / max(len(features), 1)
+        self._bias += step
+        for name in features:
+            self._weights[name] = self._weights.get(name, 0.0) + step
+
+
+LEARNERS: Mapping[str, Callable[[Sequence[Lesson]], FillerLearner]] = {
+    "words": WordLearner,
+    "characters": CharacterLearner,
+}
+"""By the name that stands in the spec of an agent."""
+
+
+def read_lessons(folder: Path) -> list[Lesson]:
+    """Return the messages of all runs below a folder; AgentError unless both sides are among them."""
+    lessons = [
+        lesson
+        for path in sorted(folder.rglob("journal.jsonl"))
+        for lesson in _journal_lessons(path)
+    ]
+    if len({is_filler for _, is_filler in lessons}) < len((True, False)):
+        raise AgentError(
+            f"{str(folder)!r} has no runs with messages of scenarios and filler. "
+            "Name the folder of a run of another suite, such as .ltm/runs"
+        )
+    return lessons
+
+
+def _journal_lessons(path: Path) -> Iterator[Lesson]:
+    for line in path.read_text("utf-8").splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        lesson = _read_lesson(event) if isinstance(event, dict) else None
+        if lesson is not None:
+            yield lesson
+
+
+def _read_lesson(event: Mapping[str, Any]) -> Lesson | None:
+    """Return what an event of a journal teaches; None for openings, and for what is no message."""
+    if event.get("event") == "filler":
+        return str(event.get("message", "")), True
+    if event.get("event") != "message" or event.get("kind") == "opening":
+        return None
+    return str(event.get("text", "")), event.get("kind") == "filler"
