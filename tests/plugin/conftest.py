@@ -117,11 +117,16 @@ class Project:
         span: str = "300",
         subprocess: bool = False,
     ) -> RunResult:
-        """Run the project's scenarios."""
+        """Run the project's scenarios; an option among `args` replaces its default here."""
+        defaults = {"--ltm-span": span, "--ltm-suite": "none"}
+        chosen = {word.partition("=")[0] for word in args}
         return self.pytest(
             f"--ltm-agent={agent}",
-            f"--ltm-span={span}",
-            "--ltm-suite=none",
+            *(
+                f"{flag}={value}"
+                for flag, value in defaults.items()
+                if flag not in chosen
+            ),
             *args,
             subprocess=subprocess,
         )
