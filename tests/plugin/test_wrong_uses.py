@@ -135,7 +135,7 @@ AGENTS = {
         "ERROR in the agent*bot.py\", line 3, in __init__*KeyError: 'key'*could not be made: KeyError: 'key' (bot.py:3)"
     ),
     "class Bot:\n    def reply(self, m): return None": "agent 'bot_Bot' replied with None; a reply is a str*",
-    "class Bot:\n    def reply(self, m): return {'text': 'x'}": "replied with {'text': 'x'} (a dict); a reply is a str*",
+    "class Bot:\n    def reply(self, m): return {'text': 3}": "replied with {'text': 3} (a dict); a reply is a str*",
     "class Bot:\n    def reply(self, m):\n        raise OSError('no network')": "bot.py:3: OSError*raised in reply(): OSError: no network",
     "class Bot:\n    def reply(self, m) return 'x'": "SyntaxError: expected ':' (bot.py, line 2): def reply(self, m) return 'x'",
     "import langchian": "importing 'bot' failed with ModuleNotFoundError: No module named 'langchian' (bot.py:1)",
@@ -168,8 +168,8 @@ YAML = {
 }
 
 LTM = {
-    "lits suites": "ltm: there is no command 'lits'. Did you mean 'list'? There are init, list, check-agent, *",
-    "list suits": "ltm list: there is no list 'suits'. Did you mean 'suites'? There are suites, scenarios, agents.",
+    "lits suites": "ltm: there is no command 'lits'. Did you mean 'list'? There are try, init, list, check-agent, *",
+    "list suits": "ltm list: there is no list 'suits'. Did you mean 'suites'? There are suites, scenarios, agents, commands.",
     "data locomo": "ltm: there is no command 'data locomo'. Did you mean 'data locomo-check'?",
     "trend nowhere": "ltm trend: there is no run 'nowhere': there are no runs in .ltm/runs",
     "show nowhere": "ltm show: there is no run 'nowhere': there are no runs in .ltm/runs",
