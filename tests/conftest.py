@@ -133,6 +133,7 @@ TOUCHED_BY: Rules = {
     ),
     "pytest_ltm/figures/*": RESULTS,
     "pytest_ltm/gate/*": RESULTS,
+    "pytest_ltm/modes/*": RUNS,
     "pytest_ltm/reports/*": RESULTS,
     "pytest_ltm/judges/*": ("tests/plugin/test_judge_run.py*",),
     "pytest_ltm/users/*": ("tests/plugin/test_user_run.py*",),
@@ -147,6 +148,10 @@ TOUCHED_BY: Rules = {
             "py.typed",
             "hookspec.py",
             "_core/__init__.py",
+            "_core/agent_kinds.py",
+            "_core/features.py",
+            "_core/plugin_manager.py",
+            "api.py",
         )
     },
     "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),

@@ -40,7 +40,7 @@ def register_features(manager: pluggy.PluginManager) -> None:
 
 @cache
 def feature_hooks() -> pluggy.HookRelay:
-    """Return the hooks of all installed features, for whoever runs without pytest."""
+    """Return the hooks of all installed features, for runs without pytest."""
     from pytest_ltm._core.plugin_manager import FeatureManager
 
     manager = FeatureManager("pytest")

@@ -133,7 +133,7 @@ class Padded(FreshPromptAgent):
     def __init__(
         self, model: AgentSource, agent: Any, tokens: int | None, padding: str
     ) -> None:
-        """Pad with so many tokens; None: as many as the message has."""
+        """Pad with that number of tokens; None: as many as the message has."""
         super().__init__(model, tells=False, agent=agent)
         self._tokens, self._padding, self._heard = tokens, padding, ""
         self._take_members(without=PADDING_CAPABILITIES)

@@ -140,7 +140,7 @@ def _journal_lessons(path: Path) -> Iterator[Lesson]:
 
 
 def _read_lesson(event: Mapping[str, Any]) -> Lesson | None:
-    """Return what an event of a journal teaches; None for openings, and for what is no message."""
+    """Return what an event of a journal teaches; None for openings, and for other events."""
     if event.get("event") == "filler":
         return str(event.get("message", "")), True
     if event.get("event") != "message" or event.get("kind") == "opening":

@@ -261,7 +261,7 @@ class Fault(JournalRecord, frozen=True, kw_only=True):
     lost: Usage | None = None
     """What was used all the same."""
     account: Account | Literal[""] = ""
-    """How a reply came to be that is no answer: broken off, kept back ...; "" where none came."""
+    """How a reply came to be that is not an answer: broken off, kept back ...; "" where none came."""
 
 
 class End(JournalRecord, frozen=True, kw_only=True):

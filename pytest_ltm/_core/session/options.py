@@ -527,8 +527,8 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
 def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
     """Return whether features may be asked for: elsewhere not even their names are read.
 
-    A word of the command line, an ini value or a worker of an LTM run names them; so
-    does whoever asks for help, or gives arguments that are not seen yet.
+    They may be asked for where the command line or an ini value names them, in a worker
+    of an LTM run, for `--help`, and while the arguments are not known yet.
     """
     config: Any = manager.get_plugin("pytestconfig")
     if config is None or "PYTEST_XDIST_WORKER" in os.environ:

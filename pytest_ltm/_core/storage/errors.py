@@ -40,7 +40,7 @@ class LtmError(Exception):
     usage: Any = None
     """The Usage of what came to nothing, as far as it is known."""
     account: Any = ""
-    """How a reply came to be that is no answer (docs/replies.md); "" where none came."""
+    """How a reply came to be that is not an answer (docs/replies.md); "" where none came."""
 
     def __init__(self, *words: object) -> None:
         from pytest_ltm._core.storage.secrets import redact_secrets

@@ -294,7 +294,7 @@ def _tells_more(
 ) -> bool:
     """Return whether a sentence puts something strange beside a value: "you intended Ghent; in fact Lille".
 
-    What explains is no rival. What stands before the value in its own clause is one
+    An explanation is not a rival. What stands before the value in its own clause is one
     where it has words of a subject and of a predicate: "Lille beats Ghent".
     """
     strange = topic.strange_words(before)

@@ -142,7 +142,7 @@ def _calendar_names(section: str) -> dict[str, int]:
 
 
 def _is_telling(key: str, language: str) -> bool:
-    """Return whether an abbreviation is no English word: a Portuguese `out` is October, a German `so` Sunday."""
+    """Return whether an abbreviation is not an English word: a Portuguese `out` is October, a German `so` Sunday."""
     return language.startswith("en") or len(key) > _SHORT + 1 or not key.isascii()
 
 
