@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
@@ -20,7 +21,6 @@ from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.quantities import is_equal_amount, read_quantities
 from pytest_ltm.language.rulings.gold import Gold, Ruling, time_of
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part
-from pytest_ltm.language.words import plain_words
 
 RE = LEXICON.expressions("assertion")
 Span = tuple[int, int]
