@@ -292,7 +292,9 @@ class Boundary:
         # the stream that it found when it was set up, and an agent logged in close().
         if manager is not None and manager.is_globally_capturing():
             manager.suspend_global_capture(in_=False)
-            _show_captured(manager)
+            # An interrupted session has no capture any more, and pytest asserts one.
+            with suppress(AssertionError):
+                _show_captured(manager)
         self.leave()
         atexit.unregister(_stand_at_exit)
         atexit.register(_stand_at_exit)
