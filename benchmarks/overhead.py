@@ -11,11 +11,11 @@ from time import perf_counter, process_time
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
 from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._subprocess_agent import Processes
-from pytest_ltm.figures.text import pluralize
 from pytest_ltm.testing import run_conversation
 
 STEPS = 50

@@ -22,36 +22,40 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.model.dataset import Dataset, DatasetOption
+    from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.plan import Plan
-    from pytest_ltm._core.model.transcript import Exchange
+    from pytest_ltm._core.model.suite import Suite
+    from pytest_ltm._core.model.tokens import TokenCounter
+    from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
         ConversationInputs,
         ConversationMode,
-        LiveMode,
         OpenConversation,
     )
-    from pytest_ltm._core.session.options import Option
+    from pytest_ltm._core.session.options import Option, read_option
     from pytest_ltm._core.session.session import LtmRun
-    from pytest_ltm._core.session.settings import RunSettings
+    from pytest_ltm._core.session.settings import AgentChoice, RunSettings
     from pytest_ltm.commands import Command
-    from pytest_ltm.datasets import Dataset, DatasetOption
     from pytest_ltm.figures.figures import Figure
 
 __all__ = [
+    "AgentChoice",
     "AgentKind",
     "Command",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
     "ConversationResult",
+    "Count",
     "Dataset",
     "DatasetOption",
     "Event",
     "Exchange",
     "Figure",
+    "Filler",
     "Journal",
-    "LiveMode",
     "LtmRun",
     "OpenConversation",
     "Option",
@@ -60,27 +64,34 @@ __all__ = [
     "RunResult",
     "RunSettings",
     "ScenarioResult",
+    "Suite",
+    "TokenCounter",
+    "Transcript",
     "hookimpl",
     "lazy",
+    "read_option",
 ]
 
 hookimpl = pluggy.HookimplMarker("pytest")
 """Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
 
 _HOMES = {
+    "_core.model.tokens": "TokenCounter",
+    "_core.model.dataset": "Dataset DatasetOption",
+    "_core.model.filler": "Filler",
+    "_core.model.suite": "Suite",
     "_core.agent_kinds": "AgentKind",
     "commands": "Command",
-    "datasets": "Dataset DatasetOption",
     "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.plan": "Plan",
-    "_core.model.transcript": "Exchange",
+    "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",
-    "_core.session.conversation_setup": "ConversationInputs ConversationMode LiveMode OpenConversation",
-    "_core.session.options": "Option",
+    "_core.session.conversation_setup": "ConversationInputs ConversationMode OpenConversation",
+    "_core.session.options": "Option read_option",
     "_core.session.session": "LtmRun",
-    "_core.session.settings": "RunSettings",
+    "_core.session.settings": "AgentChoice RunSettings",
 }
 __getattr__, _ = lazy_exports("pytest_ltm", _HOMES)
 

@@ -14,33 +14,40 @@ that only looks on and raises is named in the report, and the run goes on.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
     from pytest_ltm._core.agent_kinds import AgentKind
     from pytest_ltm._core.journal.events import Event
-    from pytest_ltm._core.journal.result import ConversationName, RunResult
+    from pytest_ltm._core.journal.result import (
+        ConversationName,
+        RunResult,
+        ScenarioResult,
+    )
+    from pytest_ltm._core.model.dataset import Dataset, Definitions
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.score import Score, Unscored
+    from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
-    from pytest_ltm._core.model.transcript import Exchange
+    from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
         ConversationInputs,
         ConversationMode,
+        KnownCosts,
+        RunJudge,
     )
     from pytest_ltm._core.session.options import Option
-    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm._core.session.session import LtmRun, ShownProgress
+    from pytest_ltm._core.session.settings import AgentChoice, RunSettings
     from pytest_ltm.commands import Command
-    from pytest_ltm.datasets import Dataset
     from pytest_ltm.figures.figures import Figure
     from pytest_ltm.reports.exports.loaded import Results
     from pytest_ltm.reports.exports.output import ExportTarget
@@ -162,7 +169,11 @@ def pytest_ltm_time_jumped(
 
 @hookspec(firstresult=True)
 def pytest_ltm_make_filler(
-    config: pytest.Config, spec: str, rng: random.Random, counter: TokenCounter
+    config: pytest.Config,
+    spec: str,
+    rng: random.Random,
+    counter: TokenCounter,
+    language: str,
 ) -> Filler | None:
     """Return the filler for a spec of `--ltm-filler`, or None if it is not yours.
 
@@ -173,6 +184,7 @@ def pytest_ltm_make_filler(
         spec: The spec as given.
         rng: The conversation's own generator, the only source of chance.
         counter: Counts tokens as the plan does.
+        language: What the agent is talked to in, as `--ltm-language` names it.
     """
 
 
@@ -263,3 +275,70 @@ def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
         result: What the run came to.
         status: The status so far.
     """
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> RunJudge | None:
+    """Return the judge for a spec of `--ltm-judge`, or None if it is not yours; called once, before anything runs."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_translate(text: str, language: str) -> str | None:
+    """Return how a language says a whole message of ours, or None if it is not yours."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_read_definitions(folder: Path) -> Definitions | None:
+    """Return what a folder of `--ltm-definitions` holds, or None if it is not yours."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_read_suite(path: Path, scenarios: Collection[str]) -> Suite | None:
+    """Return the suite in a file of `--ltm-suite`, or None if it is not yours; `scenarios`: the built-in ones."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_choose_agents(
+    config: pytest.Config, ltm_dir: Path
+) -> tuple[AgentChoice, ...] | None:
+    """Return the agents of a run, as its options name them."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_agent_sources(
+    config: pytest.Config, settings: RunSettings, acts: bool, rehearses: bool
+) -> tuple[Mapping[str, Any], RunSettings] | None:
+    """Return where the agents of each label come from, and the settings with the specs that results will name.
+
+    Args:
+        config: The session's configuration.
+        settings: The options of the run.
+        acts: Whether anything is played or rehearsed; else there are no sources.
+        rehearses: Whether no agent will be asked.
+    """
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_reply_count(spec: str, ltm_dir: Path) -> Count | None:
+    """Return how the replies of an agent count towards spans, where its spec decides it; None elsewhere."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_costs(run: LtmRun) -> KnownCosts | None:
+    """Return what tokens cost in a run, and its budget; called once, while the run is made."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_progress(config: pytest.Config) -> ShownProgress | None:
+    """Return what shows how far the conversations are."""
+
+
+def pytest_ltm_properties(result: ScenarioResult) -> list[tuple[str, object]] | None:
+    """Return more user properties for the item of an example: what JUnit files and pytest-html show of it."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_failure_text(
+    result: ScenarioResult, transcript: Transcript, again: str
+) -> str | None:
+    """Return what pytest shows of an example that failed; `again`: the command that has its conversation again."""

@@ -125,7 +125,7 @@ TOUCHED_BY: Rules = {
         ),
         RUNS,
     ),
-    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents",)), RUNS),
+    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents", "prechecks")), RUNS),
     "pytest_ltm/commands/*": (
         *PAGES,
         "tests/unit/test_init.py*",

@@ -22,7 +22,7 @@ from pytest_ltm._core.calls.retry import RemoteCause, Trouble
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
 from pytest_ltm._core.storage.clock import can_interrupt
-from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
 from pytest_ltm.agents._adapt import (
     AgentSource,
@@ -287,10 +287,6 @@ def _learn_secrets(answer: Mapping[str, Any]) -> None:
     """Redact what that process has set in its environment from now on, as `load_dotenv()` does."""
     for name, value in answer.get("secrets", ()):
         remember_secret(name, value)
-
-
-class Traceback(Exception):
-    """Where something was raised in the agent's process."""
 
 
 def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:

@@ -35,6 +35,7 @@ from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import START, stopwatch_seconds
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses, protocol_members
@@ -44,14 +45,7 @@ from pytest_ltm.commands.pytest_runs import play_run
 from pytest_ltm.figures.statistics.comparison import sign_flips
 from pytest_ltm.figures.statistics.pairs import SignUnit
 from pytest_ltm.figures.statistics.totals import scores_by_scenario
-from pytest_ltm.figures.text import (
-    clip_text,
-    format_dollars,
-    one_line,
-    pad_right,
-    pluralize,
-    wrap_text,
-)
+from pytest_ltm.figures.text import clip_text, format_dollars, pad_right, wrap_text
 
 ALPHA, LEAST_LEAD = 0.01, 0.1
 """How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""

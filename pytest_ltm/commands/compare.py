@@ -11,6 +11,7 @@ from msgspec import structs
 
 from pytest_ltm._core.journal.result import FAILED
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_flags,
@@ -18,7 +19,6 @@ from pytest_ltm.commands.arguments import (
     add_option,
     add_plans,
 )
-from pytest_ltm.figures.text import one_line
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent

@@ -41,9 +41,10 @@ from pytest_ltm._core.storage.errors import LtmError, describe_error
 from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder, lock_owner
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm._core.storage.secrets import is_secret_name, redact_secrets
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands.arguments import RUN, add_flags, add_json, add_ltm_dir
-from pytest_ltm.figures.text import one_line, pad_right, pluralize, wrap_text
+from pytest_ltm.figures.text import pad_right, wrap_text
 from pytest_ltm.gate.run_loading import read_run
 from pytest_ltm.reports.verification import find_discrepancies
 

@@ -22,6 +22,7 @@ from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm._core.storage.schema import fields_of
+from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.commands.arguments import add_flags, add_place, add_run
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.statistics.totals import group_by
@@ -30,15 +31,12 @@ from pytest_ltm.figures.text import (
     NOTHING,
     clip_text,
     format_distance,
-    one_line,
-    pluralize,
     shorten_text,
     text_of,
     verdict_text,
     wrap_text,
 )
 from pytest_ltm.gate.run_loading import read_run
-from pytest_ltm.language.lists import first_and_rest
 from pytest_ltm.reports.failure import (
     asker_of,
     check_lines,

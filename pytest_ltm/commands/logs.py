@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pytest_ltm._core.storage.clock import duration
 from pytest_ltm._core.storage.disk import Appender, write_whole
 from pytest_ltm._core.storage.errors import DatasetError, DiskFault, ScenarioError
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.datasets._dataset_registry import KINDS, reader_of
 from pytest_ltm.datasets._interchange import History, HistoryReader, write_interchange
@@ -24,7 +25,6 @@ from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
-from pytest_ltm.figures.text import pluralize
 
 _FILE = "sessions and questions, JSON lines"
 CHAT = "chat"

@@ -20,6 +20,7 @@ from pytest_ltm._core.journal.run_file import find_run
 from pytest_ltm._core.model.judge import PROMPTS, parse_grade
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_json,
@@ -27,14 +28,7 @@ from pytest_ltm.commands.arguments import (
     add_run,
     positive_integer,
 )
-from pytest_ltm.figures.text import (
-    clip_text,
-    one_line,
-    pluralize,
-    score_text,
-    text_of,
-    verdict_text,
-)
+from pytest_ltm.figures.text import clip_text, score_text, text_of, verdict_text
 from pytest_ltm.gate.changes import GateSide, one_agent
 from pytest_ltm.gate.run_loading import find_side, results_in
 from pytest_ltm.judges._by_rules import RulesJudge

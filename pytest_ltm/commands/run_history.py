@@ -20,6 +20,7 @@ from pytest_ltm._core.storage.clock import duration, wall_time
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, ScenarioError
 from pytest_ltm._core.storage.sanitize import for_screen, is_plain
 from pytest_ltm._core.storage.schema import fields_of
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_filters,
@@ -29,14 +30,7 @@ from pytest_ltm.commands.arguments import (
 )
 from pytest_ltm.commands.doctor import is_resumable
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import (
-    NOTHING,
-    clip_text,
-    columns_of,
-    one_line,
-    pad_right,
-    pluralize,
-)
+from pytest_ltm.figures.text import NOTHING, clip_text, columns_of, pad_right
 from pytest_ltm.gate.baseline import parse_baseline
 from pytest_ltm.reports.history import Past, read_past, result_standings, run_folders
 from pytest_ltm.reports.trend import (

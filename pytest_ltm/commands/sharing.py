@@ -22,6 +22,7 @@ from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_file
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import (
     RUN,
     add_flags,
@@ -31,7 +32,7 @@ from pytest_ltm.commands.arguments import (
     add_runs,
 )
 from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.figures.text import clip_text, columns_of, one_line, pluralize
+from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
 from pytest_ltm.gate.run_loading import read_run, results_in

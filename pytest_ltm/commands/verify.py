@@ -27,6 +27,7 @@ from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import (
     RUN,
     add_flags,
@@ -36,7 +37,6 @@ from pytest_ltm.commands.arguments import (
     add_pytest_options,
 )
 from pytest_ltm.commands.pytest_runs import run_pytest
-from pytest_ltm.figures.text import one_line, pluralize
 from pytest_ltm.gate.run_loading import LoadedRun, read_run
 from pytest_ltm.reports.verification import (
     Discrepancy,

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from pytest_ltm._core.storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets._chapterbreak import (
-        Chapter,
-        chapter_from_book,
-        chapter_from_dataset,
-    )
-    from pytest_ltm.datasets._dataset import (
+    from pytest_ltm._core.model.dataset import (
         Dataset,
         DatasetOption,
         DatasetSuite,
         ToldConversation,
+    )
+    from pytest_ltm.datasets._chapterbreak import (
+        Chapter,
+        chapter_from_book,
+        chapter_from_dataset,
     )
     from pytest_ltm.datasets._dataset_registry import (
         CONVERTED,
@@ -59,7 +59,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",
-        "_dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
+        "pytest_ltm._core.model.dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
         "_dataset_registry": "CONVERTED LOCOMO LOGS LONGMEMEVAL history_dataset",
         "_interchange": "History Picture Question Session ToolCall Turn",
     },

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import DatasetError, did_you_mean
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.language.numbers import BELOW_HUNDRED
-from pytest_ltm.language.patterns import lazy_pattern
 
 # What `split` may be.
 SPLITS = ("all", "ao3", "pg19")

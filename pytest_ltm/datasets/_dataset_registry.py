@@ -12,17 +12,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._dataset import (
+from pytest_ltm._core.model.dataset import (
     Dataset,
     DatasetOption,
     DatasetSuite,
     number_of,
-    one_of,
     parse_token_limit,
     some_of,
     split_comma_list,
 )
+from pytest_ltm._core.storage.choices import one_of
+from pytest_ltm._core.storage.errors import DatasetError
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets._interchange import History, HistoryReader

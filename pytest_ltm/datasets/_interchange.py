@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from pytest_ltm._core.model.dataset import INDEX_FOLDER
 from pytest_ltm._core.storage.disk import Appender
-from pytest_ltm.datasets._dataset import INDEX_FOLDER
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")

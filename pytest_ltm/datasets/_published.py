@@ -31,8 +31,8 @@ from pytest_ltm._core.model.suite import (
 )
 from pytest_ltm._core.storage import schema as _yaml
 from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.language.patterns import lazy_pattern
 
 # The file that holds the menu of the published Restaurant: dishes by section,
 # `{"Section": ["dish", …]}`.

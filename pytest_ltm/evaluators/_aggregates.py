@@ -12,6 +12,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Check, Score, Scoring
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.commitment import (
@@ -26,7 +27,6 @@ from pytest_ltm.language.normal_form import strip_struck
 from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.quantities import CLOCKS, read_quantities
 from pytest_ltm.language.recital import recites_messages
-from pytest_ltm.language.words import plain_words
 
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
 RE = LEXICON.expressions("aggregates")

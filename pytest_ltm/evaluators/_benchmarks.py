@@ -7,15 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from math import comb, sqrt
 
-from pytest_ltm.evaluators._rules import LEXICON
-from pytest_ltm.language.clauses import phrase_positions
-from pytest_ltm.language.commitment import Mention
-from pytest_ltm.language.proof import prove, telling_words
-from pytest_ltm.language.words import (
+from pytest_ltm._core.model.words import (
     plain_words,
     strip_punctuation,
     word_stem,
 )
+from pytest_ltm.evaluators._rules import LEXICON
+from pytest_ltm.language.clauses import phrase_positions
+from pytest_ltm.language.commitment import Mention
+from pytest_ltm.language.proof import prove, telling_words
 
 RE = LEXICON.expressions("benchmarks")
 

@@ -9,6 +9,13 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm._core.model.words import (
+    casefold_plain,
+    evidence_snippet,
+    excerpt_around,
+    plain_words,
+    space_delimited,
+)
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 from pytest_ltm.language.clauses import (
     clause_around,
@@ -19,13 +26,6 @@ from pytest_ltm.language.commitment import Mention, is_misspelt
 from pytest_ltm.language.json import NoJSON, json_values, published_json
 from pytest_ltm.language.numbers import COUNTS, ORDINALS
 from pytest_ltm.language.proof import Proof, prove
-from pytest_ltm.language.words import (
-    casefold_plain,
-    evidence_snippet,
-    excerpt_around,
-    plain_words,
-    space_delimited,
-)
 
 COLOURS = LEXICON.words("choices colours")
 RE = LEXICON.expressions(

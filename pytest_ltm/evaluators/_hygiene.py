@@ -11,6 +11,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm._core.model.words import evidence_snippet, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import (
     clause_around,
@@ -36,7 +37,6 @@ from pytest_ltm.language.recital import (
     short_items,
     tells_nothing,
 )
-from pytest_ltm.language.words import evidence_snippet, plain_words
 
 NOW, BEFORE, WHEN = "now", "before", "when"
 RE = LEXICON.expressions(

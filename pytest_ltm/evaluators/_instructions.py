@@ -13,6 +13,15 @@ from msgspec import Struct
 from pytest_ltm._core.model.judge import Judge
 from pytest_ltm._core.model.score import Check, Score, Scoring, Unscored
 from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.model.words import (
+    casefold_plain,
+    content_stems,
+    has_phrase,
+    plain_words,
+    space_delimited,
+    strip_punctuation,
+    word_stem,
+)
 from pytest_ltm.evaluators._rules import (
     LEXICON,
     RuleCheck,
@@ -28,15 +37,6 @@ from pytest_ltm.language.recital import (
     REPEATS,
     copies_message,
     recites_messages,
-)
-from pytest_ltm.language.words import (
-    casefold_plain,
-    content_stems,
-    has_phrase,
-    plain_words,
-    space_delimited,
-    strip_punctuation,
-    word_stem,
 )
 
 # The share of the quote's own words that a reply must have before a judge is asked

@@ -10,6 +10,13 @@ from typing import Any, ClassVar, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm._core.model.words import (
+    BULLET,
+    casefold_plain,
+    evidence_snippet,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 from pytest_ltm.language.clauses import (
     normalize_text,
@@ -30,13 +37,6 @@ from pytest_ltm.language.recital import (
     only_offers_example,
     recites_messages,
     repeats_told,
-)
-from pytest_ltm.language.words import (
-    BULLET,
-    casefold_plain,
-    evidence_snippet,
-    plain_words,
-    word_stem,
 )
 
 Item: TypeAlias = tuple[str, int]

@@ -9,6 +9,12 @@ from typing import Any, ClassVar, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm._core.model.words import (
+    casefold_plain,
+    evidence_snippet,
+    plain_words,
+    space_delimited,
+)
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 from pytest_ltm.language.clauses import normalize_text, split_sentences
 from pytest_ltm.language.commitment import (
@@ -20,12 +26,6 @@ from pytest_ltm.language.commitment import (
 from pytest_ltm.language.json import json_values
 from pytest_ltm.language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm.language.recital import REPEATS, recites_messages
-from pytest_ltm.language.words import (
-    casefold_plain,
-    evidence_snippet,
-    plain_words,
-    space_delimited,
-)
 
 Point: TypeAlias = tuple[float, float]
 

@@ -12,6 +12,15 @@ from msgspec import Struct, structs
 
 from pytest_ltm._core.model.judge import Judge
 from pytest_ltm._core.model.score import Score, Scoring, Unscored
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    content_stems,
+    evidence_snippet,
+    has_phrase,
+    plain_words,
+    space_delimited,
+    word_stem,
+)
 from pytest_ltm.evaluators._rules import (
     LEXICON,
     RuleCheck,
@@ -45,15 +54,6 @@ from pytest_ltm.language.recital import (
     recites_messages,
     refuses_answer,
     short_items,
-)
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    content_stems,
-    evidence_snippet,
-    has_phrase,
-    plain_words,
-    space_delimited,
-    word_stem,
 )
 
 

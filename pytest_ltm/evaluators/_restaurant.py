@@ -12,19 +12,19 @@ from msgspec import Struct, structs
 
 from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._core.model.score import Check, Score, Scoring, Unscored
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    evidence_snippet,
+    plain_words,
+    space_delimited,
+    word_stem,
+)
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 from pytest_ltm.language.clauses import phrase_positions, split_sentences
 from pytest_ltm.language.commitment import (
     Mention,
     committed_values,
     is_misspelt,
-)
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    evidence_snippet,
-    plain_words,
-    space_delimited,
-    word_stem,
 )
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Check, Score, Scoring
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.evaluators._hygiene import day_mentions
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import normalize_text, split_sentences
@@ -23,7 +24,6 @@ from pytest_ltm.language.commitment import (
 )
 from pytest_ltm.language.proof import prove
 from pytest_ltm.language.recital import recites_messages, tells_nothing
-from pytest_ltm.language.words import plain_words
 
 PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
 USER, AGENT = "user", "agent"

@@ -10,6 +10,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Check, Score, Scoring
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 from pytest_ltm.language.clauses import (
     clause_around,
@@ -27,7 +28,6 @@ from pytest_ltm.language.commitment import (
 from pytest_ltm.language.dates import MONTHS
 from pytest_ltm.language.numbers import DAYS
 from pytest_ltm.language.recital import enumerates_everything
-from pytest_ltm.language.words import plain_words
 
 
 class DecodesMessages(Ruled, Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 from pytest_ltm.language.clauses import iter_sentences, normalize_text
 from pytest_ltm.language.commitment import Mention, is_alternative
@@ -18,7 +19,6 @@ from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.proof import prove, tells_nothing_new
 from pytest_ltm.language.quantities import CLOCKS, read_quantities
 from pytest_ltm.language.recital import recites_messages
-from pytest_ltm.language.words import plain_words
 
 RE = LEXICON.expressions("worlds")
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_ltm._core.journal.result import RunResult, at_span
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import against_control
@@ -18,10 +19,8 @@ from pytest_ltm.figures.table import paint_text
 from pytest_ltm.figures.text import (
     NOTHING,
     columns_of,
-    one_line,
     pad_left,
     pad_right,
-    pluralize,
     shorten_text,
     wrap_text,
 )

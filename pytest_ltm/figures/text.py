@@ -9,7 +9,7 @@ from math import floor, log10
 
 from pytest_ltm._core.journal.result import Automatic, ScenarioResult
 from pytest_ltm._core.storage.clock import describe_duration
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 
 # Texts of such characters, ASCII and Latin letters and typographic signs, have a column
@@ -19,11 +19,6 @@ _NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u2
 NOTHING = "-"
 # Smaller amounts of dollars are shown with two significant digits.
 _CENTS = 0.1
-
-
-def one_line(text: str) -> str:
-    """Return a text as a screen may show it, with every run of white space as one blank."""
-    return for_screen(" ".join(text.split()))
 
 
 def columns_of(text: str) -> int:
@@ -166,15 +161,6 @@ def exact_dollars(amount: float) -> str:
     if 0 < amount < _LEAST_EXACT:
         return format_dollars(amount)
     return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
-
-
-def pluralize(number: int, noun: str) -> str:
-    """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
-    if number == 1:
-        return f"{number:,} {noun}"
-    return (
-        f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
-    )
 
 
 def format_distance(tokens: int, time: timedelta) -> str:

@@ -17,12 +17,12 @@ from pytest_ltm._core.journal.run_file import LATEST
 from pytest_ltm._core.model.plan import natural_sort_key
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import Field, fields_of
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.gate.changes import GateSide
 from pytest_ltm.gate.plan_facts import PlanFacts
-from pytest_ltm.language.patterns import lazy_pattern
 
 # The first field of every baseline.
 FORMAT = "pytest-ltm baseline 2"

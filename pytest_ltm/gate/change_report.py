@@ -10,20 +10,18 @@ from msgspec import structs
 
 from pytest_ltm._core.journal.result import ConversationResult
 from pytest_ltm._core.storage.schema import fields_of, from_record
-from pytest_ltm.figures.statistics.comparison import Comparison
-from pytest_ltm.figures.text import (
-    clip_text,
+from pytest_ltm._core.storage.wording import (
+    first_and_rest,
+    join_some,
     one_line,
-    pad_left,
-    pad_right,
     pluralize,
-    wrap_text,
 )
+from pytest_ltm.figures.statistics.comparison import Comparison
+from pytest_ltm.figures.text import clip_text, pad_left, pad_right, wrap_text
 from pytest_ltm.gate.changes import Change, Changes, Level
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.sentences import comparison_text
 from pytest_ltm.gate.verdict import Finding, GateVerdict, p_text
-from pytest_ltm.language.lists import first_and_rest, join_some
 
 # How many scenarios that moved are listed for each agent and span.
 MOST_MOVED = 8

@@ -16,6 +16,7 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.model.plan import natural_sort_key
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.wording import first_and_rest
 from pytest_ltm.figures.statistics.comparison import (
     Comparison,
     compare_runs,
@@ -31,7 +32,6 @@ from pytest_ltm.gate.plan_facts import (
     equal_places,
     unequal_plans,
 )
-from pytest_ltm.language.lists import first_and_rest
 
 
 class GateSide(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from msgspec import Struct
 from pytest_ltm._core.journal.memory_ledger import recall_at
 from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.figures.memory_measures import MEASURES
 from pytest_ltm.figures.statistics.totals import (
     mean_or_none,
@@ -25,7 +26,6 @@ from pytest_ltm.figures.statistics.totals import (
     scores_by_scenario,
     total_score,
 )
-from pytest_ltm.language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     Rows = Sequence[ScenarioResult]

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from pytest_ltm._core.model.plan import is_of_source, natural_sort_key
 from pytest_ltm._core.storage.schema import show_value
+from pytest_ltm._core.storage.wording import join_some
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.language.lists import join_some
 
 # Values whose JSON is longer are kept as a digest.
 _SHORT = 80

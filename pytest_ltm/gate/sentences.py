@@ -14,6 +14,7 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.model.agent import Mishap, add_mishaps
 from pytest_ltm._core.storage.schema import fields_of
+from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
 from pytest_ltm.figures.statistics.comparison import (
     ALPHA,
     Comparison,
@@ -23,9 +24,8 @@ from pytest_ltm.figures.statistics.comparison import (
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.statistics.spans_reached import EffectiveSpan, effective_span
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import exact_dollars, one_line, pluralize, short_count
+from pytest_ltm.figures.text import exact_dollars, short_count
 from pytest_ltm.gate.verdict import p_text
-from pytest_ltm.language.lists import join_words
 
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:

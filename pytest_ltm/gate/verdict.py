@@ -18,6 +18,7 @@ from pytest_ltm._core.journal.result import (
     at_span,
     why_unmeasured,
 )
+from pytest_ltm._core.storage.wording import join_some
 from pytest_ltm.figures.memory_measures import MEASURES
 from pytest_ltm.figures.statistics.comparison import compare_runs, compare_scenarios
 from pytest_ltm.figures.statistics.pairs import Pair, pair_rows
@@ -25,7 +26,6 @@ from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.gate.changes import Change, Changes, Level
 from pytest_ltm.gate.gate_rules import Rule
-from pytest_ltm.language.lists import join_some
 
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
 # Whether a rule passes, and what was found.

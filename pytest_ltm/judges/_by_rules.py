@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_ltm._core.model.judge import Inquiry
+from pytest_ltm._core.model.words import content_of, plain_words
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 from pytest_ltm.language.lexicon import Lexicon
 from pytest_ltm.language.numbers import COUNTS
-from pytest_ltm.language.words import content_of, plain_words
 
 # The share of the right answer's own words that an answer must have.
 _ENOUGH = 0.75

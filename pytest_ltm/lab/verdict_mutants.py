@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
+from pytest_ltm._core.model.words import content_stems, plain_words
 from pytest_ltm._core.storage.schema import load_yaml
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.rulings.gold import read_gold
-from pytest_ltm.language.words import content_stems, plain_words
 
 # How it was made, and the reply or the replies.
 Replies: TypeAlias = "tuple[str, str | list[str]]"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
+from pytest_ltm._core.model.words import casefold_plain, plain_words
 from pytest_ltm.language.lexicon import LEXICON
-from pytest_ltm.language.words import casefold_plain, plain_words
 
 RE = LEXICON.expressions("clauses")
 # A reason for doubt that is none where somebody only says when it was told: "you told

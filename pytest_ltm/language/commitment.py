@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.language.clauses import (
     EARLIER,
     clause_around,
@@ -20,7 +21,6 @@ from pytest_ltm.language.clauses import (
 )
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.recital import knows_not
-from pytest_ltm.language.words import plain_words
 
 # Words for somebody whose own things an answer may speak of.
 ASIDES = (

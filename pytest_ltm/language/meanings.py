@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from rapidfuzz.distance import OSA, Indel, Prefix
 
+from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import words_with_digits
-from pytest_ltm.language.words import STOP_WORDS, plain_words, word_stem
 
 _SAME = {
     word_stem(word): word_stem(first)

@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    is_english,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.language.clauses import normalize_text, sentence_start
 from pytest_ltm.language.commitment import (
     DENIES,
@@ -38,12 +44,6 @@ from pytest_ltm.language.recital import (
     repeats_told,
     short_items,
     tells_nothing,
-)
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    is_english,
-    plain_words,
-    word_stem,
 )
 
 if TYPE_CHECKING:

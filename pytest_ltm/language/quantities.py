@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import (
@@ -15,7 +16,6 @@ from pytest_ltm.language.numbers import (
     words_with_digits,
     write_digits,
 )
-from pytest_ltm.language.words import plain_words
 
 # Word -> unit; plurals are known, too.
 UNITS = {word: unit for unit, words in LEXICON.table("units").items() for word in words}

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm.language.clauses import normalize_text
-from pytest_ltm.language.lexicon import LEXICON
-from pytest_ltm.language.words import (
+from pytest_ltm._core.model.words import (
     casefold_plain,
     has_phrase,
     plain_words,
     space_delimited,
 )
+from pytest_ltm.language.clauses import normalize_text
+from pytest_ltm.language.lexicon import LEXICON
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from pytest_ltm._core.model.score import Evaluator, Replies, Score, Unscored
+from pytest_ltm._core.model.words import evidence_snippet
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.language.patterns import lazy_pattern
-from pytest_ltm.language.words import evidence_snippet
+from pytest_ltm._core.storage.patterns import lazy_pattern
 
 __all__ = [
     "CODES",

@@ -36,16 +36,16 @@ from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
     KnownAnswers,
+    KnownCost,
     OpenConversation,
-    users_for,
 )
-from pytest_ltm._core.session.costs import KnownPrice
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.storage.errors import UserError
 from pytest_ltm.agents._profile import CostSimulator, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
+from pytest_ltm.modes.asked_models import users_for
 from pytest_ltm.reports.forecast import PriceSource, forecast_lines
 from pytest_ltm.users._user_connection import (
     USER_MODEL_NAME,
@@ -329,7 +329,7 @@ class DryRun:
             terminalreporter.write_line(line)
 
 
-def _price_source(known: KnownPrice, **profile: Any) -> PriceSource:
+def _price_source(known: KnownCost, **profile: Any) -> PriceSource:
     return PriceSource(
         price=known.tariff.price, source=known.source, free=known.tariff.free, **profile
     )

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm.api import hookimpl
 
 if TYPE_CHECKING:
-    from pytest_ltm.api import LtmRun
+    import pytest
+
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.api import (
+        AgentChoice,
+        ConversationInputs,
+        ConversationMode,
+        Count,
+        LtmRun,
+        RunSettings,
+    )
+    from pytest_ltm.modes.costs import RunCosts
 
 
 @hookimpl(wrapper=True, tryfirst=True)
@@ -18,6 +30,9 @@ def pytest_ltm_begin(run: LtmRun) -> Iterator[None]:
     The hooks of pytest are called from the last that was registered: xdist's side hears
     of items first, and what resuming or scoring again refuses comes before the gate.
     """
+    run.costs.check()
+    if not run.is_worker:
+        run.config.pluginmanager.register(run.costs, "ltm-costs")
     _register_mode(run)
     _allow_concurrency(run)
     yield
@@ -48,8 +63,16 @@ def _register_mode(run: LtmRun) -> None:
 def _allow_concurrency(run: LtmRun) -> None:
     if run.settings.concurrency == 1 or not run.plays:
         return
-    from pytest_ltm.modes.concurrency import ConcurrentRunner, limit_conversations
+    from pytest_ltm.api import read_option
+    from pytest_ltm.modes.concurrency import (
+        ConcurrentRunner,
+        allow_files,
+        limit_conversations,
+    )
 
+    wanted = run.settings.concurrency
+    if wanted is not None:
+        read_option(run.config, "--ltm-concurrency", lambda: allow_files(wanted))
     run.most_at_once, run.of_agent = limit_conversations(run.sources, run.settings)
     run.make_runner = ConcurrentRunner
 
@@ -67,3 +90,56 @@ def _register_xdist(run: LtmRun) -> None:
         from pytest_ltm.modes.xdist.controller import Controller
 
         manager.register(Controller(run), "ltm-xdist")
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_conversation_mode() -> Callable[[ConversationInputs], ConversationMode]:
+    """Hold conversations with agents, where no other mode was asked for."""
+    from pytest_ltm.modes.live import LiveMode
+
+    return LiveMode
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_choose_agents(
+    config: pytest.Config, ltm_dir: Path
+) -> tuple[AgentChoice, ...]:
+    """Return the agents that the options name, recorded ones by the ids of their runs."""
+    from pytest_ltm.modes.agent_sources import (
+        chosen_agents,
+        fix_latest,
+        use_session_kinds,
+    )
+
+    use_session_kinds(config)
+    return fix_latest(config, chosen_agents(config), ltm_dir)
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_agent_sources(
+    config: pytest.Config, settings: RunSettings, acts: bool, rehearses: bool
+) -> tuple[Mapping[str, AgentSource], RunSettings]:
+    """Return where the agents come from, and the settings with the specs that results will name."""
+    from pytest_ltm.modes.agent_sources import sources_of_run
+
+    return sources_of_run(config, settings, acts=acts, rehearses=rehearses)
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_reply_count(spec: str, ltm_dir: Path) -> Count | None:
+    """Return how the replies of a recorded agent were counted."""
+    from pytest_ltm.modes.agent_sources import REPLAY
+
+    if not spec.startswith(REPLAY):
+        return None
+    from pytest_ltm.agents._replay import recorded_count
+
+    return recorded_count(spec.removeprefix(REPLAY), ltm_dir)
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_costs(run: LtmRun) -> RunCosts:
+    """Return prices and budget, as the options name them."""
+    from pytest_ltm.modes.costs import RunCosts
+
+    return RunCosts(run.settings, run.sources, run.folder.path, spends=run.plays)

@@ -41,6 +41,7 @@ from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
 from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
 from pytest_ltm.modes.verdict_changes import rescored_lines
@@ -290,7 +291,7 @@ class RescoredConversation(_setup.ConversationMode):
     ) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
-        asked = _setup.judge_for(given, opened, known, recalled=self._recalled)
+        asked = _asked.judge_for(given, opened, known, recalled=self._recalled)
         if (
             asked is not None
             or self._plan is None
@@ -314,7 +315,7 @@ class RescoredConversation(_setup.ConversationMode):
             trial=str(given.place.trial),
             votes=self._plan.judge_votes,
             recalled=self._recalled,
-            checks=_setup.hidden_checks(given, known),
+            checks=_asked.hidden_checks(given, known),
             asks_anew=False,
         )
 
@@ -332,7 +333,7 @@ class RescoredConversation(_setup.ConversationMode):
             self._playback.wanted = NO_USER
             raise UserError(NO_USER)
 
-        return _setup.users_for(self.given, opened, open=refuse, recalled=recalled)
+        return _asked.users_for(self.given, opened, open=refuse, recalled=recalled)
 
     def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.

@@ -14,16 +14,17 @@ from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.journal.prechecks import PROBE_FILE
 from pytest_ltm._core.journal.result import ConversationName, read_results
 from pytest_ltm._core.journal.run_file import conversations_in, read_run_file
-from pytest_ltm._core.session.conversation_setup import AgentFactory, read_resumable
 from pytest_ltm._core.session.items import LTM_ITEM, items_by_conversation
 from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.report import Report
 from pytest_ltm._core.session.resume_command_line import resume_identity
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.signals import resume_command
 from pytest_ltm._core.storage.errors import AgentError, LtmError
-from pytest_ltm.figures.text import one_line, pluralize, wrap_text
+from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.modes.live import AgentFactory, read_resumable
+from pytest_ltm.reports.run_report import Report
 
 if TYPE_CHECKING:
     from typing_extensions import Self

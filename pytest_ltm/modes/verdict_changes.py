@@ -16,13 +16,8 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.model.plan import Plan, is_of_source
 from pytest_ltm._core.storage.schema import to_record
-from pytest_ltm.figures.text import (
-    one_line,
-    pluralize,
-    verdict_text,
-    wrap_text,
-)
-from pytest_ltm.language.lists import first_and_rest
+from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
+from pytest_ltm.figures.text import verdict_text, wrap_text
 
 
 class Move(Struct, frozen=True):

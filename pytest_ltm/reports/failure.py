@@ -9,13 +9,12 @@ from pytest_ltm._core.journal.result import ScenarioResult, at_span
 from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.model.transcript import Exchange, needle_gap
 from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.text import (
     clip_text,
     columns_of,
     format_distance,
-    one_line,
     pad_right,
-    pluralize,
     score_text,
     short_count,
     shorten_text,

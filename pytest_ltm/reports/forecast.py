@@ -7,21 +7,19 @@ from dataclasses import dataclass
 
 from pytest_ltm._core.journal.cost import Bar, Forecast, Price, TokenUse
 from pytest_ltm._core.journal.result import at_span
+from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.table import Style, TableRow, TextTable, render_table
 from pytest_ltm.figures.text import (
     NOTHING,
     clip_text,
     exact_dollars,
-    one_line,
     pad_left,
     pad_right,
-    pluralize,
     short_count,
     span_of_time,
     wrap_text,
 )
-from pytest_ltm.language.lists import first_and_rest
 
 MOST_LINES = 24
 SPEAKS, WAITS = "#", "-"

@@ -9,16 +9,15 @@ from pathlib import Path
 
 from pytest_ltm._core.journal.result import RunResult
 from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.columns import GUESSED, result_columns
 from pytest_ltm.figures.figures import figure_notes, shown_figures
 from pytest_ltm.figures.metrics import agent_metrics, leading_sentences
-from pytest_ltm.figures.text import one_line, pluralize
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate.changes import Changes
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.sentences import precheck_sentences, span_sentences
 from pytest_ltm.gate.verdict import GateVerdict
-from pytest_ltm.language.lists import first_and_rest
 from pytest_ltm.reports.terminal import missing_lines, scoreless_sentence
 
 # The environment variable that names the summary of a CI job's step.

@@ -14,6 +14,12 @@ from pytest_ltm._core.journal.result import (
     span_place,
 )
 from pytest_ltm._core.model.transcript import Count
+from pytest_ltm._core.storage.wording import (
+    first_and_rest,
+    join_words,
+    one_line,
+    pluralize,
+)
 from pytest_ltm.figures.columns import (
     GUESSED,
     HAMPERED,
@@ -44,16 +50,8 @@ from pytest_ltm.figures.table import (
     paint_text,
     render_table,
 )
-from pytest_ltm.figures.text import (
-    clip_text,
-    exact_dollars,
-    one_line,
-    pluralize,
-    shorten_text,
-    wrap_text,
-)
+from pytest_ltm.figures.text import clip_text, exact_dollars, shorten_text, wrap_text
 from pytest_ltm.gate.sentences import precheck_sentences, span_sentences
-from pytest_ltm.language.lists import first_and_rest, join_words
 from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,
     agents_under_test,

@@ -12,6 +12,7 @@ from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.model.plan import natural_sort_key
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import fields_of, to_record
+from pytest_ltm._core.storage.wording import join_some, one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.table import paint_text
 from pytest_ltm.figures.text import (
@@ -19,15 +20,12 @@ from pytest_ltm.figures.text import (
     clip_text,
     columns_of,
     format_percent,
-    one_line,
     pad_left,
     pad_right,
-    pluralize,
     wrap_text,
 )
 from pytest_ltm.gate.plan_facts import PlanFacts, unequal_plans
 from pytest_ltm.gate.run_loading import side_of_run
-from pytest_ltm.language.lists import join_some
 
 if TYPE_CHECKING:
     from pytest_ltm.reports.history import HistoricalScore, Past

@@ -17,9 +17,10 @@ from starlette.routing import Route
 from pytest_ltm._core.journal.result import span_place
 from pytest_ltm._core.journal.run_file import newest_first, read_run_file
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import format_dollars, format_percent, one_line
+from pytest_ltm.figures.text import format_dollars, format_percent
 from pytest_ltm.gate.change_report import change_lines
 from pytest_ltm.gate.changes import (
     CompareHints,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from conftest import Project
 
-from pytest_ltm._core.session import report
+from pytest_ltm.reports import run_report as report
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -93,7 +93,7 @@ def test_the_first_mode_of_a_conftest_composes_the_conversations(
     project.conftest(
         """
 import pytest
-from pytest_ltm.api import LiveMode
+from pytest_ltm.modes import LiveMode
 
 class Marked(LiveMode):
     def notices(self, talk):

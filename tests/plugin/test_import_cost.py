@@ -32,13 +32,13 @@ LIGHT = {
     "pytest_ltm",
     "pytest_ltm._core",
     "pytest_ltm._core.storage",
+    "pytest_ltm._core.storage.choices",
     "pytest_ltm._core.storage.dotted",
     "pytest_ltm._core.storage.errors",
-    "pytest_ltm.datasets",
-    "pytest_ltm.datasets._dataset",
+    "pytest_ltm._core.storage.secrets",
     "pytest_ltm.hookspec",
 }
-"""What declaring the options of data sets takes."""
+"""What declaring the options of the core takes: features are not looked for."""
 WATCH = """\
 import json, os, sys, threading
 

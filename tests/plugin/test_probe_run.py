@@ -11,7 +11,7 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.session import prechecks
+from pytest_ltm.prechecks import probe as prechecks
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8

@@ -8,7 +8,6 @@ import journals
 import pytest
 
 from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.session.agents import _sees_clock
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._adapt import AgentSource
@@ -17,6 +16,7 @@ from pytest_ltm.agents._registry import (
     label_for,
     split_specs,
 )
+from pytest_ltm.modes.agent_sources import _sees_clock
 
 BOT = """
 class Bot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pytest_ltm._core.session.progress import Board
+from pytest_ltm.reports.progress import Board
 
 
 class Screen:

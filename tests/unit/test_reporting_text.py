@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from wcwidth import wcwidth
 
 from pytest_ltm._core.storage.sanitize import escape_unprintable
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.text import (
     clip_text,
     columns_of,
     exact_dollars,
     format_dollars,
-    one_line,
     pad_left,
     pad_right,
-    pluralize,
     short_count,
     shorten_text,
     span_of_time,

@@ -23,10 +23,10 @@ from pytest_ltm._core.journal.result import (
     read_results,
     write_results,
 )
+from pytest_ltm._core.model.dataset import SPAN
 from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import from_record, to_record
-from pytest_ltm.datasets._dataset import SPAN
 
 NEEDLE = NeedleRef(
     number=4,

@@ -22,13 +22,13 @@ from pytest_ltm._core.model.scenario import (
 )
 from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.agents.reader.stories import town_statement, town_statements
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
-from pytest_ltm.language.words import plain_words
 from pytest_ltm.testing import run_scenario
 
 MARKS: Mapping[str, Any] = scenario.test_chapter_break.pytestmark[0].kwargs

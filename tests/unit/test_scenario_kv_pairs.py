@@ -13,13 +13,13 @@ from pytest_ltm.scenarios._wording import capital, variants
 from pytest_ltm._core.model.plan import PlannedExample
 from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.language.words import plain_words
 from pytest_ltm.testing import run_conversation
 
 

@@ -16,6 +16,7 @@ from pytest_ltm.scenarios._wording import variants
 from pytest_ltm._core.model.plan import PlannedExample
 from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.reader import make_reader
@@ -28,7 +29,6 @@ from pytest_ltm.evaluators import (
     recalls_drink,
 )
 from pytest_ltm.lab.commands.verdict_check import evaluator_of
-from pytest_ltm.language.words import plain_words
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 MENU = {

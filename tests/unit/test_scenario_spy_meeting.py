@@ -12,12 +12,12 @@ from pytest_ltm.scenarios import colours, spy_meeting
 from pytest_ltm._core.model.plan import PlannedExample
 from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.model.words import plain_words, space_delimited
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder, from_published
 from pytest_ltm.evaluators import DecodesMessages
-from pytest_ltm.language.words import plain_words, space_delimited
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)

@@ -27,8 +27,8 @@ from pytest_ltm._core.model.scenario import (
     to_json,
 )
 from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
-from pytest_ltm.language.words import plain_words
 
 
 def colour_texts() -> list[str]:

@@ -12,9 +12,9 @@ from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._core.model.suite import built_in
+from pytest_ltm._core.model.words import STOP_WORDS, plain_words
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.lab.commands.verdict_check import check_verdicts
-from pytest_ltm.language.words import STOP_WORDS, plain_words
 
 ENTRIES = {entry.name: entry for entry in built_in("memory").entries}
 CARELESS = ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")

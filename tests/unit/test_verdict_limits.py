@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm import evaluators
+from pytest_ltm._core.model.words import evidence_snippet
 from pytest_ltm.lab.commands.verdict_check import (
     VerdictCheckReport,
     bounds_of,
@@ -17,7 +18,6 @@ from pytest_ltm.lab.commands.verdict_check import (
     mutants_of_scenario,
 )
 from pytest_ltm.language.recital import ToldReply
-from pytest_ltm.language.words import evidence_snippet
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from pytest_ltm._core.storage.errors import AgentError, DefinitionError, did_you_mean
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
-from pytest_ltm.language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pytest_ltm._core.calls.providers import Provider

@@ -29,7 +29,7 @@ from pytest_ltm._core.model.agent import (
 )
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm._core.storage.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from email.message import Message

@@ -20,13 +20,13 @@ from pytest_ltm._core.model.scenario import Ask, Request, Say, Wait, Watch
 from pytest_ltm._core.model.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.transcript import Exchange, Transcript, TranscriptView
+from pytest_ltm._core.model.words import has_value
 from pytest_ltm._core.storage.errors import (
     ScenarioError,
     Unmeasured,
     did_you_mean,
     text_of,
 )
-from pytest_ltm.language.words import has_value
 
 T = TypeVar("T")
 

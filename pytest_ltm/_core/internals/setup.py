@@ -33,8 +33,7 @@ from _pytest.runner import (
 from greenlet import getcurrent, greenlet
 
 from pytest_ltm._core.internals.item_context import remember_warnings
-from pytest_ltm._core.storage.errors import LtmError, text_of
-from pytest_ltm.agents._subprocess_agent import Traceback
+from pytest_ltm._core.storage.errors import LtmError, Traceback, text_of
 
 if sys.version_info < (3, 11):
     from exceptiongroup import BaseExceptionGroup

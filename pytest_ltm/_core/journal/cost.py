@@ -15,7 +15,7 @@ from pytest_ltm._core.journal.codec import iter_readable
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.storage.errors import BudgetSpent, ConfigurationError
 from pytest_ltm._core.storage.locks import Shared
-from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm._core.storage.patterns import lazy_pattern
 
 MILLION = 1_000_000
 JUDGE, USER = "judge", "user"

@@ -13,7 +13,7 @@ from msgspec import Struct, field, structs
 
 from pytest_ltm._core.model.agent import MemoryOperation
 from pytest_ltm._core.model.transcript import Exchange, Transcript
-from pytest_ltm.language.words import STOP_WORDS, has_value, plain_words
+from pytest_ltm._core.model.words import STOP_WORDS, has_value, plain_words
 
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.result import QuestionResult

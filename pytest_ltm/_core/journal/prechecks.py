@@ -27,6 +27,12 @@ from pytest_ltm._core.journal.timings import JudgeTime, iter_timings
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.model.judge import parse_grade
 from pytest_ltm._core.model.scenario import Definition, Say
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    casefold_plain,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm._core.storage.disk import (
     Appender,
     disk_fault,
@@ -39,12 +45,6 @@ from pytest_ltm._core.storage.schema import (
     from_record,
     json_text,
     to_record,
-)
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    casefold_plain,
-    plain_words,
-    word_stem,
 )
 
 FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm._core.storage.patterns import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from msgspec import Struct, convert
 from pytest_ltm._core.model.agent import Reply
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.errors import JudgeError, describe_error
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.language import speech
-from pytest_ltm.language.patterns import lazy_pattern
 
 # Ends the reply of a model that had more to say, on record, too: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"

@@ -15,16 +15,16 @@ from pytest_ltm._core.model.judge import (
     shorten_for_judge,
 )
 from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.errors import ScenarioError, UserError
-from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm.language import speech
-from pytest_ltm.language.json import json_values
-from pytest_ltm.language.patterns import lazy_pattern
-from pytest_ltm.language.words import (
+from pytest_ltm._core.model.words import (
     has_phrase,
     plain_words,
     space_delimited,
 )
+from pytest_ltm._core.storage.errors import ScenarioError, UserError
+from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.language import speech
+from pytest_ltm.language.json import json_values
 
 # How many messages a user has, unless a scenario says otherwise.
 TURNS = 8

@@ -21,8 +21,6 @@ import pytest
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-    from pytest_ltm._core.session.session import LtmRun
-
 
 class _Ordinary:
     """Loads this package's modules from Python's own bytecode.
@@ -124,13 +122,6 @@ def pytest_configure(config: pytest.Config) -> None:
         start_run(config)
     else:
         options.refuse_idle(config)
-
-
-def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register what has no feature of its own yet."""
-    from pytest_ltm._core.session.startup import begin_run
-
-    begin_run(run)
 
 
 def pytest_collect_file(

@@ -34,7 +34,7 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.language.lists import join_words
+from pytest_ltm._core.storage.wording import join_words
 
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:

@@ -38,9 +38,7 @@ from pytest_ltm._core.session.item_body import (
 from pytest_ltm._core.session.planning import around_agent, clock_for, plan_for
 from pytest_ltm._core.session.state import ItemSide
 from pytest_ltm._core.storage.errors import LtmInternalError
-from pytest_ltm.figures.text import pluralize
-from pytest_ltm.reports.failure import failure_text
-from pytest_ltm.reports.summary import user_properties
+from pytest_ltm._core.storage.wording import pluralize
 
 T = TypeVar("T")
 
@@ -271,7 +269,10 @@ class PlayedConversation:
             )
         )
         if not body.conditions.withheld:
-            body.item.user_properties.extend(user_properties(result))
+            for properties in self._hooks.ask_all(
+                "pytest_ltm_properties", result=result
+            ):
+                body.item.user_properties.extend(properties)
         if result.scored or result.cause in ("unscored", "ungraded"):
             self._hooks.tell_all(
                 "pytest_ltm_verdict",
@@ -280,7 +281,9 @@ class PlayedConversation:
                 verdict=ending_of(result).verdict,
             )
         text = (
-            failure_text(result, channel.transcript, self._again())
+            self.given.config.hook.pytest_ltm_failure_text(
+                result=result, transcript=channel.transcript, again=self._again()
+            )
             if result.outcome == "failed"
             else ""
         )

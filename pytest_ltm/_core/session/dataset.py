@@ -9,6 +9,13 @@ from typing import cast
 
 import pytest
 
+from pytest_ltm._core.model.dataset import (
+    SPAN,
+    SPAN_TOKENS,
+    Dataset,
+    DatasetSuite,
+    ToldConversation,
+)
 from pytest_ltm._core.model.plan import Questions
 from pytest_ltm._core.model.suite_spec import DATA, QUESTIONS, SuiteSpec
 from pytest_ltm._core.session import options as _options
@@ -16,21 +23,14 @@ from pytest_ltm._core.session.items import ItemPlace
 from pytest_ltm._core.session.options import path_base, value_source
 from pytest_ltm._core.session.resume_command_line import recorded_settings
 from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     LtmError,
     did_you_mean,
 )
-from pytest_ltm.datasets._dataset import (
-    SPAN,
-    SPAN_TOKENS,
-    Dataset,
-    DatasetSuite,
-    ToldConversation,
-    one_of,
-)
-from pytest_ltm.figures.text import one_line
+from pytest_ltm._core.storage.wording import one_line
 
 # The only span of a data set.
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
 
+from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
-from pytest_ltm.datasets._dataset import one_of
 
 if TYPE_CHECKING:
+    from pytest_ltm._core.model.dataset import Dataset, Definitions
     from pytest_ltm._core.model.suite import Suite
-    from pytest_ltm.datasets import Dataset
-    from pytest_ltm.datasets._published import DefinitionsFolder
 
 
 class IntegerParser:
@@ -772,7 +771,7 @@ ISOLATED = "isolated"
 
 
 def chosen_spans(
-    config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None
+    config: pytest.Config, suite: Suite | None, definitions: Definitions | None
 ) -> dict[str, int | None]:
     """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
     given = option_or_ini(config, "ltm_span")

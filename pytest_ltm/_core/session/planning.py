@@ -22,7 +22,6 @@ from pytest_ltm._core.model.plan import (
 from pytest_ltm._core.model.scenario import LAST, Definition
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
 from pytest_ltm._core.model.transcript import DEFAULT_COUNT, Count
-from pytest_ltm._core.session.agents import REPLAY
 from pytest_ltm._core.session.collection import version_of
 from pytest_ltm._core.session.conversation_setup import NO_JUDGE, run_judge
 from pytest_ltm._core.session.dataset import told_in
@@ -38,8 +37,6 @@ from pytest_ltm._core.storage.clock import (
     WallClock,
 )
 from pytest_ltm._core.storage.errors import LtmError, describe_error
-from pytest_ltm.fillers import filler_from_spec
-from pytest_ltm.locales import ENGLISH, Language, parse_languages
 
 # The message that begins every conversation but isolated ones, unless the suite has
 # another.
@@ -56,17 +53,27 @@ def filler_for(
     place: ItemPlace,
     counter: TokenCounter,
 ) -> Filler:
-    """Return the filler of a conversation: the hook's, or the one that the spec names."""
-    rng = definition_rng(settings.seed.value, place.trial, "filler", "")
-    made: Filler | None = config.hook.pytest_ltm_make_filler(
-        config=config, spec=settings.filler, rng=rng, counter=counter
+    """Return the filler of a conversation, in the language that its agent is talked to in."""
+    filler: Filler = config.hook.pytest_ltm_make_filler(
+        config=config,
+        spec=settings.filler,
+        rng=definition_rng(settings.seed.value, place.trial, "filler", ""),
+        counter=counter,
+        language=settings.language(place.agent),
     )
-    language = parse_languages({"language": settings.language(place.agent)}).told
-    return (
-        filler_from_spec(settings.filler, rng, counter, language)
-        if made is None
-        else made
-    )
+    return filler
+
+
+def _translator(config: pytest.Config, language: str) -> Callable[[str], str]:
+    """Return what puts our own messages into a language."""
+
+    def translate(text: str) -> str:
+        result: str | None = config.hook.pytest_ltm_translate(
+            text=text, language=language
+        )
+        return text if result is None else result
+
+    return translate
 
 
 class Planned(NamedTuple):
@@ -82,7 +89,7 @@ class Planned(NamedTuple):
 def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     """Return the plan that the items of a conversation make."""
     place = known[0].place
-    talked = parse_languages({"language": settings.language(place.agent)})
+    translate = _translator(known[0].item.config, settings.language(place.agent))
     filler = filler_for(
         known[0].item.config, settings, place, token_counter(settings.tokenizer)
     )
@@ -103,14 +110,14 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
             unready[one.key] = error
         together = told_conversation is not None
         examples.append(
-            _planned_example(one, definition, patching, talked.told, together=together)
+            _planned_example(one, definition, patching, translate, together=together)
         )
     judge = run_judge(known[0].item.config)
     opening = "" if span is None else settings.opening
     if told_conversation is not None:
         opening = told_conversation.opening
     elif opening is None:
-        opening = talked.told.message(OPENING)
+        opening = translate(OPENING)
     plan = Plan(
         examples=tuple(examples),
         seed=settings.seed.recorded,
@@ -161,18 +168,17 @@ def _reply_count_mode(
     spec = next(
         (agent.spec for agent in settings.agents if agent.label == place.agent), ""
     )
-    if not spec.startswith(REPLAY):
-        return DEFAULT_COUNT
-    from pytest_ltm.agents._replay import recorded_count
-
-    return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
+    count: Count | None = config.hook.pytest_ltm_reply_count(
+        spec=spec, ltm_dir=settings.ltm_dir
+    )
+    return count or DEFAULT_COUNT
 
 
 def _planned_example(
     known: LtmItem,
     definition: Definition | None,
     patching: AbstractSet[str],
-    language: Language,
+    translate: Callable[[str], str],
     *,
     together: bool,
 ) -> PlannedExample:
@@ -194,7 +200,7 @@ def _planned_example(
         threshold=marks.threshold,
         incompatible=tuple(dict.fromkeys([*marks.incompatible, *sorted(rivals)])),
         requires=tuple(marks.requires),
-        reset=language.message(marks.reset),
+        reset=translate(marks.reset),
         together=together,
     )
 
@@ -214,7 +220,7 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
     language = settings.language(place.agent)
     module = known.item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)
-    said = {} if language == ENGLISH.code else {"language": language}
+    said = {} if language == "en" else {"language": language}
     published = (
         {"last_wait": LAST}
         if given is not None and settings.scoring != "current"

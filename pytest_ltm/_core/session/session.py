@@ -33,16 +33,14 @@ from pytest_ltm._core.journal.run_file import (
 )
 from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.session import agents as _agents
 from pytest_ltm._core.session import collection as _collection
 from pytest_ltm._core.session.collection import Selection
 from pytest_ltm._core.session.conversation_run import PlayedConversation
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
-    LiveMode,
+    KnownCosts,
 )
-from pytest_ltm._core.session.costs import RunCosts
 from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import BodyConditions
 from pytest_ltm._core.session.items import (
@@ -54,7 +52,6 @@ from pytest_ltm._core.session.items import (
 )
 from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.progress import Progress
 from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.session.state import LANE, REPORTED, is_ours
@@ -68,10 +65,35 @@ from pytest_ltm._core.storage.disk import (
 from pytest_ltm._core.storage.errors import DiskFault, Stopped
 from pytest_ltm._core.storage.locks import NAME as LOCK
 from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
-from pytest_ltm.agents._adapt import allow_missing_keys
 
 
 # The content of a run's folder before the first message.
+class ShownProgress(Protocol):
+    """Shows how far the conversations are."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anybody can see lines that rewrite themselves."""
+
+    def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
+        """Show that a conversation of this process has moved on."""
+
+    def show(self, name: str, state: dict[str, Any]) -> None:
+        """Show the state of a conversation of another process."""
+
+    def remove_conversation(self, name: str, *, left: int) -> None:
+        """Show a conversation no more; `left`: the number not yet begun."""
+
+    def announce(self, text: str) -> None:
+        """Show what goes on before the first conversation."""
+
+    def draw(self) -> None:
+        """Show all lines (again)."""
+
+    def clear(self) -> None:
+        """Take the lines away before something else is written."""
+
+
 class ConcurrentPlayer(Protocol):
     """Plays several conversations of a run at once."""
 
@@ -237,23 +259,24 @@ class LtmRun:
         )
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
-        with allow_missing_keys() if self.rehearses else nullcontext():
-            self.sources = _agents.agent_sources(config, settings) if acts else {}
-        self.settings = settings = _agents.with_resolved_agents(settings, self.sources)
+        made = config.hook.pytest_ltm_agent_sources(
+            config=config, settings=settings, acts=acts, rehearses=self.rehearses
+        )
+        self.sources: Mapping[str, Any] = made[0] if made else {}
+        """Where the agents of each label come from."""
+        self.settings = settings = made[1] if made else settings
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is resumed."""
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
         self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
-        self.costs = RunCosts(
-            settings, self.sources, self.folder.path, spends=self.plays
-        )
+        self.costs: KnownCosts = config.hook.pytest_ltm_costs(run=self)
         self.is_worker = bool(worker)
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.deselected: Counter[tuple[str, str]] = Counter()
         """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
-        self.progress = Progress(config)
+        self.progress: ShownProgress = config.hook.pytest_ltm_progress(config=config)
         self.hooks = HookCalls(config)
         self._refused: str | None = None
         self._session: pytest.Session | None = None
@@ -607,8 +630,8 @@ class LtmRun:
         return playing
 
     def _mode(self, given: ConversationInputs) -> ConversationMode:
-        """Return what composes a conversation: that of the first feature which has any, else one with its agent."""
-        compose = self.config.hook.pytest_ltm_conversation_mode(run=self) or LiveMode
+        """Return what composes a conversation: the first feature that knows decides."""
+        compose = self.config.hook.pytest_ltm_conversation_mode(run=self)
         mode: ConversationMode = compose(given)
         return mode
 

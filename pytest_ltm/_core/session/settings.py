@@ -15,10 +15,9 @@ from pytest_ltm._core.model.suite import Suite
 from pytest_ltm._core.model.transcript import RAW, Count, Reading, count_option
 from pytest_ltm._core.storage.schema import to_record
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.datasets._published import DefinitionsFolder
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets import DatasetSuite
+    from pytest_ltm._core.model.dataset import DatasetSuite, Definitions
 
 
 class AgentChoice(Struct, frozen=True):
@@ -90,7 +89,7 @@ class RunSettings(Struct, frozen=True):
     seed: Seed
     examples: int | None
     trials: int
-    definitions: DefinitionsFolder | None
+    definitions: Definitions | None
     filler: str
     tokenizer: str
     scoring: Scoring

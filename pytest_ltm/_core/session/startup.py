@@ -18,14 +18,8 @@ from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.model.plan import FRESH, Seed
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.session import gate as _gate_options
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session import planning as _time
-from pytest_ltm._core.session.agents import (
-    chosen_agents,
-    fix_latest,
-    use_session_kinds,
-)
 from pytest_ltm._core.session.collection import (
     LanguageFilter,
     Selection,
@@ -35,7 +29,6 @@ from pytest_ltm._core.session.conversation_setup import (
     judge_of_run,
 )
 from pytest_ltm._core.session.dataset import SPANS, dataset_of, questions_of
-from pytest_ltm._core.session.gate import Gate
 from pytest_ltm._core.session.options import (
     chosen_spans,
     name_option_in_errors,
@@ -44,8 +37,6 @@ from pytest_ltm._core.session.options import (
     set_by_suite,
     value_source,
 )
-from pytest_ltm._core.session.prechecks import Canaries, Probe
-from pytest_ltm._core.session.report import Brevity, LiveServer, Report
 from pytest_ltm._core.session.resume_command_line import recorded_settings, source_of
 from pytest_ltm._core.session.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm._core.session.session import LtmRun
@@ -54,9 +45,7 @@ from pytest_ltm._core.session.signals import Signals
 from pytest_ltm._core.session.state import RUN, TRACES
 from pytest_ltm._core.storage.errors import did_you_mean
 from pytest_ltm._core.storage.sanitize import fit_for, for_screen
-from pytest_ltm.datasets._published import DefinitionsFolder, load_any_suite
-from pytest_ltm.language.lists import join_words
-from pytest_ltm.locales import ENGLISH
+from pytest_ltm._core.storage.wording import join_words
 
 
 def start_run(config: pytest.Config) -> None:
@@ -97,63 +86,18 @@ def _register_plugins(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         _refuse_repeated_options(config)
     _receive_traces(config)
-    use_session_kinds(config)
     selection = Selection(config)
     settings = _run_settings(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
     manager.register(EarlyBoundary(), "ltm-early-boundary")
-    if any(agent.language != ENGLISH.code for agent in settings.agents):
+    if any(agent.language != "en" for agent in settings.agents):
         manager.register(LanguageFilter(settings), "ltm-written")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
     manager.register(Signals(run), "ltm-signals")
-    run.costs.check()
-    if not run.is_worker:
-        manager.register(run.costs, "ltm-costs")
     config.hook.pytest_ltm_begin(run=run)
-
-
-def begin_run(run: LtmRun) -> None:
-    """Register what checks a run before it begins, gate and reports."""
-    manager, config, settings = run.config.pluginmanager, run.config, run.settings
-    manager.register(Canaries(run), "ltm-canaries")
-    manager.register(Probe(run), "ltm-probe")
-    gate = Gate(
-        run, _gate_options.parse_gate_options(config, settings, run.folder.path)
-    )
-    manager.register(gate, "ltm-gate")
-    report = None if run.is_worker else Report(run, gate)
-    if report is not None:
-        _register_reporting(run, report, manager)
-    if getattr(config.option, "htmlpath", None):
-        _register_html(report, manager, config.option.htmlpath, settings.report)
-
-
-def _register_reporting(
-    run: LtmRun, report: Report, manager: pytest.PytestPluginManager
-) -> None:
-    """Register what only the controller, or the only process, shows."""
-    manager.register(
-        Brevity(report), "ltm-brevity"
-    )  # of those who write at the end the last one does so first
-    manager.register(report, "ltm-report")
-    if run.plays and run.config.option.ltm_live:
-        manager.register(LiveServer(run), "ltm-live")
-
-
-def _register_html(
-    report: Report | None,
-    manager: pytest.PytestPluginManager,
-    page: str,
-    own: Path | None,
-) -> None:
-    from pytest_ltm._core.session.html import HtmlReport, HtmlRows
-
-    manager.register(HtmlRows(), "ltm-html-rows")
-    if report is not None:
-        manager.register(HtmlReport(report, Path(page), own), "ltm-html-report")
 
 
 # --- What the options mean: every wrong value is a UsageError with a cure.
@@ -186,7 +130,11 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
     definitions = (
         None
         if folder is None
-        else read_option(config, "--ltm-definitions", lambda: DefinitionsFolder(folder))
+        else read_option(
+            config,
+            "--ltm-definitions",
+            lambda: config.hook.pytest_ltm_read_definitions(folder=folder),
+        )
     )
     ltm_dir, own = (
         said("dir"),
@@ -223,7 +171,9 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
             read_option(
                 config,
                 "--ltm-agent",
-                lambda: fix_latest(config, chosen_agents(config), ltm_dir),
+                lambda: config.hook.pytest_ltm_choose_agents(
+                    config=config, ltm_dir=ltm_dir
+                ),
             ),
             languages,
         ),
@@ -348,7 +298,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         return _suite.built_in(name, known)
     path = path_base(config, "ltm_suite") / name
     if path.is_file():
-        return check_parameters(load_any_suite(path, known))
+        suite = config.hook.pytest_ltm_read_suite(path=path, scenarios=known)
+        return check_parameters(suite)
     suites = [*_suite.built_in_names(), *datasets, "none"]
     raise pytest.UsageError(
         f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
@@ -379,18 +330,12 @@ def _filler_spec(config: pytest.Config, suite: _suite.Suite | None) -> str:
 
 def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
     """Return the spec of a filler that can be made; a file in it is relative to `folder`."""
-    from pytest_ltm.fillers import filler_from_spec
-
     if spec.startswith("trivia:") and spec != "trivia:":
         spec = f"trivia:{os.path.relpath(folder / spec.removeprefix('trivia:'))}"
     counts = token_counter(_options.option_text(config, "ltm_tokenizer"))
-    if (
-        config.hook.pytest_ltm_make_filler(
-            config=config, spec=spec, rng=Random(0), counter=counts
-        )
-        is None
-    ):
-        filler_from_spec(spec, Random(0), counts)
+    config.hook.pytest_ltm_make_filler(
+        config=config, spec=spec, rng=Random(0), counter=counts, language="en"
+    )
     return spec
 
 
@@ -405,10 +350,6 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
         or option.ltm_rescore
     ):
         return 1
-    if wanted is not None and wanted > 1:
-        from pytest_ltm.modes.concurrency import allow_files
-
-        read_option(config, "--ltm-concurrency", lambda: allow_files(wanted))
     return wanted
 
 

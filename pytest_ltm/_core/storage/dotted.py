@@ -182,11 +182,11 @@ def lazy_exports(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
 
-    `homes`: a module of the package -> the names that come from it, with spaces between
-    them.
+    `homes`: a module of the package, or of another by its whole name -> the names that
+    come from it, with spaces between them.
     """
     home_of = {
-        name: f"{package}.{home}"
+        name: home if home.startswith("pytest_ltm.") else f"{package}.{home}"
         for home, names in homes.items()
         for name in names.split()
     }

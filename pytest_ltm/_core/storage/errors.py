@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from pytest_ltm._core.storage.secrets import redact_secrets
+
 
 class LtmError(Exception):
     """The root of all errors of this package; secrets are removed from its `words`, so that none is ever shown."""
@@ -43,7 +45,6 @@ class LtmError(Exception):
     """How a reply came to be that is not an answer (docs/replies.md); "" where none came."""
 
     def __init__(self, *words: object) -> None:
-        from pytest_ltm._core.storage.secrets import redact_secrets
 
         super().__init__(
             *(redact_secrets(word) if isinstance(word, str) else word for word in words)
@@ -209,8 +210,6 @@ def text_of(error: BaseException) -> str:
 
 def describe_error(error: BaseException) -> str:
     """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
-    from pytest_ltm._core.storage.secrets import redact_secrets
-
     text = (
         redact_secrets(text_of(error)).strip().partition("\n")[0].rstrip()
     )  # before it is cut: a half is not recognised
@@ -251,3 +250,7 @@ for _public in (
 
 
 _LONGEST = 300
+
+
+class Traceback(Exception):
+    """Where something was raised in the agent's process."""

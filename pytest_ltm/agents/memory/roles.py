@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._core.calls import ModelResponse
 from pytest_ltm._core.calls.completions import Message
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
@@ -29,7 +30,6 @@ from pytest_ltm.language.dates import (
     yearless_dates,
 )
 from pytest_ltm.language.json import NoJSON, fenced_blocks, json_values
-from pytest_ltm.language.patterns import lazy_pattern
 
 _UNITS = {
     "second": timedelta(seconds=1),

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_ltm._core.model.transcript import TextFile
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm._core.storage.patterns import lazy_pattern
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over
 # texts that are added one by one.

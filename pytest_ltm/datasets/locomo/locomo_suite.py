@@ -11,6 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from pytest_ltm._core.model.dataset import (
+    KeptHistory,
+    ToldConversation,
+    by_unique_label,
+    label_of,
+    told_after,
+)
 from pytest_ltm._core.model.filler import PastExchange
 from pytest_ltm._core.model.plan import Questions
 from pytest_ltm._core.model.scenario import Ask, Definition, Wait
@@ -19,13 +26,6 @@ from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     DatasetError,
     did_you_mean,
-)
-from pytest_ltm.datasets._dataset import (
-    KeptHistory,
-    ToldConversation,
-    by_unique_label,
-    label_of,
-    told_after,
 )
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit

@@ -11,6 +11,7 @@ import re
 import string
 from collections import Counter
 
+from pytest_ltm._core.model.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
 from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.dates import dated_stretches
@@ -59,7 +60,6 @@ from pytest_ltm.language.rulings.stance import (
     why_rejected,
 )
 from pytest_ltm.language.values import restate_value
-from pytest_ltm.language.words import content_stems, plain_words, word_stem
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
 # published evaluation.

@@ -13,6 +13,7 @@ from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge, full_thought
 from pytest_ltm._core.model.scenario import Ask, Definition, Wait
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.model.suite import SuiteEntry
+from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
@@ -24,7 +25,6 @@ from pytest_ltm.datasets.locomo.samples import (
     turn_text,
 )
 from pytest_ltm.language.overlap import bleu_scores, rouge_scores
-from pytest_ltm.language.words import content_stems
 
 VERSION = 1
 """Of the wordings, the periods, the draw and the gold lines."""

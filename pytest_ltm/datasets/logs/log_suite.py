@@ -9,6 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from pytest_ltm._core.model.dataset import (
+    KeptHistory,
+    ToldConversation,
+    by_unique_label,
+)
 from pytest_ltm._core.model.scenario import Ask, Definition, Wait
 from pytest_ltm._core.model.suite import Suite, SuiteEntry
 from pytest_ltm._core.storage.errors import (
@@ -16,7 +21,6 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     did_you_mean,
 )
-from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label
 from pytest_ltm.datasets.logs.log_file import (
     EVERYBODY,
     LogQuestion,

@@ -12,6 +12,7 @@ from msgspec import structs
 from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._core.model.scenario import Definition
 from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets.locomo.strict import token_f1
@@ -38,7 +39,6 @@ from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.recital import tells_nothing
 from pytest_ltm.language.rulings.gold import Ruling, proven_ruling
 from pytest_ltm.language.rulings.rules import abstention_ruling
-from pytest_ltm.language.words import plain_words
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
 MATCH_RULE = "interchange/1"

@@ -11,6 +11,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
+from pytest_ltm._core.model.dataset import (
+    INDEX_FOLDER,
+    KeptHistory,
+    ToldConversation,
+    by_unique_label,
+    told_after,
+)
 from pytest_ltm._core.model.filler import PastExchange
 from pytest_ltm._core.model.scenario import Ask, Definition, Wait
 from pytest_ltm._core.model.suite import Suite, SuiteEntry
@@ -18,13 +25,6 @@ from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     DatasetError,
     did_you_mean,
-)
-from pytest_ltm.datasets._dataset import (
-    INDEX_FOLDER,
-    KeptHistory,
-    ToldConversation,
-    by_unique_label,
-    told_after,
 )
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import (

@@ -18,6 +18,7 @@ from pytest_ltm._core.model.judge import (
 )
 from pytest_ltm._core.model.scenario import Definition
 from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored, with_bounds
+from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.language import normalize, speech
@@ -61,7 +62,6 @@ from pytest_ltm.language.rulings.stance import (
     why_rejected,
 )
 from pytest_ltm.language.values import restate_value
-from pytest_ltm.language.words import plain_words
 
 _BY_TYPE = {
     "temporal-reasoning": "longmemeval-temporal",

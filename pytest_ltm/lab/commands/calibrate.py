@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from pytest_ltm._core.model.scenario import read_json
 from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm.datasets._published import (
     ENDING,
@@ -27,7 +28,6 @@ from pytest_ltm.figures.statistics.counts import (
     sum_estimates,
 )
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, mean_or_none
-from pytest_ltm.figures.text import pluralize
 from pytest_ltm.lab.study import (
     Marks,
     PlayedRow,

@@ -19,14 +19,17 @@ from pytest_ltm._core.journal.result import span_place
 from pytest_ltm._core.model.plan import PlannedExample, definition_rng
 from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.model.suite import SUFFIX, SuiteEntry, built_in, load_suite
+from pytest_ltm._core.model.words import BULLET
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._wrapping import padded_spec
 from pytest_ltm.commands.arguments import add_output, add_pytest_options
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import NOTHING, clip_text, one_line, pluralize, score_text
+from pytest_ltm.figures.text import NOTHING, clip_text, score_text
 from pytest_ltm.lab.cheat_agents import FAR_SPECS, SPECS, skipped_window
 from pytest_ltm.lab.filler_learners import LEARNERS
 from pytest_ltm.lab.study import (
@@ -40,8 +43,6 @@ from pytest_ltm.lab.study import (
     study_folder,
     tell_progress,
 )
-from pytest_ltm.language.patterns import lazy_pattern
-from pytest_ltm.language.words import BULLET
 from pytest_ltm.testing import Played, run_conversation
 
 # By how much the best guess may beat a declared floor.

@@ -39,6 +39,7 @@ from pytest_ltm._core.storage.disk import read_regular, write_whole
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.schema import json_text, load_packaged_yaml, show_value
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import add_json, add_ltm_dir, new_run_folder
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.locomo.samples import Category
@@ -47,7 +48,6 @@ from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.figures.statistics.counts import cohen_kappa
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import one_line, pluralize
 from pytest_ltm.lab.commands.import_published import write_published_run
 from pytest_ltm.lab.published_results import (
     PUBLISHED,

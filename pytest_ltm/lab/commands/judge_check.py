@@ -16,6 +16,7 @@ from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage import schema as _yaml
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.schema import Field
+from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.commands.arguments import add_json
 from pytest_ltm.figures.statistics.counts import (
     Interval,
@@ -23,7 +24,7 @@ from pytest_ltm.figures.statistics.counts import (
     cohen_kappa,
     wilson_interval,
 )
-from pytest_ltm.figures.text import clip_text, one_line
+from pytest_ltm.figures.text import clip_text
 from pytest_ltm.judges._judge_registry import judge_session
 
 # --- answers sorted by hand, read from YAML

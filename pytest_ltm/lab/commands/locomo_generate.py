@@ -19,9 +19,9 @@ from pytest_ltm._core.storage.errors import (
     describe_error,
 )
 from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_output
 from pytest_ltm.datasets.locomo.samples import load_locomo
-from pytest_ltm.figures.text import pluralize
 from pytest_ltm.lab.author import AUTHORS, author_session
 from pytest_ltm.lab.locomo.dialogue import (
     SESSIONS,

@@ -11,9 +11,9 @@ from typing import Any
 
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.wording import pluralize as counted_of
 from pytest_ltm.commands.arguments import add_output, positive_integer, token_count
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-from pytest_ltm.figures.text import pluralize as counted_of
 from pytest_ltm.lab.author import AUTHORS, author_session
 from pytest_ltm.lab.longmemeval.histories import (
     Corpus,

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from pytest_ltm._core.model.scenario import format_json, read_json
+from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_output
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
-from pytest_ltm.figures.text import pluralize
 from pytest_ltm.lab.author import (
     AUTHORS,
     Model,
@@ -31,7 +32,6 @@ from pytest_ltm.lab.author import (
     written_by,
 )
 from pytest_ltm.lab.study import play_rows, study_folder
-from pytest_ltm.language.words import content_stems
 
 # Who is always asked to find the gold, in the suite's own words and in the others: it
 # reads by rules and sees no expected answer. `--solver` names others, for wordings that

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import upper_first
 from pytest_ltm.lab.locomo.world import (
     Detail,
     Event,
@@ -22,7 +23,6 @@ from pytest_ltm.lab.locomo.world import (
     load_texts,
     tellable_kinds,
 )
-from pytest_ltm.language.words import upper_first
 
 HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
 """What a turn may make known of an event beside its roles."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import content_stems
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     format_locomo_date,
@@ -34,7 +35,6 @@ from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written
 from pytest_ltm.lab.locomo.dialogue import Size, conversation_record, question_record
 from pytest_ltm.lab.locomo.world import Outline, load_texts, session_outlines
 from pytest_ltm.language.dates import MONTHS
-from pytest_ltm.language.words import content_stems
 
 if TYPE_CHECKING:
     _Turn = Mapping[str, Any]

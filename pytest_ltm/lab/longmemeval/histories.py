@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.errors import DatasetError, DefinitionError
 from pytest_ltm._core.storage.rows import faults_of_data
 from pytest_ltm._core.storage.schema import Field
@@ -34,7 +35,6 @@ from pytest_ltm.lab.longmemeval.session_text import (
     theme_of,
     write_session,
 )
-from pytest_ltm.language.words import content_stems
 
 # The fields that a compiled record takes over as they are.
 ASKED = ("question_id", "question_type", "question", "answer", "question_date")

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.schema import load_yaml
 from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written_by
 from pytest_ltm.lab.longmemeval.needles import (
@@ -40,7 +41,6 @@ from pytest_ltm.lab.longmemeval.session_text import (
     load_themes,
     some_time,
 )
-from pytest_ltm.language.words import content_stems
 
 ROUNDS = (2, 4)
 _REPLY_WORDS = 150

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
+from pytest_ltm._core.model.words import content_stems, upper_first
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, format_longmemeval_date
 from pytest_ltm.lab.longmemeval.session_text import (
     SESSION_TOKENS,
@@ -32,7 +33,6 @@ from pytest_ltm.lab.longmemeval.session_text import (
     some_time,
     write_session,
 )
-from pytest_ltm.language.words import content_stems, upper_first
 
 How = Literal[
     "value",

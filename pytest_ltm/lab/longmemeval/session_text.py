@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.words import upper_first
 from pytest_ltm._core.storage.schema import load_yaml
-from pytest_ltm.language.words import upper_first
 
 if TYPE_CHECKING:
     Count = Callable[[str], int]

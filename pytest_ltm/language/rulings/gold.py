@@ -8,6 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ltm._core.model.words import (
+    casefold_plain,
+    content_of,
+    content_stems,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.language.clauses import (
     CHANGED,
     normalize_text,
@@ -58,13 +65,6 @@ from pytest_ltm.language.values import (
     differs_in_sign,
     may_be_unread,
     names_only_another,
-)
-from pytest_ltm.language.words import (
-    casefold_plain,
-    content_of,
-    content_stems,
-    plain_words,
-    word_stem,
 )
 
 if TYPE_CHECKING:

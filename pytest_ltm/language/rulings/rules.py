@@ -7,6 +7,16 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    casefold_plain,
+    content_stems,
+    is_english,
+    is_known_english,
+    is_surely_english,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.language.clauses import (
     normalize_text,
     phrase_positions,
@@ -52,16 +62,6 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
 )
 from pytest_ltm.language.values import find_values
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    casefold_plain,
-    content_stems,
-    is_english,
-    is_known_english,
-    is_surely_english,
-    plain_words,
-    word_stem,
-)
 
 RE = LEXICON.expressions("rules")
 

@@ -6,6 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    casefold_plain,
+    content_stems,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.language.clauses import (
     clause_around,
     normalize_text,
@@ -20,13 +27,6 @@ from pytest_ltm.language.meanings import FRAME, telling_keys
 from pytest_ltm.language.numbers import ORDINALS
 from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
-from pytest_ltm.language.words import (
-    STOP_WORDS,
-    casefold_plain,
-    content_stems,
-    plain_words,
-    word_stem,
-)
 
 # In so many characters, a choice of two is all that an answer says.
 MAX_BRIEF_ANSWER = 160

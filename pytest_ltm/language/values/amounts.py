@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from pytest_ltm._core.model.words import STOP_WORDS
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.numerals import Number, read_numbers
 from pytest_ltm.language.values.sameness import Sameness
 from pytest_ltm.language.values.writing import LEXICON, Token
-from pytest_ltm.language.words import STOP_WORDS
 
 TIMES = "times"
 _TIMES_WORDS = frozenset(("x", "times", "time", "\u00d7"))

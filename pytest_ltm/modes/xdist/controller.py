@@ -18,14 +18,14 @@ from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.cost import Bill, Tariff
 from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.session.conversation_setup import read_resumable
 from pytest_ltm._core.session.state import mark_unreached, not_reached
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.schema import from_record
-from pytest_ltm.figures.text import pluralize
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.judges._model_calls import ModelUse
+from pytest_ltm.modes.live import read_resumable
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.scheduling import ConversationScheduling, WorkUnit
 from pytest_ltm.modes.xdist.wire import Brief, ReportLedger, conversation_of

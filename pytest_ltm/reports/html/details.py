@@ -16,9 +16,10 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.clock import describe_duration
+from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import format_distance, pluralize, text_of, verdict_text
-from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm.figures.text import format_distance, text_of, verdict_text
 from pytest_ltm.reports.failure import distance_text
 from pytest_ltm.reports.html.charts import shade_class
 

@@ -7,9 +7,10 @@ from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.figures.figures import figure_notes, shown_figures
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by, mean_or_none
-from pytest_ltm.figures.text import NOTHING, pluralize, score_text
+from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.reports.agent_sentences import agents_under_test, forgotten_scenarios
 from pytest_ltm.reports.html.charts import NONE, Shaded, shade_class
 

@@ -11,6 +11,7 @@ from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import ScenarioResult, span_place
 from pytest_ltm._core.model.plan import natural_sort_key
 from pytest_ltm._core.storage.errors import LtmError, did_you_mean
+from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.columns import GUESSED, UNSCORED
 from pytest_ltm.figures.figures import mean_reply_seconds, tokens_a_reply
 from pytest_ltm.figures.statistics.frontier import (
@@ -21,7 +22,7 @@ from pytest_ltm.figures.statistics.frontier import (
     pareto_frontier,
 )
 from pytest_ltm.figures.statistics.totals import group_by, mean_or_none
-from pytest_ltm.figures.text import NOTHING, one_line, pluralize, score_text
+from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.gate.changes import Changes
 from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.agent_sentences import agents_under_test

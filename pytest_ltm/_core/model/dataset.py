@@ -8,10 +8,10 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     DatasetError,
-    did_you_mean,
 )
 
 if TYPE_CHECKING:
@@ -102,6 +102,27 @@ class Dataset(NamedTuple):
         return f"--ltm-suite={self.name}?{option}"
 
 
+class Definitions(Protocol):
+    """A folder of definition files, which are played in place of generated examples."""
+
+    path: Path
+
+    @property
+    def examples(self) -> Mapping[str, Sequence[str]]:
+        """The examples of each scenario that has files."""
+
+    @property
+    def span(self) -> int | None:
+        """The memory span that goes with them, in tokens."""
+
+    @property
+    def is_published(self) -> bool:
+        """Whether they are those of a published run."""
+
+    def definition(self, scenario: str, example: str) -> Definition:
+        """Return the definition in a file; DefinitionError for one that cannot be used."""
+
+
 class ToldConversation(NamedTuple):
     """What is told in one conversation of a data set."""
 
@@ -174,19 +195,6 @@ class DatasetSuite(Protocol):
 def split_comma_list(text: str) -> tuple[str, ...]:
     """Return the parts of a list with commas, each once."""
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
-
-
-def one_of(*known: str) -> Callable[[str], str]:
-    """Return the reader of one of several words."""
-
-    def read(text: str) -> str:
-        if text not in known:
-            raise ConfigurationError(
-                f"{text!r} is not one of {', '.join(known)}.{did_you_mean(text, known)}"
-            )
-        return text
-
-    return read
 
 
 def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:

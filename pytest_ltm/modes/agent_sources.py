@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,12 @@ from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.session.options import read_option
 from pytest_ltm._core.session.settings import AgentChoice, RunSettings
 from pytest_ltm._core.storage.errors import AgentError, LtmError, describe_error
-from pytest_ltm.agents._adapt import AgentSource, agent_source, rereading
+from pytest_ltm.agents._adapt import (
+    AgentSource,
+    agent_source,
+    allow_missing_keys,
+    rereading,
+)
 from pytest_ltm.agents._registry import (
     find_agent,
     label_for,
@@ -82,6 +88,15 @@ def agent_sources(
         if agent.family
     }
     return join_families(sources, families)
+
+
+def sources_of_run(
+    config: pytest.Config, settings: RunSettings, *, acts: bool, rehearses: bool
+) -> tuple[dict[str, AgentSource], RunSettings]:
+    """Return where the agents of a run come from, and its settings with the specs that its results will name."""
+    with allow_missing_keys() if rehearses else nullcontext():
+        sources = agent_sources(config, settings) if acts else {}
+    return sources, with_resolved_agents(settings, sources)
 
 
 def with_resolved_agents(

@@ -37,15 +37,14 @@ from pytest_ltm._core.journal.run_file import (
 from pytest_ltm._core.session import dataset as _dataset
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.conversation_setup import NO_JUDGE
-from pytest_ltm._core.session.gate import DECIDED, Gate
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
-from pytest_ltm.agents._hidden import can_hide_folders
+from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.statistics.totals import agent_paces
-from pytest_ltm.figures.text import one_line, pluralize, score_text, wrap_text
+from pytest_ltm.figures.text import score_text, wrap_text
 from pytest_ltm.gate.run_loading import (
     ResultsInFolder,
     prechecks_in,
@@ -54,8 +53,8 @@ from pytest_ltm.gate.run_loading import (
     suite_of,
 )
 from pytest_ltm.gate.sentences import mishap_sentences, trust_sentence
-from pytest_ltm.language.lists import first_and_rest
 from pytest_ltm.reports import terminal as _terminal
+from pytest_ltm.reports.run_gate import DECIDED, Gate
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
 
 
@@ -153,7 +152,8 @@ class Report:
         ]
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
-        reach = "cannot read the run folder" if can_hide_folders() else can
+        hidden = any("cannot read" in source.place for _, source in sources)
+        reach = "cannot read the run folder" if hidden else can
         return [
             f"ltm: agents: {', '.join(named)}",
             *(

@@ -35,7 +35,7 @@ from pytest_ltm.reports.html.score_tables import breaking_points
 from pytest_ltm.reports.terminal import summary_lines
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.session.report import Report
+    from pytest_ltm.reports.run_report import Report
 
 
 # What the rules of our own page begin with that its charts need, too.

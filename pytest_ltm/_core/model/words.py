@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from pytest_ltm.language.patterns import lazy_pattern
+from pytest_ltm._core.storage.patterns import lazy_pattern
 
 _WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
 # Letters of scripts that put no spaces between words: each counts as a word.

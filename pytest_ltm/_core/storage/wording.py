@@ -1,8 +1,10 @@
-"""Long lists as people write them: the first few, and how many more there are."""
+"""Words as people read them: long lists, plurals, a text in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from pytest_ltm._core.storage.sanitize import for_screen
 
 
 def join_some(parts: Sequence[str], most: int) -> str:
@@ -22,3 +24,17 @@ def first_and_rest(
 def join_words(parts: Sequence[str]) -> str:
     """Return `a, b and c`."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def one_line(text: str) -> str:
+    """Return a text as a screen may show it, with every run of white space as one blank."""
+    return for_screen(" ".join(text.split()))
+
+
+def pluralize(number: int, noun: str) -> str:
+    """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
+    if number == 1:
+        return f"{number:,} {noun}"
+    return (
+        f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
+    )

@@ -20,10 +20,11 @@ from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import LtmError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.pairs import Pair
-from pytest_ltm.figures.text import one_line, wrap_text
+from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.baseline import FOLDER, check_name

@@ -1,0 +1,23 @@
+"""Fillers by their specs: ours, and what a dotted path names."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from pytest_ltm.api import hookimpl
+
+if TYPE_CHECKING:
+    from pytest_ltm.api import Filler, TokenCounter
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_make_filler(
+    spec: str, rng: Random, counter: TokenCounter, language: str
+) -> Filler:
+    """Return the filler that a spec names; FillerError if it names none."""
+    from pytest_ltm.fillers import filler_from_spec
+    from pytest_ltm.locales import parse_languages
+
+    told = parse_languages({"language": language}).told
+    return filler_from_spec(spec, rng, counter, told)

@@ -1,0 +1,219 @@
+"""Judges and the models of simulated users, as the conversations of a run ask them."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._core.calls.retry import Failed, Retries
+from pytest_ltm._core.journal.cost import SCRIPTED
+from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.timings import JudgeRetry, Timings, UserRetry
+from pytest_ltm._core.model.plan import (
+    definition_rng,
+    user_seed,
+)
+from pytest_ltm._core.session.conversation_setup import (
+    ConversationInputs,
+    KnownAnswers,
+    OpenConversation,
+    RunJudge,
+    run_judge,
+)
+from pytest_ltm._core.session.options import option_value
+from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.storage import errors as _errors
+from pytest_ltm._core.storage.secrets import (
+    redact_secrets,
+)
+from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.users._user_connection import UserConnection
+
+if TYPE_CHECKING:
+    from pytest_ltm.judges._connection import JudgeConnection
+
+if TYPE_CHECKING:
+    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges._hidden_checks import HiddenChecks
+
+
+def hidden_checks(
+    given: ConversationInputs, known: KnownAnswers
+) -> HiddenChecks | None:
+    """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
+    if option_value(given.config, "ltm_judge_canaries") == "off":
+        return None
+    from pytest_ltm.judges._hidden_checks import HiddenChecks, share_of_checks
+
+    rng = definition_rng(
+        given.settings.seed.value,
+        given.place.trial,
+        "judge checks",
+        given.place.conversation.folder,
+    )
+    return HiddenChecks(known, rng, share_of_checks(given.conversations))
+
+
+def judge_for(
+    given: ConversationInputs,
+    opened: OpenConversation,
+    known: KnownAnswers,
+    **options: Any,
+) -> JudgeConnection | None:
+    """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
+    judge = run_judge(given.config)
+    if judge is None:
+        return None
+    return connection_of(
+        judge,
+        given.settings,
+        opened.journal,
+        opened.timings,
+        of=given.place.agent,
+        trial=given.place.trial,
+        tariff=given.costs.judge.tariff,
+        account=given.account,
+        checks=hidden_checks(given, known),
+        **options,
+    )
+
+
+def users_for(
+    given: ConversationInputs, opened: OpenConversation, **options: Any
+) -> UserConnection:
+    """Return the connection to the models of simulated users; `options`: what else it takes."""
+    from pytest_ltm.judges._model_calls import BudgetedCaller
+    from pytest_ltm.users._user_connection import (
+        USER_MODEL_NAME,
+        UserConnection,
+        find_user_model,
+    )
+
+    settings, place, timings = given.settings, given.place, opened.timings
+
+    def opening(model: Any, name: str) -> BudgetedCaller:
+        rng = definition_rng(
+            settings.seed.value, place.trial, "user retries", place.agent
+        )
+        result, known = (
+            find_user_model(model, base=given.config.rootpath),
+            given.costs.user(name),
+        )
+        call = call_of(
+            result,
+            settings,
+            timings,
+            rng=rng,
+            note=UserRetry,
+            who=USER_MODEL_NAME,
+            error=_errors.UserError,
+        )
+        account = (
+            None if name == SCRIPTED else given.account
+        )  # a list of messages spends nothing
+        return BudgetedCaller(
+            call,
+            "user",
+            opened.journal,
+            tariff=known.tariff,
+            account=account,
+            refused=known.refused,
+        )
+
+    return UserConnection(
+        **{
+            "open": opening,
+            "journal": opened.journal,
+            "timings": timings,
+            "seed_of": lambda example: user_seed(
+                settings.seed.value, place.trial, example
+            ),
+            "tariff_of": lambda name: given.costs.user(name).tariff,
+            **options,
+        }
+    )
+
+
+def connection_of(
+    judge: RunJudge,
+    settings: RunSettings,
+    journal: Journal,
+    timings: Timings,
+    *,
+    of: str,
+    trial: int = 0,
+    **options: Any,
+) -> JudgeConnection:
+    """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
+    from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
+    from pytest_ltm.judges._judge_registry import JUDGE_NAME
+
+    rng = definition_rng(settings.seed.value, trial, "judge retries", of)
+    call = call_of(
+        judge.judge,
+        settings,
+        timings,
+        rng=rng,
+        note=JudgeRetry,
+        who=JUDGE_NAME,
+        error=_errors.JudgeError,
+    )
+    cache = (
+        JudgeCache(settings.ltm_dir / "judge-cache") if settings.judge_cache else None
+    )
+    return JudgeConnection(
+        call,
+        configuration=judge.configuration,
+        cache=cache,
+        journal=journal,
+        timings=timings,
+        trial=str(trial),
+        **{"votes": settings.judge_votes, **options},
+    )
+
+
+def call_of(
+    asked: Any,
+    settings: RunSettings,
+    timings: Timings,
+    *,
+    rng: Random,
+    note: type[JudgeRetry],
+    **named: Any,
+) -> ModelCaller:
+    """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
+
+    `rng`: the chance of waits between attempts. `named`: what its faults are called,
+    and what they are.
+    """
+    from pytest_ltm.judges._model_calls import ModelCaller
+
+    def retried(failed: Failed) -> None:
+        error = redact_secrets(_errors.describe_error(failed.error))
+        timings.write(
+            note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error)
+        )
+
+    return ModelCaller(
+        asked,
+        timeout=settings.reply_timeout,
+        fatal=fatal_exceptions(),
+        retried=retried,
+        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
+        **named,
+    )
+
+
+def fatal_exceptions() -> tuple[type[BaseException], ...]:
+    """Return what ends the pytest session when it is raised in a call."""
+    # A worker that leaves the session breaks xdist, which waits for it: there
+    # `pytest.exit` is a fault like any other.
+    in_worker = "PYTEST_XDIST_WORKER" in os.environ
+    return (
+        (KeyboardInterrupt,)
+        if in_worker
+        else (KeyboardInterrupt, pytest.exit.Exception)
+    )

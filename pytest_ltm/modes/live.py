@@ -1,0 +1,383 @@
+"""A conversation with an agent, new or resumed in its folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._core.calls.hub import own_time
+from pytest_ltm._core.calls.retry import Failed, Retries
+from pytest_ltm._core.engine import recording_folder as _recording
+from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
+from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.port import Checkpoints, LivePort
+from pytest_ltm._core.engine.recorded_verdicts import recorded_result
+from pytest_ltm._core.internals.setup import users_traceback
+from pytest_ltm._core.journal.events import AgentFacts, Header, Journal
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    write_results,
+)
+from pytest_ltm._core.journal.timings import Timings
+from pytest_ltm._core.model.agent import SEES_CLOCK, Agent, Capabilities
+from pytest_ltm._core.model.plan import (
+    agent_fingerprint,
+    definition_rng,
+)
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.session.conversation_setup import (
+    ConversationInputs,
+    ConversationMode,
+    KnownAnswers,
+    OpenConversation,
+    write_plan,
+)
+from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.session.state import TRACES
+from pytest_ltm._core.storage import errors as _errors
+from pytest_ltm._core.storage.secrets import (
+    is_secret_name,
+    redact_secrets,
+    redacted_data,
+)
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
+from pytest_ltm.users._user_connection import UserConnection
+
+if TYPE_CHECKING:
+    from pytest_ltm.judges._connection import JudgeConnection
+
+
+class AgentFactory:
+    """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
+
+    def __init__(
+        self,
+        source: AgentSource,
+        settings: RunSettings,
+        folder: Path,
+        *,
+        label: str,
+        trial: int,
+        retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:
+        self._source, self._settings, self._folder, self._label = (
+            source,
+            settings,
+            folder,
+            label,
+        )
+        self._limit = None if source.unlimited else settings.reply_timeout
+        """For a reply, and for making an agent."""
+        self._rng = definition_rng(settings.seed.value, trial, "retries", label)
+        self._retried = retried
+        self.record = self._describe(None, (), 0)
+        """What the agent that was made last says of itself, or what can be said before one is made."""
+
+    def make(self) -> AgentCaller:
+        """Make the next agent; AgentError if it cannot be made."""
+        return self._spoken_to(
+            self._source.make(
+                fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit
+            )
+        )
+
+    def _spoken_to(self, agent: Agent) -> AgentCaller:
+        source, settings = self._source, self._settings
+        speaker = AgentCaller(
+            agent,
+            timeout=self._limit,
+            fatal=fatal_exceptions(),
+            name=self._label,
+            owned=source.owned,
+            retries=Retries(most=settings.retries, rng=self._rng)
+            if settings.retries
+            else None,
+            retried=self._retried,
+            count=token_counter(settings.tokenizer).count,
+            reading=settings.reading,
+        )
+        if source.sees_clock:
+            speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
+        configuration = source.configuration(
+            agent, fatal=fatal_exceptions(), timeout=self._limit
+        )
+        self.record = self._describe(
+            configuration, sorted(speaker.capabilities), speaker.max_message_tokens
+        )
+        return speaker
+
+    def _describe(
+        self, configuration: Any, capabilities: Iterable[str], most: int
+    ) -> _recording.AgentRecord:
+        """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
+        spec, shown = (
+            self._source.spec,
+            None
+            if configuration is None
+            else redacted_data(configuration, is_secret_name),
+        )
+        facts = AgentFacts(
+            spec=redact_secrets(spec),
+            configuration=shown,
+            capabilities=tuple(capabilities),
+            max_message_tokens=most,
+        )
+        return _recording.AgentRecord(
+            fingerprint=agent_fingerprint(spec, configuration), facts=facts
+        )
+
+    def differences(self, recordings: Iterable[_recording.Recording]) -> list[str]:
+        """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
+
+        AgentError if it cannot be made.
+        """
+        self._spoken_to(
+            self._source.sample(
+                fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit
+            )
+        ).close()
+        differences = (
+            _recording.agent_differences(each, self.record) for each in recordings
+        )
+        return list(dict.fromkeys(chain.from_iterable(differences)))
+
+
+class LiveMode(ConversationMode):
+    """A conversation with an agent, new or resumed in its folder."""
+
+    def __init__(self, given: ConversationInputs) -> None:
+        super().__init__(given)
+        self._untouched, place = False, given.place
+        self._supply = AgentFactory(
+            given.source,
+            given.settings,
+            given.folder,
+            label=place.agent,
+            trial=place.trial,
+            retried=lambda failed: self._live.note_retry(
+                failed.attempt, failed.wait, failed.error
+            ),
+        )
+
+    def begin(self, site: ConversationFactory) -> OpenConversation:
+        """Begin the conversation if nothing is recorded, else resume it."""
+        script = site.agenda()
+        recording = _recording.read_recording(self.given.folder / _recording.JOURNAL)
+        if recording is None or not (recording.complete or recording.heard):
+            return self._begin(site, script)
+        return self._resume(site, script, recording)
+
+    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
+        """Write nothing: the folder is another's, or cannot be read."""
+        self._untouched, timings = True, Timings()
+        port = self._answering(self._supply.make, site, timings)
+        return OpenConversation(
+            script=site.agenda(),
+            port=port,
+            journal=Journal(),
+            timings=timings,
+            gone=gone,
+            agent_fingerprint=self._supply.record.fingerprint,
+        )
+
+    def _begin(
+        self, site: ConversationFactory, script: ConversationScript
+    ) -> OpenConversation:
+        folder, supply, plan, gone, raised = (
+            self.given.folder,
+            self._supply,
+            site.plan,
+            "",
+            "",
+        )
+        _recording.cut_back(folder, None)
+        write_plan(folder, plan)
+        timings = Timings.resuming(folder / _recording.TIMINGS)
+        live = self._answering(
+            supply.make, site, timings, checkpoints=checkpoints_of(folder)
+        )
+        if plan.sessions and not self.given.source.serves_many:
+            gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
+        else:
+            try:
+                live.restore()
+            except _errors.ConversationOver as over:
+                gone, raised = str(over), users_traceback(over)
+        journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
+        journal.write(
+            Header(
+                plan=plan.to_json(),
+                plan_fingerprint=plan.fingerprint,
+                agent_fingerprint=made.fingerprint,
+                now=site.clock.now,
+                agent=made.facts,
+            )
+        )
+        return OpenConversation(
+            script=script,
+            port=live,
+            journal=journal,
+            timings=timings,
+            agent_fingerprint=made.fingerprint,
+            gone=gone,
+            traceback=raised,
+        )
+
+    def _resume(
+        self,
+        site: ConversationFactory,
+        script: ConversationScript,
+        recording: _recording.Recording,
+    ) -> OpenConversation:
+        folder, checkpoints = self.given.folder, checkpoints_of(self.given.folder)
+        problems = _recording.recording_differences(recording, site.plan)
+        stuck = _recording.cannot_go_on(recording, checkpoints)
+        if problems:
+            raise _errors.ConversationOver(
+                f"the recorded conversation cannot be resumed: {' '.join(problems)}"
+            )
+        _recording.cut_back(folder, recording)
+        journal = Journal.resuming(folder / _recording.JOURNAL)
+        journal.write(recording.header)
+        if site.clock.real and recording.header.now is not None:
+            site.clock.jump_to_recorded(recording.header.now)
+
+        def make() -> AgentCaller:
+            if stuck:  # no agent can be restored: the record is played to its end, and no further
+                raise _errors.ConversationOver(stuck)
+            speaker = self._supply.make()
+            if texts := _recording.agent_differences(recording, self._supply.record):
+                speaker.close()
+                raise _errors.ConversationOver(
+                    f"the agent is not the recorded one. {' '.join(texts)}"
+                )
+            return speaker
+
+        timings = (
+            Timings()
+            if recording.complete
+            else Timings.resuming(folder / _recording.TIMINGS)
+        )
+        known = _recording.recorded_agent(recording)
+        live = self._answering(
+            make, site, timings, known=known, checkpoints=checkpoints
+        )
+        return OpenConversation(
+            script=script,
+            port=site.recorded_port(journal, live),
+            journal=journal,
+            timings=timings,
+            agent_fingerprint=recording.header.agent_fingerprint,
+        )
+
+    def _answering(
+        self,
+        make: Callable[[], AgentCaller],
+        site: ConversationFactory,
+        timings: Timings,
+        **options: Any,
+    ) -> LivePort:
+        given = self.given
+        # Kept for what the factory, which was made before it, tells of attempts: they
+        # are noted in its timings.
+        self._live = site.live_port(
+            make,
+            timings,
+            tariff=given.tariff,
+            account=given.account,
+            watch=own_time,
+            traces=given.config.stash.get(TRACES, None),
+            **options,
+        )
+        return self._live
+
+    def judge(
+        self, opened: OpenConversation, known: KnownAnswers
+    ) -> JudgeConnection | None:
+        """Return the connection to the run's judge, None where it has none."""
+        return judge_for(self.given, opened, known)
+
+    def users(self, opened: OpenConversation) -> UserConnection:
+        """Return the connection to users' models; where an agent is replayed, so are they."""
+        source = self.given.source
+        if source.kind != "replay":
+            return users_for(self.given, opened)
+        from pytest_ltm.agents._replay import RecordedUsers
+
+        recalled = RecordedUsers(
+            source.spec.removeprefix("replay:"),
+            self.given.folder,
+            self.given.settings.ltm_dir,
+        )
+        return users_for(self.given, opened, recalled=recalled)
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return which required capabilities the agent has only in part."""
+        wanted = {
+            capability
+            for example in talk.plan.examples
+            for capability in example.requires
+        }
+        if talk.gone or wanted <= talk.channel.capabilities:
+            return []
+        return [*near_misses(self._live.agent, wanted).values()]
+
+    def keep_result(
+        self,
+        talk: Conversation,
+        result: ConversationResult,
+        *,
+        stopped: bool,
+        replaying: bool,
+    ) -> None:
+        """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
+        there = (
+            recorded_result(self.given.folder) if self._untouched or replaying else None
+        )
+        if there is not None:  # what is recorded is not repeated: it gets what it lacks
+            scored = {row.id: row for row in there.scenarios if row.scored}
+            rows = tuple(scored.get(row.id, row) for row in result.scenarios)
+            notices = (*there.notices, *result.notices)
+            result = replace(
+                there,
+                scenarios=rows,
+                notices=notices,
+                ended=result.ended,
+                gone=result.gone,
+            )
+        write_results(self.given.folder / _recording.RESULTS, result)
+        if (
+            not stopped
+            and talk.gone is None
+            and not talk.channel.record.faults_in_a_row
+        ):
+            shutil.rmtree(
+                self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
+            )
+
+
+def checkpoints_of(folder: Path) -> Checkpoints:
+    """Return the checkpoints in a conversation's folder."""
+    return Checkpoints(folder / _recording.CHECKPOINTS)
+
+
+def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
+    """Return what can be read of a conversation's journal, and why no agent could resume it, or ""."""
+    recording = None
+    try:
+        recording = _recording.read_recording(folder / _recording.JOURNAL)
+        stuck = (
+            ""
+            if recording is None
+            else _recording.cannot_go_on(recording, checkpoints_of(folder))
+        )
+    except _errors.LtmError as error:
+        stuck = str(error)
+    return recording, stuck

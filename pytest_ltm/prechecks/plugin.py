@@ -1,0 +1,20 @@
+"""Checks before the first conversation, each of which may refuse all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm.api import hookimpl
+
+if TYPE_CHECKING:
+    from pytest_ltm.api import LtmRun
+
+
+@hookimpl(tryfirst=True)
+def pytest_ltm_begin(run: LtmRun) -> None:
+    """Register both before gate and reports, whose lines in the header stand below theirs."""
+    from pytest_ltm.prechecks.canaries import Canaries
+    from pytest_ltm.prechecks.probe import Probe
+
+    run.config.pluginmanager.register(Canaries(run), "ltm-canaries")
+    run.config.pluginmanager.register(Probe(run), "ltm-probe")

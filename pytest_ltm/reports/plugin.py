@@ -1,0 +1,65 @@
+"""What a run came to, for people and for CI jobs: the gate, the tables, pages and the exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm.api import hookimpl
+
+if TYPE_CHECKING:
+    from pytest_ltm.api import LtmRun, ScenarioResult, Transcript
+    from pytest_ltm.reports.progress import Progress
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_begin(run: LtmRun) -> None:
+    """Register the gate, then what shows it: of those who write at the end the last does so first."""
+    from pytest_ltm.reports.run_gate import Gate, parse_gate_options
+
+    manager, settings = run.config.pluginmanager, run.settings
+    gate = Gate(run, parse_gate_options(run.config, settings, run.folder.path))
+    manager.register(gate, "ltm-gate")
+    report = None
+    if not run.is_worker:
+        from pytest_ltm.reports.run_report import Brevity, LiveServer, Report
+
+        report = Report(run, gate)
+        manager.register(Brevity(report), "ltm-brevity")
+        manager.register(report, "ltm-report")
+        if run.plays and run.config.option.ltm_live:
+            manager.register(LiveServer(run), "ltm-live")
+    page = getattr(run.config.option, "htmlpath", None)
+    if page:
+        from pytest_ltm.reports.html_rows import HtmlReport, HtmlRows
+
+        manager.register(HtmlRows(), "ltm-html-rows")
+        if report is not None:
+            html = HtmlReport(report, Path(page), settings.report)
+            manager.register(html, "ltm-html-report")
+
+
+@hookimpl
+def pytest_ltm_progress(config: Any) -> Progress:
+    """Return the lines that rewrite themselves below pytest's own."""
+    from pytest_ltm.reports.progress import Progress
+
+    return Progress(config)
+
+
+@hookimpl
+def pytest_ltm_properties(result: ScenarioResult) -> list[tuple[str, object]]:
+    """Return what JUnit files and pytest-html show of an example."""
+    from pytest_ltm.reports.summary import user_properties
+
+    return user_properties(result)
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_failure_text(
+    result: ScenarioResult, transcript: Transcript, again: str
+) -> str:
+    """Return the conversation around the answer that failed."""
+    from pytest_ltm.reports.failure import failure_text
+
+    return failure_text(result, transcript, again)
