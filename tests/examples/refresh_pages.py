@@ -28,8 +28,8 @@ WIDE = 100
 
 def first_command() -> Output:
     """Run the part of the README's first command that is pytest's, in the project's folder, with all failures shown."""
-    setup = next(block.text for block in blocks(README) if block.language == "sh")
-    [arguments] = re.findall(r"pytest (--ltm.+)", setup)
+    commands = [block.text for block in blocks(README) if block.language == "sh"]
+    arguments = re.findall(r"pytest (--ltm.+)", "".join(commands))[0]
     with tempfile.TemporaryDirectory() as folder:
         words = f"{arguments} --tb=short --ltm-dir='{folder}/ltm' -p no:cacheprovider"
         return run(f"pytest {words}", ROOT, columns=WIDE)
@@ -58,8 +58,14 @@ def printed_parts(output: Output) -> list[str]:
 
 
 def shown_parts() -> list[str]:
-    """Return the same two parts as the README shows them."""
-    return [block.text for block in blocks(README) if block.language == "text"]
+    """Return the same parts as the README shows them, after the command; before it are those of `ltm try`."""
+    shown = blocks(README)
+    command = next(
+        i
+        for i, block in enumerate(shown)
+        if block.language == "sh" and "pytest --ltm" in block.text
+    )
+    return [block.text for block in shown[command:] if block.language == "text"]
 
 
 def _until(lines: list[str], beginning: str, more: int) -> str:

@@ -25,6 +25,8 @@ WRONG = (
     "{other}, as opposed to {gold}.",
     "You named {other}, a few others and {gold}.",
     "You talked about {gold} as well as {other}.",
+    "These came up: {gold}; {other}; others.",
+    "{gold}, {other}, and so on.",
     "It was {other}; {gold} is what your sister said.",
     "For your neighbour it was {gold}. For you, {other}.",
     "At first {gold}, but in the end {other}.",
@@ -82,6 +84,15 @@ def test_words_of_doubt_that_the_question_has_make_none() -> None:
     question = "What did I want before I bought the kayak?"
     assert doubt(question, "a canoe", "You wanted a canoe before you bought it.") == ""
     assert doubt("What do I own?", "a canoe", "You wanted a canoe.")
+
+
+def test_rows_of_other_things_above_the_one_that_is_asked_for_are_no_rivals() -> None:
+    question = "What do I pay for the garage?"
+    above = "**Water:** £55\n**Garage:** £30"
+    assert doubt(question, "£30 a month", above) == ""
+    assert doubt(question, "£55 a month", above)
+    # another label may be of another time
+    assert doubt(question, "£30 a month", "Correction: £55\nFormer garage: £30")
 
 
 def test_an_explanation_behind_the_value_is_no_rival() -> None:

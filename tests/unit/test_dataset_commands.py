@@ -44,7 +44,7 @@ def test_longmemeval_rows_come_back_in_order_with_their_verdict(
         row("a", "multi-session", 4, "There were four."),
         row("b_abs", "multi-session", "unknown", "You never mentioned it."),
         row("c", "single-session-preference", "Likes it quiet.", "Go there."),
-        row("d", "knowledge-update", "Turku", "In Brno."),
+        row("d", "knowledge-update", "12 km", "It was 15 km."),
     )
     found = printed(capsys, "data", "longmemeval-score", file, "--json")
 

@@ -120,7 +120,8 @@ def test_a_judge_that_fails_or_answers_off_the_menu_leaves_the_answer_unscored()
     for judge in (
         Broken(),
         FakeJudge(otherwise="GRADE: maybe"),
-        FakeJudge(otherwise="yes"),
+        FakeJudge(otherwise="maybe"),
+        FakeJudge(otherwise="GRADE: yes/no"),
     ):
         assert isinstance(
             joke(0, judge=judge)(["It was the lighthouse joke."]), Unscored

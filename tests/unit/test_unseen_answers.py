@@ -73,16 +73,11 @@ def test_there_are_answers_of_every_type_and_category() -> None:
 @pytest.mark.slow
 def test_few_answers_are_known_to_mislead_the_rules() -> None:
     assert {name: wrong(name) for name in SETS} == {
-        "first": [
-            "You said that your sourdough starter bubbles a lot.",
-            "Ocean Hour is the one you are thinking of; Abyssal Talk was about space.",
-            "That's the Textile Museum; the Maritime Museum closes on Mondays.",
-        ],
+        "first": ["You said that your sourdough starter bubbles a lot."],
         "second": [],
         "third": [],
         "fourth": [
             "In October you had the consultation; they were removed in December.",
-            "The Chain Bridge is the most famous one, but I said the Stone Bridge is the oldest.",
         ],
     }
 

@@ -63,6 +63,8 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     topic = _Topic(question, gold.whole)
     text, spots = _find_gold(gold, reply)
     sentences = list(_split_at(RE.stop, text))
+    if _ends_in_others(sentences):
+        return _AMONG
     # words of it may be anywhere in an explanation
     is_strict = len(text) <= _BRIEF and spots == _find_values(gold, reply)[1]
     doubts = {spot: _doubt_at(sentences, spot, topic, is_strict) for spot in spots}
@@ -79,6 +81,11 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     if RE.concludes.search(last.text):
         # what comes before a conclusion is the working
         sentences = sentences[sentences.index(last) :]
+    elif topic.is_label_of(last.text):
+        # rows above it are of other things; one below may correct it
+        above = sentences[: sentences.index(last)]
+        rows = [part for part in above if topic.labels_another(part.text)]
+        sentences = [part for part in sentences if part not in rows]
     return _rival_doubt(sentences, claims, topic)
 
 
@@ -113,6 +120,17 @@ class _Topic:
         """Return whether a text has a telling word of the question or of the expected value."""
         keys = set(map(meaning_key, plain_words(text)))
         return not keys.isdisjoint(self._keys - STOPS)
+
+    def is_label_of(self, text: str) -> bool:
+        """Return whether a text is a row whose label has words of the question only: "Garage: 30"."""
+        label = RE.row.match(text)
+        words = plain_words(label[1]) if label else []
+        return bool(words) and self._keys.issuperset(map(meaning_key, words))
+
+    def labels_another(self, text: str) -> bool:
+        """Return whether a text is a row whose label is strange: "Water: 55"."""
+        label = RE.row.match(text)
+        return label is not None and bool(self.strange_words(label[1]))
 
     def has_mark(self, pattern: re.Pattern[str], text: str) -> bool:
         """Return whether a text has a match of a pattern that is not made of the question's own words."""
@@ -312,6 +330,15 @@ def _is_listed(before: str, after: str, topic: _Topic) -> bool:
     if link[0].strip() == "," and not (_is_item(item) and others):
         return False
     return topic.holds_rival(item) or RE.and_more.search(item) is not None
+
+
+def _ends_in_others(sentences: Sequence[_Part]) -> bool:
+    """Return whether a text ends as a row of things that has more of them: "Ghent; Lille; others"."""
+    texts = [sentence.text for sentence in sentences if plain_words(sentence.text)]
+    *items, last = [part.text for part in _parts_of(texts[-1])] if texts else [""]
+    while items and not plain_words(last):
+        last = items.pop()
+    return bool(items) and RE.others.fullmatch(last) is not None
 
 
 def _is_item(text: str) -> bool:

@@ -19,6 +19,10 @@ _SIGN_WORDS = {
     for sign, words in LEXICON.table("signs in words").items()
     for word in words
 }
+# O-negative is O negative.
+_JOINED = re.compile(
+    rf"(?<=[^\W\d_])-(?=(?:{'|'.join(map(re.escape, _SIGN_WORDS))})\b)", re.IGNORECASE
+)
 _SIGNS = frozenset("+-#*@.")
 _SIGNED = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*|[+#*@&$/-]|\.(?=[^\W\d_])")
 
@@ -99,6 +103,7 @@ def _is_silent(word: Word, known: frozenset[str]) -> bool:
 
 def _words_of(text: str) -> Iterator[Word]:
     """Yield the words of a text with the signs that stand at them, in signs or in words."""
+    text = _JOINED.sub(" ", text)
     matches = list(_SIGNED.finditer(text))
     place = 0
     prefix = ""
