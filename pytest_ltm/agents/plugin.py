@@ -157,7 +157,7 @@ def _adapters() -> list[AgentKind]:
 
 
 def _chat_model(name: str, make: Callable[..., object]) -> AgentKind:
-    if name == "openai":
-        help_text = "Talks to a chat model behind any OpenAI-compatible endpoint (without @URL: OpenAI's own)."
-        return _ADAPTER(name, make, help_text, "MODEL@URL")
-    return _ADAPTER(name, make, f"Talks to a chat model of {name}.", "MODEL")
+    about = (
+        f"Talks to a chat model of {name}, or of another server behind the same API."
+    )
+    return _ADAPTER(name, make, about, "MODEL@URL")

@@ -66,7 +66,7 @@ def test_the_fingerprint_is_the_same_in_every_process() -> None:
     plan = dataclasses.replace(PLAN, examples=())
     assert (
         plan.fingerprint
-        == "sha256:d4f0f99bfa27c56c2572ad57095df83cee3ba07ad8996a185a8591fef0f8f6a4"
+        == "sha256:bf7486c8df0cf63dfbde5e52315af4f5db904ff6d086d66b458a7dcb0195c95c"
     )
 
 

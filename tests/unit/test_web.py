@@ -255,7 +255,7 @@ def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
         '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>'
         in text
     )
-    assert "Remembers to 120k tokens or more (100%); full marks everywhere." in text
+    assert "100% at 2k, not shown to be above guessing; full marks everywhere." in text
     assert text.count("<circle") == 2
     assert text.index("20260102-101500-aaaa</th>") < text.index(
         "20260101-101500-aaaa</th>"
