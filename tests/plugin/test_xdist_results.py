@@ -20,6 +20,7 @@ pytest.importorskip("xdist")
 
 WALL = {
     "run_id",
+    "sum",  # of the whole summary, with the times in it
     "wall_seconds",
     "agent_seconds",
     "reply_seconds",

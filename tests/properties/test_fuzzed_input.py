@@ -209,7 +209,9 @@ READERS = [
     Reader("journal.jsonl", lambda path: find_recordings(str(path)), JOURNAL, "lines"),
     Reader("run.json", lambda path: read_run_file(path.parent), RUN),
     Reader("results.json", read_results, RESULTS),
-    Reader("0~talk/results.json", lambda path: read_run(path.parent.parent), RESULTS),
+    Reader(
+        "full~2k~0/results.json", lambda path: read_run(path.parent.parent), RESULTS
+    ),
     Reader("base.json", load_baseline, BASELINE),
     Reader("timings.jsonl", load_all_timings, TIMES, "lines"),
     Reader(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -22,6 +23,8 @@ from pytest_ltm._core.journal.result import (
 from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.reports.summary import rewrite_summary
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
@@ -101,6 +104,12 @@ def held(rows: Sequence[ScenarioResult], **changes: Any) -> ConversationResult:
     return ConversationResult(**{**values, **changes})
 
 
+def place_of(conversation: ConversationResult, number: int) -> str:
+    """Return the name of a conversation's folder, as a run gives it; another for a label that no run has."""
+    name = f"{conversation.agent}~{conversation.span_label}~{conversation.trial}"
+    return name if re.fullmatch(r"[\w.~-]{1,100}", name, re.ASCII) else f"{number}~talk"
+
+
 def write_run(
     folder: Path,
     *conversations: ConversationResult,
@@ -109,7 +118,7 @@ def write_run(
 ) -> Path:
     """Write a run folder and return it; `summary`: fields of `summary.json`."""
     for number, conversation in enumerate(conversations):
-        place = folder / f"{number}~talk"
+        place = folder / place_of(conversation, number)
         place.mkdir(parents=True)
         write_results(place / "results.json", conversation)
         (place / "plan.json").write_text(
@@ -134,6 +143,8 @@ def write_run(
         **summary,
     }
     (folder / "summary.json").write_text(json_text(said))
+    whole = rewrite_summary(read_run(folder).result, said)
+    (folder / "summary.json").write_text(json_text(whole | summary))
     return folder
 
 

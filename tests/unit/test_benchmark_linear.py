@@ -40,6 +40,7 @@ def test_what_grows_with_the_square_of_a_text_ends_with_status_1(
 
     monkeypatch.setattr(linear, "process_time", lambda: passed[0])
     monkeypatch.setattr(linear, "READINGS", (Reading("words", read, ("a ",)),))
+    monkeypatch.setattr(linear, "_evaluator_readings", tuple)
 
     assert linear.main(["--size", "100"]) == status
     assert capsys.readouterr().out.endswith(printed)

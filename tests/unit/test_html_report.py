@@ -699,7 +699,7 @@ def test_what_the_agent_retrieved_stands_below_its_reply(tmp_path: Path) -> None
     question = replace(row.questions[0], retrieved=("I like ochre best.", "note 7"))
     run = write_run(tmp_path / "run", held([replace(row, questions=(question,))]))
     shown: dict[int, tuple[str, ...]] = {0: (), 3: ("I like ochre best.", "note 7")}
-    (run / "0~talk" / "journal.jsonl").write_text(
+    (run / "full~2k~0" / "journal.jsonl").write_text(
         "".join(journal([row], retrieved=shown))
     )
 
@@ -735,13 +735,15 @@ def test_a_missing_journal_is_told(tmp_path: Path) -> None:
 
 def test_a_broken_journal_is_a_missing_one(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played()]))
-    (run / "0~talk" / "journal.jsonl").write_text('{"event": "reply", "exchange": 7}\n')
+    (run / "full~2k~0" / "journal.jsonl").write_text(
+        '{"event": "reply", "exchange": 7}\n'
+    )
     assert report(tmp_path, run).example(0)["missing"]
 
 
 def test_a_torn_last_line_of_a_journal_loses_only_itself(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", held([played()]))
-    with (run / "0~talk" / "journal.jsonl").open("a") as file:
+    with (run / "full~2k~0" / "journal.jsonl").open("a") as file:
         file.write('{"event": "mess')
     assert len(report(tmp_path, run).example(0)["talk"]) == 2
 
@@ -750,7 +752,7 @@ def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(
     tmp_path: Path,
 ) -> None:
     run = write_run(tmp_path / "run", held([played(), played("names", first=4)]))
-    journal = run / "0~talk" / "journal.jsonl"
+    journal = run / "full~2k~0" / "journal.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
     gone = ("names", '"exchange":4', '"exchange":6')
     kept = [

@@ -156,7 +156,7 @@ def test_a_report_leaves_a_damaged_journal_out_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write_run(tmp_path / "run", held([played()]))
-    journal = run / "0~talk" / "journal.jsonl"
+    journal = run / "full~2k~0" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b"Noted.", b"Voted."))
     assert main(["report", str(run), "-o", str(tmp_path / "page.html")]) == 1
     said = capsys.readouterr()

@@ -329,15 +329,19 @@ def test_finished_conversations_stand_beside_one_that_is_not(run: Path) -> None:
 
 
 def test_a_damaged_journal_yields_what_stands_before_the_damage(run: Path) -> None:
-    path = run / "0~talk" / "journal.jsonl"
+    path = run / "full~2k~0" / "journal.jsonl"
     whole = len(
-        [row for row in pytest_ltm.load(run).exchanges if row.conversation == "0~talk"]
+        [
+            row
+            for row in pytest_ltm.load(run).exchanges
+            if row.conversation == "full~2k~0"
+        ]
     )
     path.write_text(path.read_text().replace("Count to ten", "Count to two", 1))
     found = pytest_ltm.load(run)
     assert (
         0
-        < len([row for row in found.exchanges if row.conversation == "0~talk"])
+        < len([row for row in found.exchanges if row.conversation == "full~2k~0"])
         < whole
     )
     assert len(found.examples) == 12

@@ -349,7 +349,7 @@ def test_a_saved_reader_goes_on_as_if_nothing_had_happened(
 def test_a_state_of_another_memory_is_refused() -> None:
     with pytest.raises(
         AgentError,
-        match=r"'full'; reader 6 with memory 'window:8k' cannot go on from it",
+        match=r"'full'; reader 7 with memory 'window:8k' cannot go on from it",
     ):
         make_reader("window", "8k")().load(full().save())
 
@@ -368,10 +368,10 @@ def test_the_reader_has_the_capabilities_that_the_engine_looks_for() -> None:
 
 def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
     assert make_reader("window", "8k")().configuration() == {
-        "reader": 6,
+        "reader": 7,
         "memory": "window:8k",
     }
-    assert full().configuration() == {"reader": 6, "memory": "full"}
+    assert full().configuration() == {"reader": 7, "memory": "full"}
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def run_of(
         }
         for row in rows
     ]
-    (path / "0~talk" / "plan.json").write_text(json.dumps({"examples": planned}))
+    (path / "full~2k~0" / "plan.json").write_text(json.dumps({"examples": planned}))
     return path
 
 
@@ -134,7 +134,7 @@ def test_votes_of_the_judge_that_differ_are_a_reason(tmp_path: Path) -> None:
         )
         for vote, said in enumerate(votes.split("|"))
     ]
-    journals.write(path / "0~talk" / "journal.jsonl", journals.header(), *asked)
+    journals.write(path / "full~2k~0" / "journal.jsonl", journals.header(), *asked)
     cases = read_cases(path)
     assert [(case.row.example, case.why[0].text) for case in cases.queue] == [
         ("0", "the judge's votes: 2 x no, 1 x yes")
@@ -181,7 +181,7 @@ def test_a_run_without_results_is_refused_and_a_damaged_plan_is_none(
     with pytest.raises(LtmError, match="no results to review"):
         read_cases(tmp_path)
     path = run_of(tmp_path, played())
-    (path / "0~talk" / "plan.json").write_text("{")
+    (path / "full~2k~0" / "plan.json").write_text("{")
     assert read_cases(path).cases[0].expected == ""
 
 

@@ -119,7 +119,7 @@ def test_a_long_reply_is_cut_and_what_decided_is_shown(
     reply = "x " * 10_000 + "Teal" + " y" * 10_000
     rows = [played(score=0.0)]
     folder = write_run(tmp_path / "run", held(rows))
-    path = folder / "0~talk" / "journal.jsonl"
+    path = folder / "full~2k~0" / "journal.jsonl"
     path.write_text("".join(journal(rows, texts={3: ("Which?", reply)})))
     lines = shown(capsys, folder, "colours")
     assert any(
@@ -138,7 +138,7 @@ def test_a_watched_reply_of_somebody_else_is_shown_where_it_decided(
     other = played("jokes", first=2)
     folder = write_run(tmp_path / "run", held([quoting, other]))
     rows = [replace(quoting, questions=played(first=0).questions), other]
-    (folder / "0~talk" / "journal.jsonl").write_text(
+    (folder / "full~2k~0" / "journal.jsonl").write_text(
         "".join(journal(rows, texts={4: ("Which?", "It is Done.")}))
     )
     lines = shown(capsys, folder, "colours/0")
@@ -174,7 +174,7 @@ def test_a_message_that_failed_says_what_the_agent_did(
     said = sealed(
         header(), begin(row.id), message(0, row.id, "ask", "Hi?"), fault(0, fatal=True)
     )
-    (folder / "0~talk" / "journal.jsonl").write_text("".join(said))
+    (folder / "full~2k~0" / "journal.jsonl").write_text("".join(said))
     lines = shown(capsys, folder, "colours")
     assert any(line.startswith("        fault: ") for line in lines)
     assert "error: it raised" in lines
@@ -198,15 +198,15 @@ def test_an_amended_verdict_keeps_the_automatic_one(
 def test_without_a_readable_journal_the_verdict_is_shown_and_the_rest_is_said_to_be_missing(
     run: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
-    (run / "0~talk" / "journal.jsonl").write_text(text)
+    (run / "full~2k~0" / "journal.jsonl").write_text(text)
     lines = shown(capsys, run, "jokes/0")
     assert any(
         "transcript is missing" in line or "none of its exchanges" in line
         for line in lines
     )
     assert "score 1.00: names 'ochre'" in lines
-    (run / "0~talk" / "journal.jsonl").unlink()
-    (run / "0~talk" / "plan.json").write_text(text)
+    (run / "full~2k~0" / "journal.jsonl").unlink()
+    (run / "full~2k~0" / "plan.json").write_text(text)
     assert "score 1.00: names 'ochre'" in shown(capsys, run, "jokes/0")
 
 
