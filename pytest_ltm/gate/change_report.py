@@ -256,6 +256,14 @@ MORE = "  … and {:,} more"
 MOST_LISTED = 12
 
 
+def name_verdict(verdict: GateVerdict) -> str:
+    """Return the verdict in a word: passed, regressed, failed or unmeasurable."""
+    if verdict.state != "failed":
+        return verdict.state
+    is_drop = any(finding.moved for finding in verdict.breaches)
+    return "regressed" if is_drop else "failed"
+
+
 def verdict_line(verdict: GateVerdict) -> str:
     """Return the verdict in one sentence: passed, regressed or failed (where), could not be measured (why)."""
     broken = verdict.breaches
@@ -271,12 +279,12 @@ def verdict_line(verdict: GateVerdict) -> str:
         )
         return f"gate: passed ({counts if places else 'no example ended in an error'})"
     if verdict.state == "failed":
-        word = "regressed" if any(finding.moved for finding in broken) else "failed"
         named = join_some(
             list(dict.fromkeys(finding.place for finding in broken)), _PLACES
         )
         return (
-            f"gate: {word}: {named}, {pluralize(_count_rules(broken), 'rule')} broken"
+            f"gate: {name_verdict(verdict)}: {named}, "
+            f"{pluralize(_count_rules(broken), 'rule')} broken"
         )
     why = (
         verdict.lost

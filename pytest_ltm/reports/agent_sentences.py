@@ -158,7 +158,7 @@ def _reached_phrase(columns: Sequence[Column], shown: Sequence[Column]) -> str:
     """Return how far an agent remembers; `shown`: the columns that show it to be above guessing."""
     if len(columns) == 1:
         # One distance does not say how memory fades with distance.
-        return f"{_share_with_interval(columns[0])} {_place_phrase(columns[0])}"
+        return _placed_share(columns[0])
     best = max(_lead(column) for column in shown)
     # The share of what an agent earns above guessing at its best span that it must keep
     # to be said to remember.
@@ -189,10 +189,9 @@ def _guessing_phrase(columns: Sequence[Column]) -> str:
     best = max(columns, key=_lead)
     floor = f"{best.floor / best.out_of:.0%} by guessing" if best.floor else ""
     if _lead(best) <= 0:
-        where = f"{best.share} {_place_phrase(best)}"
+        where = f"{best.share} {_place_phrase(best)}".rstrip()
         return f"no better than guessing ({', '.join(filter(None, [where, floor]))})"
-    figures = f"{_share_with_interval(best)} {_place_phrase(best)}"
-    return f"{figures}, not shown to be above guessing{f' ({floor})' if floor else ''}"
+    return f"{_placed_share(best)}, not shown to be above guessing{f' ({floor})' if floor else ''}"
 
 
 def _lead_phrase(columns: Sequence[Column]) -> str:
@@ -240,6 +239,10 @@ def _share_with_interval(column: Column) -> str:
         if inside
         else column.share
     )
+
+
+def _placed_share(column: Column) -> str:
+    return f"{_share_with_interval(column)} {_place_phrase(column)}".rstrip()
 
 
 def _place_phrase(column: Column) -> str:

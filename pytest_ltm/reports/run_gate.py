@@ -417,7 +417,10 @@ class Gate:
             color = color if is_held else "red"
             return [
                 *parts,
-                (f"gate: {verdict.state}", {color: True, "bold": True}),
+                (
+                    f"gate: {change_report.name_verdict(verdict)}",
+                    {color: True, "bold": True},
+                ),
             ], color
 
         reporter.build_summary_stats_line = build_with_verdict
