@@ -107,7 +107,11 @@ def held(rows: Sequence[ScenarioResult], **changes: Any) -> ConversationResult:
 def place_of(conversation: ConversationResult, number: int) -> str:
     """Return the name of a conversation's folder, as a run gives it; another for a label that no run has."""
     name = f"{conversation.agent}~{conversation.span_label}~{conversation.trial}"
-    return name if re.fullmatch(r"[\w.~-]{1,100}", name, re.ASCII) else f"{number}~talk"
+    return (
+        name
+        if re.fullmatch(r"[\w.]+~[\w.]+~\d[\d.]*", name, re.ASCII)
+        else f"{number}~talk"
+    )
 
 
 def write_run(
