@@ -368,10 +368,10 @@ def test_the_reader_has_the_capabilities_that_the_engine_looks_for() -> None:
 
 def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
     assert make_reader("window", "8k")().configuration() == {
-        "reader": 6,
+        "reader": 7,
         "memory": "window:8k",
     }
-    assert full().configuration() == {"reader": 6, "memory": "full"}
+    assert full().configuration() == {"reader": 7, "memory": "full"}
 
 
 @pytest.mark.parametrize(
