@@ -50,7 +50,8 @@ def _slot_patterns() -> dict[str, str]:
         f"{{{slot}}}": f"(?:{'|'.join(map(re.escape, values))})"
         for slot, values in words.items()
     }
-    free = {"{fact}": "(?:.+)", "{text}": r"(?s:.+)"}
+    # A last name is a signature only after a whole sentence or a list of several lines.
+    free = {"{fact}": "(?:.+)", "{text}": r"(?s:.*[^\w\s,;:]|.*\n.*)"}
     return {"[": "(?:", "]": ")", "|": "|", **slots, **free}
 
 

@@ -178,6 +178,19 @@ def test_no_message_of_a_scenario_is_taken_for_somebody_elses(suite: str) -> Non
     assert not [text for _, text, *_ in said(suite, 1) if is_relayed(text)]
 
 
+@pytest.mark.parametrize(
+    ("text", "relayed"),
+    [
+        ("The guest with the allergy to walnuts is my aunt Ines.", False),
+        ("My flat is in the same house as that of Ines", False),
+        ("I live in Ghent now. Ines", True),
+        ("These are my guests:\n- Dina\n- an aunt Ines.", True),
+    ],
+)
+def test_a_name_at_the_end_signs_only_what_is_whole(text: str, relayed: bool) -> None:
+    assert is_relayed(text) is relayed
+
+
 def test_the_names_are_of_nobody_in_a_scenario() -> None:
     texts = "\n".join(
         path.read_text("utf-8") for path in scenarios_folder().glob("*.py")
