@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
@@ -10,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
+from pytest_ltm._core.journal import events
 from pytest_ltm._core.storage.errors import AgentError
 
 # A message, and whether it is filler.
@@ -129,20 +129,9 @@ def read_lessons(folder: Path) -> list[Lesson]:
 
 
 def _journal_lessons(path: Path) -> Iterator[Lesson]:
-    for line in path.read_text("utf-8").splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        lesson = _read_lesson(event) if isinstance(event, dict) else None
-        if lesson is not None:
-            yield lesson
-
-
-def _read_lesson(event: Mapping[str, Any]) -> Lesson | None:
-    """Return what an event of a journal teaches; None for openings, and for other events."""
-    if event.get("event") == "filler":
-        return str(event.get("message", "")), True
-    if event.get("event") != "message" or event.get("kind") == "opening":
-        return None
-    return str(event.get("text", "")), event.get("kind") == "filler"
+    """Yield what the events of a journal teach; openings teach nothing."""
+    for event in events.iter_readable_events(path):
+        if isinstance(event, events.FillerSent):
+            yield event.message, True
+        elif isinstance(event, events.MessageSent) and event.kind != "opening":
+            yield event.text, event.kind == "filler"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+import journals
 import pytest
 
 from pytest_ltm._core.storage.errors import AgentError
@@ -19,16 +19,17 @@ LESSONS = [(text, True) for text in FILLER] + [(text, False) for text in SCENARI
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    told = [{"event": "filler", "message": text} for text in FILLER[:20]]
-    asked = [
-        {"event": "message", "kind": "filler", "text": text} for text in FILLER[20:]
-    ]
-    said = [{"event": "message", "kind": "say", "text": text} for text in SCENARIOS]
-    opening = {"event": "message", "kind": "opening", "text": "Hello!"}
-    lines = map(json.dumps, [opening, *told, *asked, *said])
     folder = tmp_path / "runs" / "one" / "silent~2k~0"
     folder.mkdir(parents=True)
-    (folder / "journal.jsonl").write_text("\n".join([*lines, "{torn"]), "utf-8")
+    journals.write(
+        folder / "journal.jsonl",
+        journals.header(),
+        journals.message(by="", kind="opening", text="Hello!"),
+        *(journals.filler(message=text) for text in FILLER[:20]),
+        *(journals.message(by="", kind="filler", text=text) for text in FILLER[20:]),
+        *(journals.message(text=text) for text in SCENARIOS),
+        torn="{torn",
+    )
     return tmp_path / "runs"
 
 
