@@ -132,7 +132,7 @@ def harness_digest() -> str:
     return whole.hexdigest()
 
 
-FORMAT = "pytest-ltm lab bundle 1"
+FORMAT = "pytest-ltm bundle 1"
 MANIFEST = "manifest.json"
 # The files of a run folder that a bundle may have: nothing that says who reviewed it,
 # holds a lock or a memory.

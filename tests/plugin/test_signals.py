@@ -103,7 +103,7 @@ def struck(project: Project) -> Callable[..., subprocess.CompletedProcess[str]]:
                 sys.executable,
                 "-m",
                 "pytest",
-                "--ltm-span=1k",
+                *([] if "--ltm-span" in " ".join(words) else ["--ltm-span=1k"]),
                 "--ltm-suite=none",
                 *words,
             ],

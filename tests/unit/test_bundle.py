@@ -86,9 +86,9 @@ def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_bundle_of_another_format_names_both(tmp_path: Path) -> None:
-    foreign = json.dumps({"format": "pytest-ltm lab bundle 9"})
+    foreign = json.dumps({"format": "pytest-ltm bundle 9"})
     with pytest.raises(
-        LtmError, match="a bundle of format 'pytest-ltm lab bundle 9'; this version"
+        LtmError, match="a bundle of format 'pytest-ltm bundle 9'; this version"
     ):
         open_bundle(bundle(tmp_path, (MANIFEST, foreign)), tmp_path / "into", None)
 
