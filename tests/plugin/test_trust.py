@@ -12,7 +12,6 @@ from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.gate.sentences import trust_sentence
-from pytest_ltm.reports import run_report as report
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4
@@ -99,7 +98,7 @@ def test_every_report_has_the_line(project: Project) -> None:
 def test_the_header_says_whether_a_process_of_its_own_can_read_the_run(
     project: Project, monkeypatch: pytest.MonkeyPatch, hides: bool, says: str
 ) -> None:
-    monkeypatch.setattr(report, "can_hide_folders", lambda: hides)
+    monkeypatch.setattr(_adapt, "can_hide_folders", lambda: hides)
     project.file(BOT, "bot.py")
     shown = project.pytest(
         "--ltm-agent=bot:Bot",
