@@ -63,7 +63,8 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     topic = _Topic(question, gold.whole)
     text, spots = _find_gold(gold, reply)
     sentences = list(_split_at(RE.stop, text))
-    if _ends_in_others(sentences):
+    is_open_row = _ends_in_others(sentences)
+    if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
         return _AMONG
     # words of it may be anywhere in an explanation
     is_strict = len(text) <= _BRIEF and spots == _find_values(gold, reply)[1]
