@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import Promised, operation_rows
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
@@ -33,7 +34,7 @@ from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
 from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
-from pytest_ltm.providers import PARAMETERS, Spec, model_forms
+from pytest_ltm.providers import PARAMETERS, model_forms
 
 STORE_CAPABILITIES = frozenset(
     {
