@@ -17,6 +17,7 @@ from pytest_ltm.lab.commands.cheats import (
     cheat_markdown,
     cheat_points,
     cheat_totals,
+    lesson_suites,
 )
 
 
@@ -155,3 +156,18 @@ def test_it_is_written_as_text_as_markdown_and_as_json(two: Attack) -> None:
         "dump": True,
         "silent": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("suite", "lessons"),
+    [
+        ("standard", ["hygiene", "reasoning", "learning"]),
+        ("extended", ["hygiene", "reasoning", "learning"]),
+        ("hygiene", ["reasoning", "learning", "standard"]),
+        ("none", ["hygiene", "reasoning", "learning", "standard"]),
+    ],
+)
+def test_nobody_learns_from_the_scenarios_that_are_attacked(
+    suite: str, lessons: list[str]
+) -> None:
+    assert lesson_suites(suite) == lessons
