@@ -110,7 +110,12 @@ def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
 
 
 def total(cells: list[dict[str, Any]], agent: str) -> float:
-    return sum(float(cell["points"]) for cell in cells if cell["agent"] == agent)
+    """Return what an agent earned above the floors."""
+    return sum(
+        cell["points"] - cell["floor"]
+        for cell in cells
+        if cell["agent"] == agent and cell["above"]
+    )
 
 
 def gained(cells: list[dict[str, Any]]) -> dict[str, float]:

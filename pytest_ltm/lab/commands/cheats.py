@@ -423,6 +423,11 @@ class CheatCell(Struct, frozen=True, kw_only=True):
         )
         return sum(upper_tail) < CHANCE_LEVEL
 
+    @property
+    def points_above_floor(self) -> float:
+        """What the mean has above the floor; nothing where luck explains it."""
+        return self.points - self.floor if self.exceeds_floor else 0.0
+
 
 class Attack(Struct, frozen=True, kw_only=True):
     """What all agents earned."""
@@ -491,6 +496,14 @@ class Attack(Struct, frozen=True, kw_only=True):
         ]
         return sum(held), len(held)
 
+    def gain(self, agent: str, span: str) -> float:
+        """Return the points above the floors that padding or skipping brings at a span."""
+        by_agent: dict[str, float] = defaultdict(float)
+        for cell in self.cells.values():
+            if cell.span == span:
+                by_agent[cell.agent] += cell.points_above_floor
+        return by_agent[agent] - by_agent[unaided_spec(agent)]
+
     @property
     def broken_limits(self) -> list[str]:
         """A sentence for each limit that is broken."""
@@ -516,7 +529,7 @@ class Attack(Struct, frozen=True, kw_only=True):
                     self.total(unaided, span),
                 )
                 allowed = LEARNED_POINTS if skipped_window(spec) else PADDING * of
-                if more - less > allowed:
+                if self.gain(spec, span) > allowed:
                     broken.append(
                         f"{spec} earns {more:.2f} of {of} {span_place(span)}, {unaided} {less:.2f}"
                     )
