@@ -89,7 +89,7 @@ def test_its_provider_is_asked_in_its_own_protocol(package: Path) -> None:
         text = said(package, "pytest", agent, suite, status=1)
     assert "tokens read a reply" in text
     post = server.posts[-1]
-    assert (post.path, post.body["listener"]) == ("/v1/listen", "some-model")
+    assert (post.path, post.body["listener"]) == ("/listen", "some-model")
     assert post.body["words"] == 50
     assert post.body["lines"][-1].startswith("user: ")
     assert "listener:MODEL@URL" in said(package, "pytest_ltm", "list", "agents")
