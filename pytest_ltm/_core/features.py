@@ -43,7 +43,7 @@ def register_features(manager: pluggy.PluginManager) -> None:
 def use_session_hooks(hooks: pluggy.HookRelay) -> Callable[[], None]:
     """Have `current_hooks` be those of a session from now on; return what ends that."""
     _of_sessions.append(hooks)
-    return _of_sessions.pop
+    return partial(_of_sessions.remove, hooks)
 
 
 _of_sessions: list[pluggy.HookRelay] = []
