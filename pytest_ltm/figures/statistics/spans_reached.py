@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, takewhile
 from math import fsum
 from operator import attrgetter
 
@@ -43,6 +43,12 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 # Modarressi et al., 2025).
 SHARE = 0.85
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
+RISES = (
+    "scores rise with the span (from {low:.0%} of the isolated score at {first} to {high:.0%} at {later}), "
+    "so no span is the one up to which memory reaches"
+)
+# As much of the isolated score as chance often adds from span to span.
+_RISE = 0.05
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
 # As much as a sum of thirds may miss of full marks.
 _NOISE = 1 - FULL_MARKS
@@ -106,8 +112,8 @@ def effective_span(
     which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is
     the last span before the first that is not surely kept; coming down, `high` is the
     first that is not surely lost: each walk stops at its first failure and so needs no
-    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Memory is taken for
-    not growing with the span.
+    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Where more is kept at a
+    larger span than at one where too little is, there is no effective span.
     """
     if not 0 < share <= 1:
         raise ValueError(
@@ -130,13 +136,7 @@ def effective_span(
             margin = _margin_interval(pairs, share, level, seeded, draws)
             points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
     curve = tuple(points)
-    reason = (
-        ""
-        if any(point.isolated > _NOISE for point in curve)
-        else NOTHING_TO_KEEP
-        if curve
-        else NOT_TESTED
-    )
+    reason = _why_no_span(curve, share)
     result = EffectiveSpan(
         span=None,
         low=None,
@@ -162,6 +162,25 @@ def effective_span(
     return structs.replace(
         result, span=span, low=low, high=max(not_surely_lost, default=0)
     )
+
+
+def _why_no_span(curve: Sequence[SpanPoint], share: float) -> str:
+    """Return why a curve has no effective span; "" where it has one."""
+    if not curve:
+        return NOT_TESTED
+    if all(point.isolated <= _NOISE for point in curve):
+        return NOTHING_TO_KEEP
+    return next(_iter_rises(curve, share), "")
+
+
+def _iter_rises(curve: Sequence[SpanPoint], share: float) -> Iterator[str]:
+    """Yield where more is kept at a larger span than at one where too little is."""
+    for first, later in combinations(curve, 2):
+        low, high = first.kept, later.kept
+        if low is None or high is None or low >= share - _NOISE:
+            continue
+        if high > low + _RISE:
+            yield RISES.format(low=low, first=first.label, high=high, later=later.label)
 
 
 def _margin_interval(
