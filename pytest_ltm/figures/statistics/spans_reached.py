@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, takewhile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product, takewhile
 from math import fsum
 from operator import attrgetter
 
@@ -47,8 +47,6 @@ RISES = (
     "scores rise with the span (from {low:.0%} of the isolated score at {first} to {high:.0%} at {later}), "
     "so no span is the one up to which memory reaches"
 )
-# As much of the isolated score as chance often adds from span to span.
-_RISE = 0.05
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
 # As much as a sum of thirds may miss of full marks.
 _NOISE = 1 - FULL_MARKS
@@ -112,8 +110,9 @@ def effective_span(
     which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is
     the last span before the first that is not surely kept; coming down, `high` is the
     first that is not surely lost: each walk stops at its first failure and so needs no
-    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Where more is kept at a
-    larger span than at one where too little is, there is no effective span.
+    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Where a larger span
+    keeps more than one that keeps too little, by more than chance explains, there is no
+    effective span.
     """
     if not 0 < share <= 1:
         raise ValueError(
@@ -127,16 +126,29 @@ def effective_span(
         for row in group
     ]
     seeded, points = rng or random.Random(0), []
+    by_label: dict[str, list[ScoredRow]] = {}
     for span, label in sorted(
         (span, label) for span, label in by_span if span is not None
     ):
+        by_label[label] = [_without_span(row) for row in by_span[span, label]]
         # spans without a pair are left out
-        if pairs := pair_rows(alone, map(_without_span, by_span[span, label])).pairs:
+        if pairs := pair_rows(alone, by_label[label]).pairs:
             isolated, score = score_of(pairs, "before"), score_of(pairs, "after")
             margin = _margin_interval(pairs, share, level, seeded, draws)
             points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
     curve = tuple(points)
-    reason = _why_no_span(curve, share)
+    reason = ""
+    if not curve:
+        reason = NOT_TESTED
+    elif all(point.isolated <= _NOISE for point in curve):
+        reason = NOTHING_TO_KEEP
+    else:
+        reason = _describe_rise(
+            curve,
+            by_label,
+            share,
+            lambda pairs, wide: _margin_interval(pairs, 1.0, wide, seeded, draws),
+        )
     result = EffectiveSpan(
         span=None,
         low=None,
@@ -164,23 +176,31 @@ def effective_span(
     )
 
 
-def _why_no_span(curve: Sequence[SpanPoint], share: float) -> str:
-    """Return why a curve has no effective span; "" where it has one."""
-    if not curve:
-        return NOT_TESTED
-    if all(point.isolated <= _NOISE for point in curve):
-        return NOTHING_TO_KEEP
-    return next(_iter_rises(curve, share), "")
+def _describe_rise(
+    curve: Sequence[SpanPoint],
+    by_label: Mapping[str, Sequence[ScoredRow]],
+    share: float,
+    interval_of: Callable[[Sequence[Pair], float], Interval | None],
+) -> str:
+    """Return where more is kept at a larger span than at one where too little is.
 
-
-def _iter_rises(curve: Sequence[SpanPoint], share: float) -> Iterator[str]:
-    """Yield where more is kept at a larger span than at one where too little is."""
-    for first, later in combinations(curve, 2):
-        low, high = first.kept, later.kept
-        if low is None or high is None or low >= share - _NOISE:
-            continue
-        if high > low + _RISE:
-            yield RISES.format(low=low, first=first.label, high=high, later=later.label)
+    By more than chance explains, on the examples of both spans, and corrected for all
+    pairs of spans that are looked at (Bonferroni); "" if nowhere.
+    """
+    lost = [point for point in curve if point.score < share * point.isolated - _NOISE]
+    steps = [
+        (first, later)
+        for first, later in product(lost, curve)
+        if first.span < later.span and first.score < later.score
+    ]
+    for first, later in steps:
+        pairs = pair_rows(by_label[first.label], by_label[later.label]).pairs
+        margin = interval_of(pairs, 1 - (1 - LEVEL) / len(steps))
+        if margin is not None and margin.low > _NOISE:
+            return RISES.format(
+                low=first.kept, first=first.label, high=later.kept, later=later.label
+            )
+    return ""
 
 
 def _margin_interval(
