@@ -257,9 +257,11 @@ MOST_LISTED = 12
 
 
 def name_verdict(verdict: GateVerdict) -> str:
-    """Return the verdict in a word: passed, regressed, failed or unmeasurable."""
-    if verdict.state != "failed":
-        return verdict.state
+    """Return the verdict in a few words: passed, regressed, failed or could not be measured."""
+    if verdict.state == "passed":
+        return "passed"
+    if verdict.state == "unmeasurable":
+        return "could not be measured"
     is_drop = any(finding.moved for finding in verdict.breaches)
     return "regressed" if is_drop else "failed"
 
@@ -290,7 +292,7 @@ def verdict_line(verdict: GateVerdict) -> str:
         verdict.lost
         or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
     )
-    return f"gate: could not be measured: {why}"
+    return f"gate: {name_verdict(verdict)}: {why}"
 
 
 def _count_rules(findings: Iterable[Finding]) -> int:

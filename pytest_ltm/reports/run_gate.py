@@ -398,8 +398,8 @@ class Gate:
             )
             if only_guesses(result_columns(result)):
                 saved += (
-                    ". It is not shown to be better than guessing, so a gate can hardly notice that memory gets worse: "
-                    "add trials"
+                    ". It is not shown to be better than guessing, so a small loss of memory may pass unnoticed: "
+                    "more trials show more"
                 )
         except LtmError as error:
             saved = one_line(str(error))
