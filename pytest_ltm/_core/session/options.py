@@ -526,11 +526,14 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
 def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
     """Return whether features may be asked for: elsewhere not even their names are read.
 
-    They may be asked for where the command line or an ini value names them, in a worker
-    of an LTM run, for `--help`, and while the arguments are not known yet.
+    They may be asked for where the command line or an ini value names them, for
+    `--help`, and while the arguments are not known yet. A worker of pytest-xdist has no
+    command line: its options are set before plugins declare theirs.
     """
     config: Any = manager.get_plugin("pytestconfig")
-    if config is None or "PYTEST_XDIST_WORKER" in os.environ:
+    if config is None:
+        return True
+    if any(value for name, value in vars(config.option).items() if name[:3] == "ltm"):
         return True
     words = [str(word) for word in config.invocation_params.args]
     words += os.environ.get("PYTEST_ADDOPTS", "").split()
