@@ -111,11 +111,12 @@ def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
 
 def total(cells: list[dict[str, Any]], agent: str) -> float:
     """Return what an agent earned above the floors."""
-    return sum(
+    gains: list[float] = [
         cell["points"] - cell["floor"]
         for cell in cells
         if cell["agent"] == agent and cell["above"]
-    )
+    ]
+    return sum(gains)
 
 
 def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
