@@ -91,6 +91,19 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
     """
 
 
+def pytest_ltm_providers(register: Callable[[str, Callable[[], Any]], None]) -> None:
+    """Register providers of chat models: call `register` with the kind of their specs and what makes the provider.
+
+    What is made is derived from `pytest_ltm.providers.Provider`; agents, judges,
+    simulated users, readers and writers of data then know `KIND:MODEL`. Called once in
+    every process of an LTM run, and by `ltm`, which knows installed packages only.
+
+    Example:
+        def pytest_ltm_providers(register):
+            register("parrot", lazy("mypackage.parrot:ParrotModels"))
+    """
+
+
 def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
     """Register figures of an agent at a memory span: every table, page and `summary.json` has them.
 

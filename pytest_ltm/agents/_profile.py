@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.calls import ModelSpec
 from pytest_ltm._core.engine.port import Enclosed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import TokenUse
@@ -46,6 +45,7 @@ from pytest_ltm.agents._wrapping import (
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
+from pytest_ltm.providers import ModelSpec
 
 E = TypeVar("E", bound=events.Event)
 
@@ -186,7 +186,7 @@ def spec_within(source: AgentSource) -> str:
 
 def model_of(spec: str) -> ModelSpec | None:
     """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
-    from pytest_ltm._core.calls import KINDS, read_model
+    from pytest_ltm.providers import provider_names, read_model
 
     spec = spec.removeprefix("ts:")
     kind, _, argument = spec.partition(":")
@@ -195,7 +195,9 @@ def model_of(spec: str) -> ModelSpec | None:
             from pytest_ltm.agents._memory import model_within
 
             return model_within(argument)
-        return read_model(spec, role="agent", also=SHOWN)[0] if kind in KINDS else None
+        if kind not in provider_names():
+            return None
+        return read_model(spec, role="agent", also=SHOWN)[0]
     except LtmError:  # it is reported where the agent is looked up
         return None
 

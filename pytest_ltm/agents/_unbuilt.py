@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls import ModelSpec
 from pytest_ltm._core.model.agent import TakesTurns
 from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm.providers import ModelSpec
 
 # Of chat models whose own is not said.
 ENCODING = "o200k_base"

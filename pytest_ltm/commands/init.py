@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_ltm._core.storage.disk import read_regular, read_text
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
@@ -240,7 +241,7 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
     Returns None if no gate turned red: then no baseline is left.
     """
     proof = GateProof(start.agent, folder, start.gate["rule"])
-    before = proof.baseline.read_bytes() if proof.baseline.is_file() else None
+    before = read_regular(proof.baseline) if proof.baseline.is_file() else None
     why = "its score with its memory cut is not shown to be worse"
     for times in _MORE_TRIALS:
         setting = Setting(start.setting.span, start.setting.trials * times)
@@ -358,7 +359,7 @@ def _tests_folder(folder: Path) -> Path:
 
 
 def _test_paths(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    text = read_text(path, errors="replace") if path.is_file() else ""
     given = re.search(
         r"^\s*testpaths\s*=\s*(\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)", text, re.MULTILINE
     )
@@ -368,7 +369,7 @@ def _test_paths(path: Path) -> list[str]:
 def _project_name(folder: Path) -> str:
     """Return what pyproject.toml calls the project, else the folder's name."""
     path = folder / "pyproject.toml"
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    text = read_text(path, errors="replace") if path.is_file() else ""
     named = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
     return named[1] if named else folder.resolve().name
 
@@ -397,11 +398,7 @@ def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 def _read_top(path: Path) -> str:
     """Return what the head of a README or pyproject.toml says of the project: title and lead, name and description."""
-    lines = (
-        path.read_text(encoding="utf-8", errors="replace").splitlines()
-        if path.is_file()
-        else []
-    )
+    lines = read_text(path, errors="replace").splitlines() if path.is_file() else []
     if path.suffix == ".toml":
         return " ".join(
             line for line in lines if re.match(r"\s*(description|keywords)\s*=", line)
@@ -435,7 +432,7 @@ def _short(path: Path) -> str:
 
 def _extend_gitignore(path: Path) -> list[str]:
     """Add the lines that are missing to a `.gitignore`; return them."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = read_text(path) if path.exists() else ""
     missing = [
         line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()
     ]

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from pytest_ltm._core.calls.event_loop import close_loops, share_in_thread
 from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.journal.cost import Price, list_price, read_price
+from pytest_ltm._core.journal.cost import Price, read_price
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.clock import START, stopwatch_seconds
@@ -679,6 +679,8 @@ def _plan_sentence(source: AgentSource, given: Namespace, seconds: float) -> str
 
 
 def _known_price(source: AgentSource) -> Price | None:
+    from pytest_ltm.providers import list_price
+
     model = model_of(spec_within(source))
     return None if model is None else list_price(model.name, model.base_url)
 

@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.fillers._knowledge import arithmetic_facts
@@ -292,7 +293,7 @@ def pool_of_file(path: str) -> Pool:
 @cache
 def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
     try:
-        content = file.read_bytes()
+        content = read_regular(file)
         data = json.loads(content)
     except (OSError, ValueError) as exc:
         raise FillerError(

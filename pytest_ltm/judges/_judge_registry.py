@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls import FORMS, names_model, suggest_provider
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import Configured
 from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
@@ -28,6 +27,7 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._capabilities import accepts_arguments
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.providers import model_forms, names_model, suggest_provider
 
 
 class Always(Struct, frozen=True):
@@ -95,7 +95,7 @@ def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
         return NamedJudge(spec, EMBEDDED[spec](), None)
     if names_model(spec):
         return _name_judge(spec, make_client(spec, "judge"))
-    names = [NONE, *EMBEDDED, *FORMS]
+    names = [NONE, *EMBEDDED, *model_forms()]
     hint = suggest_provider(spec) or did_you_mean(spec, names)
     if not is_dotted(spec):
         raise ConfigurationError(

@@ -51,6 +51,7 @@ def _known_price(
 ) -> KnownPrice:
     """Return what is known of a cost before anything is said; `given`: the price that the options name."""
     from pytest_ltm.agents._profile import model_of
+    from pytest_ltm.providers import LISTED, list_price
 
     if given is not None:
         return KnownPrice(
@@ -61,8 +62,8 @@ def _known_price(
     chosen = model_of(spec)
     if chosen is None:
         return KnownPrice(tariff=_cost.Tariff(free=free), untold=untold)
-    listed = _cost.list_price(chosen.name, chosen.base_url)
-    source = "" if listed is None else f"list price of {_cost.LISTED}"
+    listed = list_price(chosen.name, chosen.base_url)
+    source = "" if listed is None else f"list price of {LISTED}"
     return KnownPrice(
         tariff=_cost.Tariff(price=listed), source=source, untold=listed is None
     )

@@ -111,12 +111,8 @@ def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
 
 def total(cells: list[dict[str, Any]], agent: str) -> float:
     """Return what an agent earned above the floors."""
-    gains: list[float] = [
-        cell["points"] - cell["floor"]
-        for cell in cells
-        if cell["agent"] == agent and cell["above"]
-    ]
-    return sum(gains)
+    above = [cell for cell in cells if cell["agent"] == agent and cell["above"]]
+    return sum(float(cell["points"]) - float(cell["floor"]) for cell in above)
 
 
 def gained(cells: list[dict[str, Any]]) -> dict[str, float]:

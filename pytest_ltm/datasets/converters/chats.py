@@ -14,6 +14,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pytest_ltm._core.storage.disk import open_regular
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
@@ -249,7 +250,7 @@ def conversation_files(path: Path) -> list[Path]:
 def iter_objects(path: Path, most: int | None = None) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each object: of a JSON list of any size, of JSON lines, or of a file that is one."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
