@@ -105,7 +105,8 @@ def pytest_ltm_figures(register: Callable[..., None]) -> None:
 
     `register` takes a `pytest_ltm.api.Figure`.
 
-    Called once in a process that reports; `ltm` and runs know installed packages only.
+    Called once in a process that reports. From a conftest, only the reports of that
+    project's runs have them; `ltm` knows installed packages.
 
     Example:
         def pytest_ltm_figures(register):

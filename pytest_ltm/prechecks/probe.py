@@ -35,7 +35,7 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
-from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
+from pytest_ltm.agents._spec_facts import is_free
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
 
@@ -170,23 +170,19 @@ class Probe:
         definitions: Mapping[str, Definition],
     ) -> None:
         """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
+        from pytest_ltm.agents._profile import profile_of
+
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        spans, profile = self._settings.spans, profile_of(source)
+        profile = profile_of(source)
         steps = {
             name: sum(isinstance(step, (Say, Ask)) for step in one.steps)
             for name, one in definitions.items()
         }
         messages = 0
-        for known in (
-            own
-        ):  # the opening, what its examples say, and filler that must be answered
+        for known in own:  # the opening, what its examples say, and what else is told
             messages += 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
-            if (
-                spans[known[0].place.span] is not None
-                and "AcceptsHistory" not in profile.capabilities
-            ):
-                filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
-                messages += math.ceil(max(0, filler) / profile.max_message_tokens)
+            if "AcceptsHistory" not in profile.capabilities:
+                messages += self._count_told(known, profile.max_message_tokens)
         at_once = min(
             max(1, self._run.of_agent.get(own[0][0].place.agent, 1)), len(own)
         )
@@ -199,6 +195,20 @@ class Probe:
             f"ltm: {own[0][0].place.agent}: about {span_of_time(seconds)} at this speed ({each:.1f} s for a reply to "
             f"the probe, about {pluralize(messages, 'message')}{several})"
         )
+
+    def _count_told(self, known: Sequence[LtmItem], largest: int) -> int:
+        """Return about how many messages a conversation has beside those of its examples.
+
+        They are a data set's history, else filler in messages of `largest` tokens.
+        """
+        spans, place = self._settings.spans, known[0].place
+        told = told_in(self._settings, place)
+        if told is not None:
+            return len(told.history)
+        if spans[place.span] is None:
+            return 0
+        filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
+        return math.ceil(max(0, filler) / largest)
 
     def _unfit(self, label: str, source: AgentSource) -> str:
         """Return why an agent is not asked, or ""."""
@@ -392,6 +402,8 @@ class _Rehearsal:
     def __init__(
         self, settings: RunSettings, source: AgentSource, known: LtmItem
     ) -> None:
+        from pytest_ltm.agents._profile import profile_of
+
         self._settings, self._profile, self._counter = (
             settings,
             profile_of(source),
@@ -404,6 +416,8 @@ class _Rehearsal:
         """Return the replies of another imitation; None of a stateless agent."""
         if "Stateless" in self._profile.capabilities:
             return None
+        from pytest_ltm.agents._profile import CostSimulator
+
         agent = CostSimulator(
             self._profile,
             self._counter,
