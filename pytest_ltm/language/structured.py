@@ -32,8 +32,8 @@ def read_answer(text: str) -> str:
     if not fields:
         return RE.cdata.sub(r"\1", text) if "<![CDATA[" in text else text
     answer = _find_answer(fields, 0)
-    # an object that has nothing but a list is read as a list
-    if isinstance(answer, list) and len(fields) == 1 and len(answer) != 1:
+    # an object that has nothing but an answer with parts is read with their names
+    if len(fields) == 1 and not isinstance(answer, str):
         return text
     if answer is not None:
         return _write_value(answer)
