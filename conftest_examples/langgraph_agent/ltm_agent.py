@@ -4,18 +4,25 @@ from bot import graph
 
 
 class Agent:
-    """A graph whose state has `messages`, compiled with a checkpointer: one thread is one conversation."""
+    """A graph whose state has `messages`.
+
+    With a checkpointer a thread is a conversation; else all messages are sent again.
+    """
 
     def __init__(self):
         self.thread = {"configurable": {"thread_id": uuid4().hex}}
+        self.messages = []
 
     def reply(self, message):
-        state = graph.invoke({"messages": [("user", message)]}, self.thread)
+        messages = [*self.messages, ("user", message)]
+        state = graph.invoke({"messages": messages}, self.thread)
+        if not graph.checkpointer:
+            self.messages = state["messages"]
         return state["messages"][-1].text
 
-    def accept(
-        self, message, reply
-    ):  # filler goes into the state without running the graph
-        graph.update_state(
-            self.thread, {"messages": [("user", message), ("ai", reply)]}
-        )
+    def accept(self, message, reply):
+        exchange = [("user", message), ("ai", reply)]
+        if graph.checkpointer:  # the state takes it without running the graph
+            graph.update_state(self.thread, {"messages": exchange})
+        else:
+            self.messages += exchange

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.features import Registry
 
 
 class AgentKind(NamedTuple):
@@ -41,40 +39,16 @@ class AgentKind(NamedTuple):
         return f"{self.name}:{self.takes}" if self.takes else self.name
 
 
+AGENT_KINDS: Registry[AgentKind] = Registry(
+    "pytest_ltm_agents", "a kind of agents", lambda kind: (kind.name, kind)
+)
+
+
 def agent_kinds() -> Mapping[str, AgentKind]:
     """Return all kinds by name: those of this session, else of what is installed."""
-    return _of_session[-1] if _of_session else _installed_kinds()
+    return AGENT_KINDS.entries()
 
 
 def find_agent_kind(spec: str) -> AgentKind | None:
     """Return the kind that a spec names; None for a dotted path, a file or an unknown name."""
     return agent_kinds().get(spec.partition(":")[0])
-
-
-def use_agent_kinds(kinds: Iterable[AgentKind]) -> Callable[[], None]:
-    """Have a session's kinds used from now on; return what ends that. ConfigurationError for a name that is taken."""
-    by_name = _by_name(kinds)
-    _of_session.append(by_name)
-    return lambda: _of_session.remove(by_name)
-
-
-_of_session: list[Mapping[str, AgentKind]] = []
-
-
-@cache
-def _installed_kinds() -> Mapping[str, AgentKind]:
-    kinds: list[AgentKind] = []
-    feature_hooks().pytest_ltm_agents(register=kinds.append)
-    return _by_name(kinds)
-
-
-def _by_name(kinds: Iterable[AgentKind]) -> Mapping[str, AgentKind]:
-    by_name: dict[str, AgentKind] = {}
-    for kind in kinds:
-        if kind.name in by_name:
-            raise ConfigurationError(
-                f"two features have a kind of agents {kind.name!r}. Rename one of them, "
-                "or leave one feature out: -p no:ltm-feature-NAME"
-            )
-        by_name[kind.name] = kind
-    return by_name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 GROUP = "pytest_ltm"
 # Before the name of an entry point, that of its plugin: `-p no:ltm-feature-NAME`.
 PREFIX = "ltm-feature-"
+T = TypeVar("T")
 
 
 def register_features(manager: pluggy.PluginManager) -> None:
@@ -38,6 +40,20 @@ def register_features(manager: pluggy.PluginManager) -> None:
             manager.register(_load_feature(point), name)
 
 
+def use_session_hooks(hooks: pluggy.HookRelay) -> Callable[[], None]:
+    """Have `current_hooks` be those of a session from now on; return what ends that."""
+    _of_sessions.append(hooks)
+    return partial(_of_sessions.remove, hooks)
+
+
+_of_sessions: list[pluggy.HookRelay] = []
+
+
+def current_hooks() -> pluggy.HookRelay:
+    """Return the hooks of this session, else of all installed features."""
+    return _of_sessions[-1] if _of_sessions else feature_hooks()
+
+
 @cache
 def feature_hooks() -> pluggy.HookRelay:
     """Return the hooks of all installed features, for runs without pytest."""
@@ -47,6 +63,51 @@ def feature_hooks() -> pluggy.HookRelay:
     manager.add_hookspecs(import_module("pytest_ltm.hookspec"))
     register_features(manager)
     return manager.hook
+
+
+class Registry(Generic[T]):
+    """What features register by one hook, by name: those of this session, else of what is installed."""
+
+    def __init__(
+        self, hook: str, noun: str, pair: Callable[..., tuple[str, T]]
+    ) -> None:
+        """Take the hook, what errors call an entry, and what makes name and entry of what is registered."""
+        self._hook, self._noun, self._pair = hook, noun, pair
+        self._of_session: list[Mapping[str, T]] = []
+
+    def entries(self) -> Mapping[str, T]:
+        """Return all entries by name, in the order in which they were registered."""
+        return self._of_session[-1] if self._of_session else self._installed
+
+    def use(self, hooks: pluggy.HookRelay) -> Callable[[], None]:
+        """Have a session's entries used from now on; return what ends that.
+
+        Raises ConfigurationError for a name that is taken.
+        """
+        entries = self._collect(hooks)
+        self._of_session.append(entries)
+        return partial(self._of_session.remove, entries)
+
+    @cached_property
+    def _installed(self) -> Mapping[str, T]:
+        return self._collect(feature_hooks())
+
+    def _collect(self, hooks: pluggy.HookRelay) -> Mapping[str, T]:
+        pairs: list[tuple[str, T]] = []
+
+        def register(*given: Any, **named: Any) -> None:
+            pairs.append(self._pair(*given, **named))
+
+        getattr(hooks, self._hook)(register=register)
+        entries: dict[str, T] = {}
+        for name, entry in pairs:
+            if name in entries:
+                raise ConfigurationError(
+                    f"two features have {self._noun} {name!r}. Rename one of them, or "
+                    f"leave one feature out: -p no:{PREFIX}NAME"
+                )
+            entries[name] = entry
+        return entries
 
 
 def _load_feature(point: EntryPoint) -> object:

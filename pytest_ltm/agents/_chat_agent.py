@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from pytest_ltm._core import calls
+from pytest_ltm import providers
+from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import (
     CUT_OFF,
     Mishap,
@@ -31,16 +32,19 @@ from pytest_ltm.agents._adapt import (
     current_reading,
     is_keyless,
 )
-from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
+from pytest_ltm.agents._unbuilt import (
+    ENCODING,
+    FRAME,
+    FixedContext,
+    Offer,
+    reply_tokens,
+)
 from pytest_ltm.agents._wrapping import Timing, stamp_message
 
 # What a message holds: a text, or parts with images.
 Content: TypeAlias = "str | list[dict[str, Any]]"
 # Estimated tokens of an image, which the endpoint's own counts correct.
 IMAGE_TOKENS = 1000
-# Tokens that a message takes beside its text: the role and the marks around it, in most
-# chat formats.
-FRAME = 4
 # Shown in the place of an empty reply, because many endpoints refuse a conversation
 # that holds one.
 SILENCE = "(no reply)"
@@ -207,10 +211,10 @@ class ChatAgent(TakesTurns):
     LimitsMessages, ReportsUsage.
     """
 
-    def __init__(self, model: calls.ModelSpec, shown: FixedContext) -> None:
+    def __init__(self, model: providers.ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
         says = shown.reading.says_something
-        self._completions = calls.open_model(model, says=says)
+        self._completions = providers.open_model(model, says=says)
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
@@ -279,7 +283,7 @@ class ChatAgent(TakesTurns):
         self._history.add(
             message,
             self._history.size_of(message),
-            calls.escape_surrogates(self._shown.reading(reply)),
+            providers.escape_surrogates(self._shown.reading(reply)),
         )
         self._fit(0)
         self._before = self._now
@@ -337,7 +341,9 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return stamp_message(calls.escape_surrogates(message), self._now, self._before)
+        return stamp_message(
+            providers.escape_surrogates(message), self._now, self._before
+        )
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
@@ -349,7 +355,7 @@ class ChatAgent(TakesTurns):
         for _ in range(SHRINKS):
             try:
                 return self._completions.complete(self._history.prompt(message))
-            except calls.ContextOverflow as overflow:
+            except providers.ContextOverflow as overflow:
                 # Show less, by what the endpoint says of its limit; AgentFault if there
                 # is nothing left to cut.
                 if not len(self._history):
@@ -455,7 +461,7 @@ def make_timed(
     argument: str, parameters: Field, find: Callable[[str], AgentSource]
 ) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
-    if argument.partition(":")[0] in calls.KINDS:
+    if argument.partition(":")[0] in providers.provider_names():
         return _source(TimedChatAgent, argument, parameters, before="ts:")
     if not argument:
         raise AgentError(
@@ -471,17 +477,18 @@ def make_timed(
 def _source(
     agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = ""
 ) -> AgentSource:
-    chosen, own = calls.read_model(
+    chosen, own = providers.read_model(
         spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless()
     )
     try:
         shown = _shown(
             own,
-            sees=agent is ChatAgent and calls.provider_of(chosen.provider).takes_images,
+            sees=agent is ChatAgent
+            and providers.provider_of(chosen.provider).takes_images,
         )
     except AgentError as error:
         raise AgentError(
-            f"agent '{before}{calls.Spec.parse(spec, role='agent').head}': {error}"
+            f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}"
         ) from error
     agent = SeeingChatAgent if shown.images else agent
     return agent_source(
@@ -499,8 +506,8 @@ def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     if images and not sees:
         seeing = " and ".join(
             f"{kind}:MODEL"
-            for kind in calls.KINDS
-            if calls.provider_of(kind).takes_images
+            for kind in providers.provider_names()
+            if providers.provider_of(kind).takes_images
         )
         raise AgentError(
             f"only {seeing} takes images. Leave images out: captions are told"

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.calls import FORMS, PARAMETERS, Spec
+from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import Promised, operation_rows
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
@@ -34,6 +34,7 @@ from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
 from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
+from pytest_ltm.providers import PARAMETERS, model_forms
 
 STORE_CAPABILITIES = frozenset(
     {
@@ -160,7 +161,7 @@ def reads_of(
     fields = spec.merged(parameters, known, only_in_files=(*own, "extra"))
     chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
     reader = (
-        fields["reader"].text(f"'rules' or {FORMS[0]!r}")
+        fields["reader"].text(f"'rules' or {model_forms()[0]!r}")
         if "reader" in fields
         else "rules"
     )

@@ -99,12 +99,12 @@ def _controls() -> list[AgentKind]:
 
 
 def _adapters() -> list[AgentKind]:
-    from pytest_ltm._core.calls import KINDS
+    from pytest_ltm.providers import provider_names
 
     chat = lazy(f"{_AGENTS}._chat_agent:make_chat")
     web = lazy(f"{_AGENTS}._http:make_http")
     return [
-        *(_chat_model(name, partial(chat, name)) for name in KINDS),
+        *(_chat_model(name, partial(chat, name)) for name in provider_names()),
         _ADAPTER(
             "store",
             lazy(f"{_AGENTS}._mcp:make_store"),

@@ -21,8 +21,6 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ltm._core.calls import KINDS, provider_of
-from pytest_ltm._core.calls.chat_model import ENDPOINTS
 from pytest_ltm._core.engine.port import Checkpoints
 from pytest_ltm._core.engine.recording_folder import (
     CHECKPOINTS,
@@ -46,6 +44,7 @@ from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands.arguments import RUN, add_flags, add_json, add_ltm_dir
 from pytest_ltm.figures.text import pad_right, wrap_text
 from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.providers import key_names
 from pytest_ltm.reports.verification import find_discrepancies
 
 if TYPE_CHECKING:
@@ -113,11 +112,6 @@ def _find_folder(text: str, ltm_dir: Path) -> Path:
 
 # What is needed, what extras bring, and what plugins of others mean here.
 KNOWN: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
-# Variables that an endpoint known by name looks at.
-_NAMED = [known.key_env for known in ENDPOINTS.values()] + [
-    provider_of(kind).address_env for kind in KINDS
-]
-KEYS = tuple(filter(None, dict.fromkeys(_NAMED)))
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
 
@@ -204,7 +198,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
         encodings={name: not why for name, why in encodings.items()},
         keys={
             name: bool(os.environ.get(name))
-            for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))
+            for name in (*key_names(), *sorted(filter(is_secret_name, os.environ)))
         },
         ltm_dir=str(ltm_dir),
         writable=writable,

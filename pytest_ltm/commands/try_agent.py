@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from pytest_ltm._core.calls.event_loop import close_loops, share_in_thread
 from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.journal.cost import Price, list_price, read_price
+from pytest_ltm._core.journal.cost import Price, read_price
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.clock import START, stopwatch_seconds
@@ -28,9 +28,9 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._profile import model_of, spec_within
 from pytest_ltm.agents._project import Project, choose_candidate
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._spec_facts import model_of, spec_within
 from pytest_ltm.commands.arguments import add_json, add_option, token_count
 from pytest_ltm.figures.text import clip_text, wrap_text
 from pytest_ltm.fillers import filler_from_spec
@@ -683,6 +683,8 @@ def _plan_sentence(source: AgentSource, given: Namespace, seconds: float) -> str
 
 
 def _known_price(source: AgentSource) -> Price | None:
+    from pytest_ltm.providers import list_price
+
     model = model_of(spec_within(source))
     return None if model is None else list_price(model.name, model.base_url)
 

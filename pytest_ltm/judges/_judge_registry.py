@@ -5,18 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls import FORMS, names_model, suggest_provider
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import Configured
 from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
-from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     JudgeError,
@@ -28,6 +26,7 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._capabilities import accepts_arguments
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.providers import model_forms, names_model, suggest_provider
 
 
 class Always(Struct, frozen=True):
@@ -52,9 +51,7 @@ JUDGE_NAME = "the judge"
 # Judges that need no model: what a judge must beat.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
     # imported then: it brings evaluators, and the rulings of data sets
-    "rules": lambda: cast(
-        "Judge", import_module("pytest_ltm.judges._by_rules").RulesJudge()
-    ),
+    "rules": lazy("pytest_ltm.judges._by_rules:RulesJudge"),
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }
@@ -95,7 +92,7 @@ def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
         return NamedJudge(spec, EMBEDDED[spec](), None)
     if names_model(spec):
         return _name_judge(spec, make_client(spec, "judge"))
-    names = [NONE, *EMBEDDED, *FORMS]
+    names = [NONE, *EMBEDDED, *model_forms()]
     hint = suggest_provider(spec) or did_you_mean(spec, names)
     if not is_dotted(spec):
         raise ConfigurationError(

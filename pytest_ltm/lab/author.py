@@ -10,13 +10,6 @@ from random import Random
 from string import Template
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._core.calls import (
-    FORMS,
-    names_model,
-    open_model,
-    read_model,
-    suggest_provider,
-)
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import (
@@ -28,6 +21,13 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.providers import (
+    model_forms,
+    names_model,
+    open_model,
+    read_model,
+    suggest_provider,
+)
 
 # From a prompt to a text.
 Model: TypeAlias = Callable[[str], str]
@@ -109,7 +109,7 @@ def author_session(spec: str) -> Iterator[AskedModel]:
         yield AskedModel(spec, ask)
         return
     if not names_model(spec):
-        hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
+        hint = suggest_provider(spec) or f" Known are also {', '.join(model_forms())}"
         function = DottedPath(
             spec, what="--model", error=DatasetError, hint=hint
         ).resolve()

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.agent_kinds import AgentKind, use_agent_kinds
-from pytest_ltm._core.calls import KINDS, share_limits
+from pytest_ltm._core.agent_kinds import AGENT_KINDS
 from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.session.options import read_option
 from pytest_ltm._core.session.settings import AgentChoice, RunSettings
@@ -24,24 +23,23 @@ from pytest_ltm.agents._adapt import (
     allow_missing_keys,
     rereading,
 )
+from pytest_ltm.agents._processes import Processes
 from pytest_ltm.agents._registry import (
     find_agent,
     label_for,
     reading_variants,
     split_specs,
 )
-from pytest_ltm.agents._subprocess_agent import Processes
+from pytest_ltm.providers import PROVIDERS, share_limits
 
 REPLAY = "replay:"
 
 
 def use_session_kinds(config: pytest.Config) -> None:
-    """Have the kinds of agents used that the features of this session register, until it ends."""
-    kinds: list[AgentKind] = []
-    config.hook.pytest_ltm_agents(register=kinds.append)
-    config.add_cleanup(
-        read_option(config, "--ltm-agent", partial(use_agent_kinds, kinds))
-    )
+    """Have the providers and kinds of agents used that this session's features register, until it ends."""
+    for registry in (PROVIDERS, AGENT_KINDS):  # some kinds of agents are providers
+        use = partial(registry.use, config.hook)
+        config.add_cleanup(read_option(config, "--ltm-agent", use))
 
 
 def agent_sources(
@@ -154,7 +152,7 @@ def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
     if made.kind == "replay":
         return True  # what is recorded was said in time
-    if mode == "simulated" or made.embedded or made.kind in KINDS:
+    if mode == "simulated" or made.embedded or made.kind in PROVIDERS.entries():
         return False
     if mode == "signal":
         return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())

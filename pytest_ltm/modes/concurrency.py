@@ -15,7 +15,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pytest_ltm._core.calls import KINDS
 from pytest_ltm._core.calls.event_loop import blocked_seconds, share_in_thread
 from pytest_ltm._core.calls.foreign import UNBLOCK
 from pytest_ltm._core.calls.hub import Hub, OwnThread
@@ -25,7 +24,8 @@ from pytest_ltm._core.internals.threads import route_agent_output
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import ConfigurationError, DiskFault, Stopped
 from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._profile import spec_within
+from pytest_ltm.agents._spec_facts import spec_within
+from pytest_ltm.providers import provider_names
 
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.result import ConversationName
@@ -41,7 +41,7 @@ MUCH: Final = 2.0
 FILES_PER_CONVERSATION = 8
 # Kinds of agents whose replies come from elsewhere, and of models that a memory system
 # asks.
-_REMOTE = frozenset({*KINDS, "http", "cmd"})
+_REMOTE = frozenset({"http", "cmd"})
 
 
 def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int:
@@ -67,7 +67,7 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     )  # what ts:, memory: and others ask
     waits = (
         source.apart
-        or _REMOTE & {source.kind, *inner}
+        or not {source.kind, *inner}.isdisjoint({*provider_names(), *_REMOTE})
         or inspect.iscoroutinefunction(reply)
     )
     return AUTO if waits or safe else 1

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls import FORMS, names_model, suggest_provider
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import SCRIPTED, Tariff
 from pytest_ltm._core.journal.events import Journal
@@ -27,9 +26,8 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.judges._chat import make_client
-from pytest_ltm.judges._judge_registry import adapt_judge
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.providers import model_forms, names_model, suggest_provider
 
 # What errors call it.
 USER_MODEL_NAME = "the model of the simulated user"
@@ -56,10 +54,10 @@ def name_of(model: object) -> str:
     """Return what records and prices call a user's model; ScenarioError for what cannot be one."""
     if isinstance(model, str) and model:
         if not (names_model(model) or is_dotted(model)):
-            hint = suggest_provider(model) or did_you_mean(model, FORMS)
+            hint = suggest_provider(model) or did_you_mean(model, model_forms())
             raise ScenarioError(
                 f"ltm.user(model={redact_secrets(model)!r}): there is no such model.{hint} There are "
-                f"{', '.join(FORMS)}, and dotted paths such as mypkg:function"
+                f"{', '.join(model_forms())}, and dotted paths such as mypkg:function"
             )
         return redact_secrets(model)  # a spec may have a key in its address
     if (
@@ -82,6 +80,9 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
 
     `base` is where modules are looked for that are not on `sys.path`.
     """
+    from pytest_ltm.judges._chat import make_client
+    from pytest_ltm.judges._judge_registry import adapt_judge
+
     if not isinstance(model, str):
         is_script = isinstance(model, Sequence)
         return (
@@ -93,7 +94,10 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
     if names_model(model):
         return make_client(model, "user")
     path = DottedPath(
-        model, what="user", error=ConfigurationError, hint=did_you_mean(model, FORMS)
+        model,
+        what="user",
+        error=ConfigurationError,
+        hint=did_you_mean(model, model_forms()),
     )
     return adapt_judge(path.resolve(base), f"user {name!r}")
 

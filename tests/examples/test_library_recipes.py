@@ -106,7 +106,9 @@ def test_a_graph_gets_one_thread_for_each_conversation(
     def update_state(config: Any, state: Any) -> None:
         calls.append((state["messages"], config["configurable"]["thread_id"]))
 
-    graph = SimpleNamespace(invoke=invoke, update_state=update_state)
+    graph = SimpleNamespace(
+        invoke=invoke, update_state=update_state, checkpointer="in memory"
+    )
     one, other = (make() for make in [adapter_of("langgraph", graph)] * 2)
     assert one.reply("a") == "new"
     one.accept("filler", "done")
@@ -117,6 +119,26 @@ def test_a_graph_gets_one_thread_for_each_conversation(
         [("user", "b")],
     ]
     assert calls[0][1] == calls[1][1] != calls[2][1]
+
+
+def test_a_graph_without_a_checkpointer_is_sent_all_messages(
+    adapter_of: Callable[..., Any],
+) -> None:
+    calls: list[Any] = []
+
+    def invoke(state: Any, _: Any) -> Any:
+        calls.append(list(state["messages"]))
+        answer = SimpleNamespace(text=f"{len(calls)}")
+        return {"messages": [*state["messages"], answer]}
+
+    graph = SimpleNamespace(invoke=invoke, checkpointer=None)
+    agent = adapter_of("langgraph", graph)()
+    assert agent.reply("a") == "1"
+    agent.accept("filler", "done")
+    assert agent.reply("b") == "2"
+    first, second = calls
+    assert second[:1] == first
+    assert second[2:] == [("user", "filler"), ("ai", "done"), ("user", "b")]
 
 
 def test_a_session_of_the_agents_sdk_is_told_filler(

@@ -10,8 +10,8 @@ import sys
 import pytest
 from _commands import ROOT
 
-from pytest_ltm._core.calls import open_model, read_model
 from pytest_ltm._core.storage.clock import sleep_interruptibly
+from pytest_ltm.providers import open_model, read_model
 
 FOLDER = ROOT / "conftest_examples" / "local_model"
 

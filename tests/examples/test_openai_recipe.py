@@ -32,8 +32,8 @@ def test_the_recipe_of_a_chat_model_works(
 
 
 def test_the_page_has_every_endpoint_and_setting() -> None:
-    from pytest_ltm._core.calls import PARAMETERS
-    from pytest_ltm._core.calls.chat_model import ENDPOINTS
+    from pytest_ltm.providers import PARAMETERS
+    from pytest_ltm.providers.chat_model import ENDPOINTS
 
     page = (ROOT / "docs" / "openai.md").read_text(encoding="utf-8")
     for name, endpoint in ENDPOINTS.items():

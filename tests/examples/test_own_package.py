@@ -6,10 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _commands import ROOT
+from json_server import Answer, Post, serving
 
 RECIPE = ROOT / "conftest_examples" / "own_package"
 
@@ -24,18 +27,28 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def said(package: Path, *words: str, status: int = 0) -> str:
-    """Run a module of Python beside the package; return what it prints."""
+def said(
+    package: Path,
+    *words: str,
+    status: int = 0,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a module of Python beside the package; return what it prints, its errors where it fails."""
     done = subprocess.run(
         [sys.executable, "-m", *words],
         cwd=package,
-        env={**os.environ, "PYTHONPATH": str(package), "PYTEST_ADDOPTS": ""},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(package),
+            "PYTEST_ADDOPTS": "",
+            **(environment or {}),
+        },
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout if status < 4 else done.stdout + done.stderr
 
 
 @pytest.mark.slow
@@ -62,6 +75,44 @@ def test_its_command_and_its_kind_are_those_of_ltm(package: Path) -> None:
     assert "diary?data=FILE" in said(package, "pytest_ltm", "list", "suites")
 
 
+def answer_listener(post: Post) -> Answer | dict[str, Any]:
+    """Answer as the example's service does, in a line that suits no question."""
+    words = len(post.body["lines"])
+    return {"line": "GRADE: yes", "read": words, "written": 3}
+
+
+@pytest.mark.slow
+def test_its_provider_is_asked_in_its_own_protocol(package: Path) -> None:
+    with serving(answer_listener) as server:
+        agent = f"--ltm-agent=listener:some-model@{server.url}?max_tokens=50"
+        suite = "--ltm-suite=diary?data=ann.json"
+        text = said(package, "pytest", agent, suite, status=1)
+    assert "tokens read a reply" in text
+    post = server.posts[-1]
+    assert (post.path, post.body["listener"]) == ("/listen", "some-model")
+    assert post.body["words"] == 50
+    assert post.body["lines"][-1].startswith("user: ")
+    assert "listener:MODEL@URL" in said(package, "pytest_ltm", "list", "agents")
+
+
+@pytest.mark.slow
+def test_its_provider_is_a_judge_that_is_asked_what_any_judge_is(package: Path) -> None:
+    with serving(answer_listener) as server:
+        judge = f"--ltm-judge=listener:some-model@{server.url}"
+        words = ("--ltm-agent=echo", judge, "--ltm-suite=diary?data=ann.json")
+        text = said(package, "pytest", *words, status=75)
+    assert "the judge fails the canary 'wrong'" in text
+    assert all("the cello" in post.body["lines"][-1] for post in server.posts)
+
+
+@pytest.mark.slow
+def test_its_provider_needs_its_key_before_anything_is_asked(package: Path) -> None:
+    words = ("--ltm-agent=listener:some-model", "--ltm-suite=diary?data=ann.json")
+    environment = {"LISTENER_KEY": "", "LISTENER_URL": ""}
+    error = said(package, "pytest", *words, status=4, environment=environment)
+    assert "the environment variable LISTENER_KEY is not set" in error
+
+
 @pytest.mark.slow
 def test_a_run_can_leave_it_out(package: Path) -> None:
     without = (
@@ -72,4 +123,15 @@ def test_a_run_can_leave_it_out(package: Path) -> None:
         ".",
     )
     text = said(package, "pytest", *without, status=4)
-    assert text == ""
+    assert "unknown agent 'last:3'" in text
+
+
+@pytest.mark.slow
+def test_a_run_that_leaves_it_out_has_none_of_its_figures(package: Path) -> None:
+    (package / "test_hat.py").write_text(
+        "def test_hat(ltm):\n    ltm.say('My hat is red.')\n    ltm.check('asked', ltm.ask('Which colour?') != '')\n"
+    )
+    words = ("pytest", "--ltm-agent=echo", "--ltm-suite=none", "test_hat.py")
+
+    assert "long replies" in said(package, *words)
+    assert "long replies" not in said(package, *words, "-p", "no:ltm-feature-diary")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from pytest_ltm._core.agent_kinds import AgentKind, use_agent_kinds
+from pytest_ltm._core.agent_kinds import AGENT_KINDS, AgentKind
 from pytest_ltm._core.journal.result import read_results
 
 SCENARIO = """
@@ -57,7 +59,12 @@ def test_a_control_is_never_ranked(pytester: pytest.Pytester) -> None:
     [path] = pytester.path.glob(".ltm/runs/*/*/results.json")
     result = read_results(path)
     with_kind = AgentKind("parrot", str, "Repeats.", control=True)
-    ended = use_agent_kinds([with_kind])
+    ended = AGENT_KINDS.use(
+        cast(
+            "Any",
+            SimpleNamespace(pytest_ltm_agents=lambda register: register(with_kind)),
+        )
+    )
     try:
         assert result.is_control
         assert not result.is_yardstick

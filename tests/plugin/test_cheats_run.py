@@ -11,7 +11,8 @@ from conftest import Project
 
 from pytest_ltm.agents._wrapping import padded_spec
 from pytest_ltm.commands import main
-from pytest_ltm.lab.commands.cheats import PADDING
+from pytest_ltm.lab.cheat_agents import skipped_window
+from pytest_ltm.lab.commands.cheats import LEARNED_POINTS, PADDING
 
 OWN = """
 import pytest
@@ -96,6 +97,7 @@ def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
 
 
 def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
+    """Return what was earned above the floors, but by agents that are measured against the same window."""
     padded = {padded_spec(cell["agent"]) for cell in cells}
     return {
         (cell["agent"], cell["scenario"]): round(cell["points"] - cell["floor"], 2)
@@ -103,11 +105,14 @@ def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
         if cell["above"]
         and cell["agent"] not in padded
         and not padded_spec(cell["agent"])
+        and not skipped_window(cell["agent"])
     }
 
 
 def total(cells: list[dict[str, Any]], agent: str) -> float:
-    return sum(float(cell["points"]) for cell in cells if cell["agent"] == agent)
+    """Return what an agent earned above the floors."""
+    above = [cell for cell in cells if cell["agent"] == agent and cell["above"]]
+    return sum(float(cell["points"]) - float(cell["floor"]) for cell in above)
 
 
 def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
@@ -118,6 +123,16 @@ def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
         spec: (total(cells, spec) - total(cells, padded_spec(spec))) / scenarios
         for spec in padded
     }
+
+
+def learned(cells: list[dict[str, Any]]) -> list[float]:
+    """Return the points that windows earned by skipping what a learner calls filler."""
+    agents = {cell["agent"] for cell in cells}
+    return [
+        total(cells, spec) - total(cells, window)
+        for spec in sorted(agents)
+        if (window := skipped_window(spec))
+    ]
 
 
 def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
@@ -133,4 +148,6 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
 def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
     cells = attacked(project.path, "extended")
     assert excess(cells) == {}
+    assert len(learned(cells)) == 2
+    assert max(learned(cells)) <= LEARNED_POINTS
     assert max(gained(cells).values()) <= PADDING

@@ -278,17 +278,18 @@ def test_under_x_what_is_in_flight_is_kept_and_can_be_resumed(talking: Project) 
 def test_ctrl_c_interrupts_all_of_them_at_once(talking: Project) -> None:
     talking.file(
         """
-import time
+import os, signal, time
 from ticks import tick
 class Slow:
-    n = 0
+    heard = 0
     def reply(self, message):
         tick("heard")
-        Slow.n += 1
-        if Slow.n == 8:
-            import os, signal
+        Slow.heard += 1
+        if Slow.heard == 8:
             os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.5 if Slow.n > 4 else 0)
+        while Slow.heard < 8:
+            time.sleep(0.01)
+        time.sleep(0.5)
         return message
     def close(self):
         tick("closed")

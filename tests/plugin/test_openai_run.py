@@ -18,7 +18,7 @@ pytestmark = pytest.mark.nightly(
 )
 
 # pytester forgets what a run in this process imports.
-for _name in ("filelock", "tenacity", "pytest_ltm._core.calls"):
+for _name in ("filelock", "tenacity", "pytest_ltm.providers"):
     importlib.import_module(_name)
 
 HARD = """\
@@ -39,7 +39,7 @@ PLANTED = "planted-3f9a1c-secret"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._core.calls").share_limits(None)
+    importlib.import_module("pytest_ltm.providers").share_limits(None)
 
 
 def rows(project: Any, label: str) -> list[tuple[str, int, float | None]]:

@@ -87,7 +87,7 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 def played_with_a_stop(
-    project: Project, *words: str, group: bool = False
+    project: Project, *words: str, group: bool = False, limit: int = LIMIT
 ) -> tuple[int, str]:
     """Return the exit status and output of a run that was stopped in the middle of the slow reply."""
     run = subprocess.Popen(
@@ -98,7 +98,7 @@ def played_with_a_stop(
             "--ltm-suite=none",
             "--ltm-span=300",
             "--ltm-retries=0",
-            f"--ltm-reply-timeout={LIMIT}",
+            f"--ltm-reply-timeout={limit}",
             *words,
         ],
         cwd=project.path,
@@ -186,9 +186,7 @@ def test_a_reply_that_is_too_slow_after_a_stop_still_is(project: Project) -> Non
     project.file(source, "slow.py")
     project.file(TALK)
 
-    status, text = played_with_a_stop(
-        project, "--ltm-agent=slow:Bot", "--ltm-reply-timeout=1"
-    )
+    status, text = played_with_a_stop(project, "--ltm-agent=slow:Bot", limit=1)
 
     assert status == 75
     assert "did not return from reply() within 1 s" in text

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.nightly(
 )
 
 # pytester forgets what a run in this process imports.
-for _name in ("filelock", "tenacity", "pytest_ltm._core.calls"):
+for _name in ("filelock", "tenacity", "pytest_ltm.providers"):
     importlib.import_module(_name)
 
 MODELS = """
@@ -63,7 +63,7 @@ GOAL = "Plan a birthday and mention what Ana must not eat"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._core.calls").share_limits(None)
+    importlib.import_module("pytest_ltm.providers").share_limits(None)
 
 
 def write(project: Any, model: str = '"models:write"', goal: str = GOAL) -> None:

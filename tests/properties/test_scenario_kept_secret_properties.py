@@ -56,7 +56,9 @@ def about(text: str) -> int:
 
 
 def named(text: str, people: list[str]) -> list[str]:
-    return [name for name in people if re.search(rf"\b{name}\b", text)]
+    """Return the people who are named in a text, in the order in which they are."""
+    names = "|".join(people)
+    return list(dict.fromkeys(re.findall(rf"\b(?:{names})\b", text)))
 
 
 def days(text: str) -> list[datetime]:
@@ -76,7 +78,7 @@ def solved(definition: Definition) -> list[str]:
         greeting, _, text = question.text.partition(": ")
         (asker,), (today,) = named(greeting, people), days(greeting)
         fact = known[about(text)]
-        speaker, *friends = sorted(named(fact, people), key=fact.index)
+        speaker, *friends = named(fact, people)
         assert (named(text, people) or [asker])[-1] == speaker
         value = next(
             word

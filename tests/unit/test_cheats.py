@@ -17,6 +17,7 @@ from pytest_ltm.lab.commands.cheats import (
     cheat_markdown,
     cheat_points,
     cheat_totals,
+    lesson_suites,
 )
 
 
@@ -87,6 +88,18 @@ def test_an_agent_that_is_padded_is_measured_against_its_own_points_alone() -> N
     assert worse.broken_limits == ["padded:echo earns 1.00 of 1 at 2k, echo 0.90"]
 
 
+def test_a_padded_agent_gains_nothing_by_a_lucky_guess() -> None:
+    unlucky = list(several("echo", "cat", [0, 0, 0], 1 / 6))
+    lucky = several("padded:echo", "cat", [1, 1, 0], 1 / 6)
+    found = Attack.summarize_attack(["padded:echo"], [*unlucky, *lucky])
+    assert found.gain("padded:echo", "2k") == 0
+    assert found.broken_limits == []
+    always = several("padded:echo", "cat", [1, 1, 1], 1 / 6)
+    found = Attack.summarize_attack(["padded:echo"], [*unlucky, *always])
+    assert found.gain("padded:echo", "2k") == pytest.approx(5 / 6)
+    assert len(found.broken_limits) == 1
+
+
 def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_at_all() -> (
     None
 ):
@@ -155,3 +168,18 @@ def test_it_is_written_as_text_as_markdown_and_as_json(two: Attack) -> None:
         "dump": True,
         "silent": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("suite", "lessons"),
+    [
+        ("standard", ["hygiene", "reasoning", "learning"]),
+        ("extended", ["hygiene", "reasoning", "learning"]),
+        ("hygiene", ["reasoning", "learning", "standard"]),
+        ("none", ["hygiene", "reasoning", "learning", "standard"]),
+    ],
+)
+def test_nobody_learns_from_the_scenarios_that_are_attacked(
+    suite: str, lessons: list[str]
+) -> None:
+    assert lesson_suites(suite) == lessons

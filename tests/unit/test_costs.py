@@ -17,7 +17,6 @@ from pytest_ltm._core.journal.cost import (
     Price,
     SpentBudget,
     Tariff,
-    list_price,
     read_dollars,
     read_price,
     read_prices,
@@ -29,6 +28,7 @@ from pytest_ltm._core.journal.timings import JudgeTime, Timings, UserTime
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.storage.errors import BudgetSpent, ConfigurationError
 from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.providers import list_price
 
 OPENAI = "https://api.openai.com/v1"
 USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)

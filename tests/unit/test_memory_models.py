@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
-from pytest_ltm._core import calls as model_calls
+from pytest_ltm import providers as model_calls
 from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.model.agent import Mishap
 from pytest_ltm._core.storage.errors import AgentError, AgentFault

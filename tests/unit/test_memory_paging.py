@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
-from pytest_ltm._core.calls import Spec
+from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.paging import (
     STEPS,

@@ -11,7 +11,7 @@ from chat_server import ChatServer, refuses, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._core import calls
+from pytest_ltm import providers as calls
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.reading import (

@@ -21,10 +21,8 @@ from chat_server import (
     wrong_schema,
 )
 
-from pytest_ltm._core import calls
+from pytest_ltm import providers as calls
 from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.calls import ContextOverflow, RequestRefused
-from pytest_ltm._core.calls import limiter as _places
 from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.errors import (
@@ -36,8 +34,11 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
-from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept
+from pytest_ltm.agents._chat_agent import SHRINKS, History, kept
 from pytest_ltm.agents._registry import source_of_kind
+from pytest_ltm.agents._unbuilt import FRAME
+from pytest_ltm.providers import ContextOverflow, RequestRefused
+from pytest_ltm.providers import limiter as _places
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 

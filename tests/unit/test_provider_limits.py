@@ -19,22 +19,22 @@ from typing import Any
 import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
-from pytest_ltm._core import calls
+from pytest_ltm import providers as calls
 from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.calls import ModelSpec, RequestRefused, open_model
-from pytest_ltm._core.calls import limiter as _limiter
-from pytest_ltm._core.calls import limiter as _places
-from pytest_ltm._core.calls.limiter import Limiter, Ticket, Unshared
 from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 from pytest_ltm._core.storage.locks import Shared
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import source_of_kind
+from pytest_ltm.providers import ModelSpec, RequestRefused, open_model
+from pytest_ltm.providers import limiter as _limiter
+from pytest_ltm.providers import limiter as _places
+from pytest_ltm.providers.limiter import Limiter, Ticket, Unshared
 
 HOLDS_A_PLACE = """\
 import random, sys, time
 from pathlib import Path
-from pytest_ltm._core.calls.limiter import Limiter
+from pytest_ltm.providers.limiter import Limiter
 from pytest_ltm._core.storage.locks import Shared
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
@@ -44,7 +44,7 @@ WAITS = """\
 import random, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from pathlib import Path
-from pytest_ltm._core.calls.limiter import Limiter
+from pytest_ltm.providers.limiter import Limiter
 from pytest_ltm._core.storage.locks import Shared
 print("waiting", flush=True)
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():

@@ -13,15 +13,9 @@ import pytest
 from json_server import Answer, Loopback, serving
 
 import pytest_ltm
-from pytest_ltm._core import calls
-from pytest_ltm._core.calls import RequestRefused, open_model, read_model
-from pytest_ltm._core.calls.anthropic_messages import Anthropic
-from pytest_ltm._core.calls.chat_model import ENDPOINTS
-from pytest_ltm._core.calls.openai_chat import OpenAi
-from pytest_ltm._core.calls.openai_responses import OpenAiResponses
-from pytest_ltm._core.calls.providers import KINDS, Provider, provider_of
+from pytest_ltm import providers as calls
 from pytest_ltm._core.calls.refusal import too_long
-from pytest_ltm._core.journal.cost import Price, list_price, read_price
+from pytest_ltm._core.journal.cost import Price, read_price
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.model.judge import PROMPTS
 from pytest_ltm._core.storage.errors import (
@@ -33,6 +27,19 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.judges._judge_registry import find_judge
+from pytest_ltm.providers import (
+    RequestRefused,
+    list_price,
+    open_model,
+    provider_names,
+    provider_of,
+    read_model,
+)
+from pytest_ltm.providers.anthropic_messages import Anthropic
+from pytest_ltm.providers.chat_model import ENDPOINTS
+from pytest_ltm.providers.openai_chat import OpenAi
+from pytest_ltm.providers.openai_responses import OpenAiResponses
+from pytest_ltm.providers.provider import Provider
 
 
 @pytest.fixture(autouse=True)
@@ -58,9 +65,9 @@ def test_each_provider_has_all_that_a_provider_has() -> None:
         OpenAiResponses(),
         Anthropic(),
     ]  # for mypy: the registry imports by name
-    assert {provider.name for provider in providers} == {*KINDS}
+    assert {provider.name for provider in providers} == {*provider_names()}
     members = {name for name in vars(Provider) if not name.startswith("_")}
-    assert all(members <= {*dir(provider_of(kind))} for kind in KINDS)
+    assert all(members <= {*dir(provider_of(kind))} for kind in provider_names())
 
 
 # --- Anthropic
@@ -536,10 +543,10 @@ def test_no_module_beyond_the_registry_decides_by_the_name_of_a_provider() -> No
     compared = [
         f"{path.relative_to(package)}:{node.lineno}"
         for path in package.rglob("*.py")
-        if path.parent.name != "calls"
+        if path.parent.name != "providers"
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Compare)
-        and {*KINDS}
+        and {*provider_names()}
         & {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
     ]
     assert compared == []

@@ -16,7 +16,7 @@ import pytest
 from chat_server import Answer, Asked, ChatServer
 from habits import HABITS, Habit
 
-from pytest_ltm._core import calls
+from pytest_ltm import providers as calls
 from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.calls.retry import classify_failure
 from pytest_ltm._core.storage.errors import AgentFault
@@ -32,7 +32,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "openai.md"
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     calls.share_limits(None)
     monkeypatch.setattr(
-        "pytest_ltm._core.calls.completions.sleep_interruptibly", lambda _: None
+        "pytest_ltm.providers.completions.sleep_interruptibly", lambda _: None
     )
 
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 
 import pytest
+from msgspec import structs
 
 from benchmarks.worlds import WORLDS, remembered
 from pytest_ltm.figures.statistics.pairs import ScoredRow
@@ -44,11 +45,43 @@ def test_it_is_the_last_span_at_which_the_share_is_kept() -> None:
     )
 
 
-def test_a_span_that_is_kept_again_after_a_loss_does_not_count() -> None:
-    assert (
-        effective_span(rows({None: 1.0, 2_000: 1.0, 8_000: 0.5, 32_000: 1.0})).span
-        == 2_000
-    )
+def test_there_is_no_effective_span_where_scores_rise_with_the_span() -> None:
+    found = effective_span(rows({None: 1.0, 2_000: 1.0, 8_000: 0.5, 32_000: 0.9}))
+
+    assert (found.span, found.low, found.high) == (None, None, None)
+    assert "from 50% of the isolated score at 8000 to 90% at 32000" in found.reason
+
+
+def test_a_rise_where_enough_is_kept_takes_no_span_away() -> None:
+    kept = {None: 1.0, 2_000: 0.9, 8_000: 1.0, 32_000: 0.5}
+
+    assert effective_span(rows(kept)).span == 8_000
+
+
+def test_a_rise_that_chance_explains_takes_no_span_away() -> None:
+    played = rows({None: 1.0, 2_000: 1.0, 8_000: 0.5, 32_000: 0.5})
+    lucky = [
+        structs.replace(row, score=1.0)
+        if row.span == 32_000 and row.scenario in {"s0", "s1"}
+        else row
+        for row in played
+    ]
+
+    assert effective_span(lucky).span == 2_000
+
+
+@pytest.mark.parametrize("trials", [1, 3, 10])
+def test_an_agent_that_forgets_alike_at_two_spans_seldom_has_no_span(
+    trials: int,
+) -> None:
+    chance = random.Random(trials)
+    kept = {2_000: 1.0, 8_000: 0.5, 32_000: 0.5}
+    found = [
+        effective_span(remembered(WORLDS[1], trials, kept, chance), draws=300)
+        for _ in range(20)
+    ]
+
+    assert sum(result.span is None for result in found) <= 1
 
 
 def test_an_agent_that_keeps_everything_reaches_at_least_the_largest_span() -> None:

@@ -14,6 +14,10 @@ def pytest_ltm_agents(register):
     )
 
 
+def pytest_ltm_providers(register):
+    register("listener", lazy("ltm_diary.provider:Listeners"))
+
+
 def pytest_ltm_datasets(register):
     from ltm_diary.data import DIARY
 

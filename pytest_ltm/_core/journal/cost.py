@@ -22,11 +22,8 @@ JUDGE, USER = "judge", "user"
 """The labels under which the prices of the judge and of simulated users' models are given."""
 # The name of a simulated user's model that is a list of messages: it costs nothing.
 SCRIPTED = "scripted"
-# When the list prices were true, year and month.
-LISTED = "2025-08"
 
 _LABELLED = lazy_pattern(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
-_DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
 _FORM = "Write dollars per million tokens in and out, as in 3/15 or, with the price of cached tokens, 3/15/0.3"
 _PARTS = (2, 3)
 
@@ -91,24 +88,6 @@ def read_price(text: str) -> Price:
     if len(parts) not in _PARTS or not all(0 <= part < math.inf for part in parts):
         raise ConfigurationError(f"{text.strip()!r} is not a price. {_FORM}")
     return Price(*parts)
-
-
-def list_price(model: str, base_url: str) -> Price | None:
-    """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
-    from pytest_ltm._core.calls.chat_model import (
-        ENDPOINTS,
-    )  # reads a file, which ordinary test runs are spared
-
-    known = next(
-        (
-            endpoint.prices
-            for endpoint in ENDPOINTS.values()
-            if endpoint.base_url == base_url
-        ),
-        {},
-    )
-    listed = known.get(model) or known.get(_DATED.sub("", model))
-    return None if listed is None else read_price(listed)
 
 
 # --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a

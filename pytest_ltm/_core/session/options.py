@@ -7,7 +7,6 @@ parameters in `--ltm-suite`. Values stay strings, so that they travel to xdist w
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import re
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import pytest
 
 from pytest_ltm._core.storage.choices import one_of
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
 
 if TYPE_CHECKING:
@@ -67,12 +67,7 @@ def parse_time_limit(text: str) -> float:
 
 def lazy_parser(place: str) -> Callable[[str], Any]:
     """Return the parser `module:function` of this package, imported when there is something to parse."""
-
-    def parse(text: str) -> Any:
-        module, _, function = place.partition(":")
-        return getattr(importlib.import_module(f"pytest_ltm.{module}"), function)(text)
-
-    return parse
+    return lazy(f"pytest_ltm.{place}")
 
 
 # What `pytest --help` shows together, the groups in this order.
@@ -526,11 +521,14 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
 def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
     """Return whether features may be asked for: elsewhere not even their names are read.
 
-    They may be asked for where the command line or an ini value names them, in a worker
-    of an LTM run, for `--help`, and while the arguments are not known yet.
+    They may be asked for where the command line or an ini value names them, for
+    `--help`, and while the arguments are not known yet. A worker of pytest-xdist has no
+    command line: its options are set before plugins declare theirs.
     """
     config: Any = manager.get_plugin("pytestconfig")
-    if config is None or "PYTEST_XDIST_WORKER" in os.environ:
+    if config is None:
+        return True
+    if any(value for name, value in vars(config.option).items() if name[:3] == "ltm"):
         return True
     words = [str(word) for word in config.invocation_params.args]
     words += os.environ.get("PYTEST_ADDOPTS", "").split()

@@ -10,19 +10,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._core.calls import (
-    KINDS,
-    Completions,
-    ModelSpec,
-    escape_surrogates,
-    open_model,
-    provider_of,
-    read_model,
-)
 from pytest_ltm._core.model.agent import Usage, usage_of
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import AgentError, did_you_mean
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.providers import (
+    Completions,
+    ModelSpec,
+    escape_surrogates,
+    open_model,
+    provider_names,
+    provider_of,
+    read_model,
+)
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.memory.searching import Embeds
@@ -165,7 +165,7 @@ def make_embeds(
         return lambda: None, None
     if index == "minilm":
         return MiniLM, None
-    if index.partition(":")[0] in KINDS:
+    if index.partition(":")[0] in provider_names():
         chosen, _ = read_model(index, role="index", ready=ready)
         if not provider_of(chosen.provider).gives_vectors:
             raise AgentError(

@@ -10,28 +10,29 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.calls import (
-    FORMS,
-    PARAMETERS,
-    Completions,
-    ModelResponse,
-    ModelSpec,
-    names_model,
-    open_model,
-    read_model,
-    suggest_provider,
-)
-from pytest_ltm._core.calls.completions import Message
 from pytest_ltm._core.model.agent import Usage, usage_of
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, did_you_mean
 from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
 from pytest_ltm.agents._adapt import current_reading
-from pytest_ltm.agents._chat_agent import FRAME, SILENCE
+from pytest_ltm.agents._chat_agent import SILENCE
+from pytest_ltm.agents._unbuilt import FRAME
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
+from pytest_ltm.providers import (
+    PARAMETERS,
+    Completions,
+    ModelResponse,
+    ModelSpec,
+    model_forms,
+    names_model,
+    open_model,
+    read_model,
+    suggest_provider,
+)
+from pytest_ltm.providers.completions import Message
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -321,7 +322,7 @@ def make_thinker(
         reading = current_reading()
         return lambda: Chats(chosen, reading), chosen
     if spec != "rules":
-        known = ["rules", *FORMS]
+        known = ["rules", *model_forms()]
         hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], known)
         raise AgentError(
             f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, known))}"

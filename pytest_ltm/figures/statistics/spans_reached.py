@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product, takewhile
 from math import fsum
 from operator import attrgetter
 
@@ -43,6 +43,10 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 # Modarressi et al., 2025).
 SHARE = 0.85
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
+RISES = (
+    "scores rise with the span (from {low:.0%} of the isolated score at {first} to {high:.0%} at {later}), "
+    "so no span is the one up to which memory reaches"
+)
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
 # As much as a sum of thirds may miss of full marks.
 _NOISE = 1 - FULL_MARKS
@@ -106,8 +110,9 @@ def effective_span(
     which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is
     the last span before the first that is not surely kept; coming down, `high` is the
     first that is not surely lost: each walk stops at its first failure and so needs no
-    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Memory is taken for
-    not growing with the span.
+    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Where a larger span
+    keeps more than one that keeps too little, by more than chance explains, there is no
+    effective span.
     """
     if not 0 < share <= 1:
         raise ValueError(
@@ -121,22 +126,29 @@ def effective_span(
         for row in group
     ]
     seeded, points = rng or random.Random(0), []
+    by_label: dict[str, list[ScoredRow]] = {}
     for span, label in sorted(
         (span, label) for span, label in by_span if span is not None
     ):
+        by_label[label] = [_without_span(row) for row in by_span[span, label]]
         # spans without a pair are left out
-        if pairs := pair_rows(alone, map(_without_span, by_span[span, label])).pairs:
+        if pairs := pair_rows(alone, by_label[label]).pairs:
             isolated, score = score_of(pairs, "before"), score_of(pairs, "after")
             margin = _margin_interval(pairs, share, level, seeded, draws)
             points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
     curve = tuple(points)
-    reason = (
-        ""
-        if any(point.isolated > _NOISE for point in curve)
-        else NOTHING_TO_KEEP
-        if curve
-        else NOT_TESTED
-    )
+    reason = ""
+    if not curve:
+        reason = NOT_TESTED
+    elif all(point.isolated <= _NOISE for point in curve):
+        reason = NOTHING_TO_KEEP
+    else:
+        reason = _describe_rise(
+            curve,
+            by_label,
+            share,
+            lambda pairs, wide: _margin_interval(pairs, 1.0, wide, seeded, draws),
+        )
     result = EffectiveSpan(
         span=None,
         low=None,
@@ -162,6 +174,33 @@ def effective_span(
     return structs.replace(
         result, span=span, low=low, high=max(not_surely_lost, default=0)
     )
+
+
+def _describe_rise(
+    curve: Sequence[SpanPoint],
+    by_label: Mapping[str, Sequence[ScoredRow]],
+    share: float,
+    interval_of: Callable[[Sequence[Pair], float], Interval | None],
+) -> str:
+    """Return where more is kept at a larger span than at one where too little is.
+
+    By more than chance explains, on the examples of both spans, and corrected for all
+    pairs of spans that are looked at (Bonferroni); "" if nowhere.
+    """
+    lost = [point for point in curve if point.score < share * point.isolated - _NOISE]
+    steps = [
+        (first, later)
+        for first, later in product(lost, curve)
+        if first.span < later.span and first.score < later.score
+    ]
+    for first, later in steps:
+        pairs = pair_rows(by_label[first.label], by_label[later.label]).pairs
+        margin = interval_of(pairs, 1 - (1 - LEVEL) / len(steps))
+        if margin is not None and margin.low > _NOISE:
+            return RISES.format(
+                low=first.kept, first=first.label, high=later.kept, later=later.label
+            )
+    return ""
 
 
 def _margin_interval(

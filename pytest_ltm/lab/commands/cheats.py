@@ -9,7 +9,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,15 @@ from msgspec import Struct
 from pytest_ltm._core.journal.result import span_place
 from pytest_ltm._core.model.plan import PlannedExample, definition_rng
 from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.suite import SUFFIX, SuiteEntry, built_in, load_suite
+from pytest_ltm._core.model.suite import (
+    SUFFIX,
+    Suite,
+    SuiteEntry,
+    built_in,
+    built_in_names,
+    import_scenario,
+    load_suite,
+)
 from pytest_ltm._core.model.words import BULLET
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import LtmError
@@ -141,7 +148,7 @@ class FloorSearch:
     def __init__(self, entry: SuiteEntry) -> None:
         self._entry = entry
         self._body = getattr(
-            import_module(f"pytest_ltm.scenarios.{entry.scenario}"),
+            import_scenario(entry.scenario),
             f"test_{entry.scenario}",
         )
         self._marker = next(
@@ -220,8 +227,8 @@ CHANCE_LEVEL = 0.05
 _WIDE = 60
 # Points that a window may earn above the same window without what a learner skips.
 LEARNED_POINTS = 1.0
-# Suites from which learners learn, but the one that is attacked, and how: agents that
-# are asked everything, at seeds that no other run takes.
+# Suites from which learners learn, unless the attacked one has a scenario of theirs, and
+# how: agents that are asked everything, at seeds that no other run takes.
 LESSON_SUITES = ("hygiene", "reasoning", "learning", "standard")
 LESSONS = ("--ltm-span=16k", "--ltm-examples=1", "--ltm-no-probe", "--ltm-seed=7411")
 LISTENER = "padded:1:silent"
@@ -277,7 +284,7 @@ def run(given: Namespace) -> int:
     """
     if given.floors:
         suite = given.suite or "standard"
-        chosen = load_suite(suite) if suite.endswith(SUFFIX) else built_in(suite)
+        chosen = _load_named_suite(suite)
         table, above = [["scenario", "floor", "best guess", "which"]], list[str]()
         for entry in chosen.entries:
             tell_progress(entry.name)
@@ -336,12 +343,36 @@ def run(given: Namespace) -> int:
 
 
 def play_lessons(suite: str, folder: Path) -> list[str]:
-    """Play other suites than the one that is attacked; return the specs of agents that learned from these runs."""
-    for name in LESSON_SUITES:
-        if name != suite:
-            tell_progress(f"lessons: {name}")
-            play_rows([LISTENER], [f"--ltm-suite={name}", *LESSONS], folder / name)
+    """Play suites that share no scenario with a suite; return the specs of agents that learned from them."""
+    for name in lesson_suites(suite):
+        tell_progress(f"lessons: {name}")
+        play_rows([LISTENER], [f"--ltm-suite={name}", *LESSONS], folder / name)
     return [f"skips:8k:{learner}:{folder}" for learner in LEARNERS]
+
+
+def lesson_suites(suite: str) -> list[str]:
+    """Return the suites from which a learner may learn before it attacks a suite.
+
+    Who has learned a scenario's own words tells it from filler always: that is another
+    question than whether filler can be told.
+    """
+    attacked = _scenario_names(suite)
+    return [
+        name
+        for name in LESSON_SUITES
+        if attacked.isdisjoint(entry.name for entry in built_in(name).entries)
+    ]
+
+
+def _scenario_names(suite: str) -> set[str]:
+    """Return the names of a suite's scenarios; a data set has none."""
+    if suite not in built_in_names() and not suite.endswith(SUFFIX):
+        return set()
+    return {entry.name for entry in _load_named_suite(suite).entries}
+
+
+def _load_named_suite(suite: str) -> Suite:
+    return load_suite(suite) if suite.endswith(SUFFIX) else built_in(suite)
 
 
 def _play_far(
@@ -391,6 +422,11 @@ class CheatCell(Struct, frozen=True, kw_only=True):
             for k in range(least, of + 1)
         )
         return sum(upper_tail) < CHANCE_LEVEL
+
+    @property
+    def points_above_floor(self) -> float:
+        """What the mean has above the floor; nothing where luck explains it."""
+        return self.points - self.floor if self.exceeds_floor else 0.0
 
 
 class Attack(Struct, frozen=True, kw_only=True):
@@ -460,6 +496,14 @@ class Attack(Struct, frozen=True, kw_only=True):
         ]
         return sum(held), len(held)
 
+    def gain(self, agent: str, span: str) -> float:
+        """Return the points above the floors that padding or skipping brings at a span."""
+        by_agent: dict[str, float] = defaultdict(float)
+        for cell in self.cells.values():
+            if cell.span == span:
+                by_agent[cell.agent] += cell.points_above_floor
+        return by_agent[agent] - by_agent[unaided_spec(agent)]
+
     @property
     def broken_limits(self) -> list[str]:
         """A sentence for each limit that is broken."""
@@ -485,7 +529,7 @@ class Attack(Struct, frozen=True, kw_only=True):
                     self.total(unaided, span),
                 )
                 allowed = LEARNED_POINTS if skipped_window(spec) else PADDING * of
-                if more - less > allowed:
+                if self.gain(spec, span) > allowed:
                     broken.append(
                         f"{spec} earns {more:.2f} of {of} {span_place(span)}, {unaided} {less:.2f}"
                     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_ltm._core.calls.chat_model import ModelSpec
-from pytest_ltm._core.calls.chat_responses import (
+from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.providers.chat_model import ModelSpec
+from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,
     ToolCall,
@@ -16,9 +17,8 @@ from pytest_ltm._core.calls.chat_responses import (
     received,
     response_of,
 )
-from pytest_ltm._core.calls.completions import Message
-from pytest_ltm._core.calls.openai_chat import OpenAi
-from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.providers.completions import Message
+from pytest_ltm.providers.openai_chat import OpenAi
 
 
 class OpenAiResponses(OpenAi):

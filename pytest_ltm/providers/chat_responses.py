@@ -20,7 +20,7 @@ from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 from pytest_ltm._core.storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.calls.chat_model import ModelSpec
+    from pytest_ltm.providers.chat_model import ModelSpec
 
 
 # For pytest: what the server said is in the message.

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from pytest_ltm._core.calls.chat_responses import (
+from pytest_ltm._core.storage.errors import AgentFault, TransientFault
+from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,
     ToolCall,
@@ -17,18 +18,17 @@ from pytest_ltm._core.calls.chat_responses import (
     received,
     response_of,
 )
-from pytest_ltm._core.calls.providers import Provider, check_ready
-from pytest_ltm._core.calls.transport import (
+from pytest_ltm.providers.provider import Provider, check_ready
+from pytest_ltm.providers.transport import (
     Arrived,
     ClientGuard,
     Transport,
     Unreached,
 )
-from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.calls.chat_model import ModelSpec
-    from pytest_ltm._core.calls.completions import Message
+    from pytest_ltm.providers.chat_model import ModelSpec
+    from pytest_ltm.providers.completions import Message
 
 
 class OpenAi(Provider):

@@ -1,8 +1,4 @@
-"""Providers: the one registry of services that models are asked at, by the kind of their specs.
-
-Agents, judges, simulated users, readers, embeddings and writers of data look here, and
-nowhere else.
-"""
+"""Models by their specs: reading one, what it costs by the list, and asking it; commands that stand for models."""
 
 from __future__ import annotations
 
@@ -13,35 +9,39 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._core.calls.chat_model import (
+from pytest_ltm._core.calls.specs import Spec
+from pytest_ltm._core.journal.cost import Price, read_price
+from pytest_ltm._core.model.transcript import SPOKEN
+from pytest_ltm._core.storage.clock import sleep_interruptibly
+from pytest_ltm._core.storage.errors import (
+    AgentError,
+    AgentFault,
+    LtmError,
+)
+from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.providers.chat_model import (
     ENDPOINTS,
     ModelSpec,
     ServiceEndpoint,
     read_model_spec,
 )
-from pytest_ltm._core.calls.chat_responses import (
+from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,
     Used,
     received,
     response_of,
 )
-from pytest_ltm._core.calls.specs import Spec
-from pytest_ltm._core.calls.transport import ClientGuard, HttpTransport, Transport
-from pytest_ltm._core.model.transcript import SPOKEN
-from pytest_ltm._core.storage.clock import sleep_interruptibly
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, LtmError
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.providers.provider import check_ready
+from pytest_ltm.providers.registry import COMMAND, provider_names, provider_of
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.calls.completions import Completions, Message
+    from pytest_ltm.providers.completions import Completions, Message
 
 
 # The bytes of an answer that are read.
@@ -147,106 +147,32 @@ def split_command(command: str) -> list[str]:
     return words
 
 
-class Provider(Protocol):
-    """How the models of one kind of service are asked: a base class, of which a kind says what differs."""
-
-    name: ClassVar[str]
-    """The kind of its specs: `openai`."""
-    home: ClassVar[str]
-    """The name of its own endpoint."""
-    library: ClassVar[str] = "httpx2"
-    """The module that its requests go through."""
-    extra: ClassVar[str] = "http"
-    """The extra that brings it."""
-    path: ClassVar[str]
-    """Where requests go, below the address."""
-    streams: ClassVar[Mapping[str, Any]] = {}
-    """Fields with which a stream also counts its tokens."""
-    lengths: ClassVar[tuple[str, ...]]
-    """The names of the field that limits a reply: the usual one, and one for those who refuse that."""
-    address_env: ClassVar[str] = ""
-    """The environment variable that may name another address in its place; "": none."""
-    takes_images: ClassVar[bool] = False
-    """Whether a message may hold photos."""
-    gives_vectors: ClassVar[bool] = False
-    """Whether it has models that make embeddings."""
-    model_prefixes: ClassVar[tuple[str, ...]] = ()
-    """How the names of its models begin."""
-    missing_hint: ClassVar[str] = ""
-    """What to add where nothing is found at the address."""
-
-    @property
-    def default_address(self) -> ServiceEndpoint:
-        """Where its models are if a spec does not say."""
-        return ENDPOINTS[self.home]
-
-    def address(self, model: ModelSpec) -> str:
-        """Return the address below which its paths are."""
-        return model.base_url
-
-    def headers(self, model: ModelSpec) -> dict[str, str]:
-        """Return the headers of every request, the key among them."""
-        return {"Authorization": f"Bearer {model.key()}"} if model.key_env else {}
-
-    def connect(self, model: ModelSpec, guard: ClientGuard) -> Transport:
-        """Return what posts to the model's address; AgentError where the library is not installed."""
-        check_ready(model, self)
-        return HttpTransport(self.address(model), self.headers(model), guard)
-
-    def parameters(self, model: ModelSpec) -> dict[str, Any]:
-        """Return the fields of every request beside model and messages."""
-
-    def body(
-        self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Return the body of a request."""
-
-    def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
-        """Return what a body says; a fault if that is not an answer."""
-
-    def used(self, answer: Mapping[str, Any]) -> Used:
-        """Return what a body says that it took."""
-
-    def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream come to; TransientFault for one that broke off."""
+# When the list prices were true, year and month.
+LISTED = "2025-08"
+_DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
 
 
-_CLASSES = {
-    "openai": "openai_chat:OpenAi",
-    "openai-responses": "openai_responses:OpenAiResponses",
-    "anthropic": "anthropic_messages:Anthropic",
-}
-# The kinds of specs that name a model: what stands before the `:`.
-KINDS = tuple(_CLASSES)
-# The kind of a spec of a command, for all but agents, which have a protocol of their
-# own there.
-COMMAND = "cmd"
-FORMS = (*(f"{kind}:MODEL" for kind in KINDS), f"{COMMAND}:COMMAND")
+def known_endpoints() -> list[ServiceEndpoint]:
+    """Return the endpoints known by name, and where the registered providers have their models."""
+    homes = [provider_of(kind).default_address for kind in provider_names()]
+    return [*ENDPOINTS.values(), *homes]
 
 
-@cache
-def provider_of(kind: str) -> Provider:
-    """Return the provider of that kind, which must be one of KINDS."""
-    module, _, name = _CLASSES[kind].partition(":")
-    return cast(
-        "Provider", getattr(import_module(f"pytest_ltm._core.calls.{module}"), name)()
-    )
+def key_names() -> list[str]:
+    """Return the environment variables that specs look at without naming them: keys, then addresses."""
+    keys = [endpoint.key_env for endpoint in known_endpoints()]
+    addresses = [provider_of(kind).address_env for kind in provider_names()]
+    return list(filter(None, dict.fromkeys([*keys, *addresses])))
 
 
-def names_model(text: str) -> bool:
-    """Whether a spec names a model that can be asked: of a provider, or behind a command."""
-    kind, colon, _ = text.partition(":")
-    return bool(colon) and (kind in _CLASSES or kind == COMMAND)
-
-
-def suggest_provider(name: str) -> str:
-    """Return a sentence with the spec that somebody who named a model alone may have meant; "" if none is known."""
-    if name in KINDS:
-        return f" Did you mean '{name}:MODEL'?"
-    for kind in KINDS:
-        if name.lower().startswith(provider_of(kind).model_prefixes):
-            return f" A model is named with its provider: '{kind}:{name}'."
-    return ""
+def list_price(model: str, base_url: str) -> Price | None:
+    """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
+    for endpoint in known_endpoints():
+        prices = endpoint.prices
+        listed = prices.get(model) or prices.get(_DATED.sub("", model))
+        if endpoint.base_url == base_url and listed:
+            return read_price(listed)
+    return None
 
 
 def read_model(
@@ -287,16 +213,6 @@ def read_model(
     return model, others
 
 
-def check_ready(model: ModelSpec, provider: Provider) -> None:
-    """Raise the AgentError of a missing library or key before the run instead of in it."""
-    if find_spec(provider.library) is None:
-        raise AgentError(
-            f"model {model.name!r} needs {provider.library!r}, which is not installed: "
-            f"pip install 'pytest-ltm[{provider.extra}]'"
-        )
-    model.key()
-
-
 def open_model(
     model: ModelSpec,
     *,
@@ -305,7 +221,7 @@ def open_model(
     says: Callable[[str], bool] = SPOKEN.says_something,
 ) -> Completions:
     """Return the connection to a model; AgentError where its client is not installed or its key is not set."""
-    from pytest_ltm._core.calls.completions import Completions
+    from pytest_ltm.providers.completions import Completions
 
     if model.provider == COMMAND:
         return cast("Completions", CommandModel(model, says))  # it has the same methods

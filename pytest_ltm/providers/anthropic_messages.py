@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._core.calls.chat_model import ModelSpec
-from pytest_ltm._core.calls.chat_responses import (
+from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.providers.chat_model import ModelSpec
+from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,
     ToolCall,
@@ -17,9 +18,8 @@ from pytest_ltm._core.calls.chat_responses import (
     received,
     response_of,
 )
-from pytest_ltm._core.calls.completions import Message
-from pytest_ltm._core.calls.providers import Provider
-from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.providers.completions import Message
+from pytest_ltm.providers.provider import Provider
 
 
 class Anthropic(Provider):

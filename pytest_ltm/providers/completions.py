@@ -10,16 +10,6 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._core.calls.chat_responses import (
-    ModelResponse,
-    Reception,
-    Used,
-    escape_surrogates,
-    no_answer,
-    read_vectors,
-    received,
-)
-from pytest_ltm._core.calls.limiter import SHARING, Limiter, RateLimitSlot, value_of
 from pytest_ltm._core.calls.refusal import (
     UNTAKEN,
     Refusal,
@@ -29,7 +19,6 @@ from pytest_ltm._core.calls.refusal import (
     takes_not,
     too_long,
 )
-from pytest_ltm._core.calls.transport import Arrived, ClientGuard, Unreached
 from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import (
     can_interrupt,
@@ -41,10 +30,21 @@ from pytest_ltm._core.storage.errors import (
     TransientFault,
     describe_error,
 )
+from pytest_ltm.providers.chat_responses import (
+    ModelResponse,
+    Reception,
+    Used,
+    escape_surrogates,
+    no_answer,
+    read_vectors,
+    received,
+)
+from pytest_ltm.providers.limiter import SHARING, Limiter, RateLimitSlot, value_of
+from pytest_ltm.providers.transport import Arrived, ClientGuard, Unreached
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.calls.chat_model import ModelSpec
-    from pytest_ltm._core.calls.providers import Provider
+    from pytest_ltm.providers.chat_model import ModelSpec
+    from pytest_ltm.providers.provider import Provider
 
 
 # For pytest: what the server said is in the message.
