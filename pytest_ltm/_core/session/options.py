@@ -368,7 +368,7 @@ OPTIONS = (
         "SHARE",
         "share of its conversations in which either side may earn nothing without being worse, 0 to 0.9",
         "0.3",
-        GATE,
+        ADVANCED,
         parse=lazy_parser("gate.gate_rules:parse_collapses"),
     ),
     Option(
@@ -376,7 +376,7 @@ OPTIONS = (
         "WHAT",
         "a rule that the loss of nine tenths of everything would not break: refuse: not measurable; allow: passed",
         "refuse",
-        GATE,
+        ADVANCED,
         parse=one_of("refuse", "allow"),
     ),
     Option(

@@ -298,7 +298,7 @@ class Collapse(Struct, frozen=True):
 
     side: Side
     kept: float
-    """Its mean would be so much of the one that was seen."""
+    """Its mean would be this share of the one that was seen."""
     unseen: float
     """How often conversations show no more collapses than were seen."""
 
@@ -320,7 +320,7 @@ def possible_collapses(pairs: Sequence[Pair], most: float) -> tuple[Collapse, ..
 
 
 def binomial_below(most: int, of: int, share: float) -> float:
-    """Return how often at most so many of `of` happen, each with the chance `share`."""
+    """Return how often at most `most` of `of` events happen, each with the chance `share`."""
     return fsum(
         comb(of, count) * share**count * (1 - share) ** (of - count)
         for count in range(most + 1)
