@@ -14,8 +14,8 @@ from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._processes import Processes
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.testing import run_conversation
 
 STEPS = 50

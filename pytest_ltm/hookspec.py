@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.options import Option
     from pytest_ltm._core.session.session import LtmRun, ShownProgress
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
-    from pytest_ltm.commands import Command
-    from pytest_ltm.figures.figures import Figure
-    from pytest_ltm.reports.exports.loaded import Results
-    from pytest_ltm.reports.exports.output import ExportTarget
 
 hookspec = pluggy.HookspecMarker("pytest")
 
@@ -104,10 +100,13 @@ def pytest_ltm_providers(register: Callable[[str, Callable[[], Any]], None]) -> 
     """
 
 
-def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
+def pytest_ltm_figures(register: Callable[..., None]) -> None:
     """Register figures of an agent at a memory span: every table, page and `summary.json` has them.
 
-    Called once in a process that reports; `ltm` and runs know installed packages only.
+    `register` takes a `pytest_ltm.api.Figure`.
+
+    Called once in a process that reports. From a conftest, only the reports of that
+    project's runs have them; `ltm` knows installed packages.
 
     Example:
         def pytest_ltm_figures(register):
@@ -115,10 +114,11 @@ def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
     """
 
 
-def pytest_ltm_exporters(
-    register: Callable[[str, Callable[[Results, Path], Sequence[ExportTarget]]], None],
-) -> None:
+def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) -> None:
     """Register formats of `ltm export --to NAME`: call `register` with the name and what returns the files to write.
+
+    That is called with the results and the place of `-o`, and returns the targets of
+    `pytest_ltm.reports.exports`.
 
     Example:
         def pytest_ltm_exporters(register):
@@ -126,8 +126,8 @@ def pytest_ltm_exporters(
     """
 
 
-def pytest_ltm_commands(register: Callable[[str, Command], None]) -> None:
-    """Register commands of `ltm`: call `register` with the name and where the command is.
+def pytest_ltm_commands(register: Callable[..., None]) -> None:
+    """Register commands of `ltm`: call `register` with a name and a `pytest_ltm.api.Command`.
 
     Called by `ltm` for a name that it does not know, and by `ltm list commands`; it
     knows installed packages only. The module has the function, whose docstring is its
@@ -230,6 +230,14 @@ def pytest_ltm_verdict(
     """
 
 
+def pytest_ltm_start(config: pytest.Config) -> None:
+    """An LTM run is about to be made in this process: nothing of an agent has been imported yet.
+
+    For what must be there by then, as variables of the environment. What begins here
+    ends with `config.add_cleanup`.
+    """
+
+
 def pytest_ltm_begin(run: LtmRun) -> None:
     """An LTM run begins in this process: read your options, and register what plays a part in it.
 
@@ -293,6 +301,19 @@ def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
 @hookspec(firstresult=True)
 def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> RunJudge | None:
     """Return the judge for a spec of `--ltm-judge`, or None if it is not yours; called once, before anything runs."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_speech(reply: str, tags: Sequence[str]) -> str | None:
+    """Return what of a raw reply is speech: no thoughts, no printed tool calls, no end tokens; None: you cannot tell.
+
+    It is what scenarios, judges and histories read. Called for each reply, also where a
+    run is read again, so equal replies must give equal speech.
+
+    Args:
+        reply: The reply as it came.
+        tags: Names of further tags whose contents are thoughts, as the run names them.
+    """
 
 
 @hookspec(firstresult=True)

@@ -125,7 +125,9 @@ TOUCHED_BY: Rules = {
         ),
         RUNS,
     ),
-    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents", "prechecks")), RUNS),
+    **dict.fromkeys(
+        (f"pytest_ltm/{room}/*" for room in ("agents", "prechecks", "providers")), RUNS
+    ),
     "pytest_ltm/commands/*": (
         *PAGES,
         "tests/unit/test_init.py*",

@@ -40,6 +40,20 @@ def register_features(manager: pluggy.PluginManager) -> None:
             manager.register(_load_feature(point), name)
 
 
+def use_session_hooks(hooks: pluggy.HookRelay) -> Callable[[], None]:
+    """Have `current_hooks` be those of a session from now on; return what ends that."""
+    _of_sessions.append(hooks)
+    return partial(_of_sessions.remove, hooks)
+
+
+_of_sessions: list[pluggy.HookRelay] = []
+
+
+def current_hooks() -> pluggy.HookRelay:
+    """Return the hooks of this session, else of all installed features."""
+    return _of_sessions[-1] if _of_sessions else feature_hooks()
+
+
 @cache
 def feature_hooks() -> pluggy.HookRelay:
     """Return the hooks of all installed features, for runs without pytest."""

@@ -32,16 +32,19 @@ from pytest_ltm.agents._adapt import (
     current_reading,
     is_keyless,
 )
-from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
+from pytest_ltm.agents._unbuilt import (
+    ENCODING,
+    FRAME,
+    FixedContext,
+    Offer,
+    reply_tokens,
+)
 from pytest_ltm.agents._wrapping import Timing, stamp_message
 
 # What a message holds: a text, or parts with images.
 Content: TypeAlias = "str | list[dict[str, Any]]"
 # Estimated tokens of an image, which the endpoint's own counts correct.
 IMAGE_TOKENS = 1000
-# Tokens that a message takes beside its text: the role and the marks around it, in most
-# chat formats.
-FRAME = 4
 # Shown in the place of an empty reply, because many endpoints refuse a conversation
 # that holds one.
 SILENCE = "(no reply)"

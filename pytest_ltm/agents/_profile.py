@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.engine.port import Enclosed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import TokenUse
@@ -25,7 +24,6 @@ from pytest_ltm._core.model.agent import (
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.clock import Clock
-from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import (
@@ -35,17 +33,16 @@ from pytest_ltm.agents._capabilities import (
     takes_user,
 )
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
+from pytest_ltm.agents._spec_facts import is_embedded, is_free, spec_within
 from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
 from pytest_ltm.agents._wrapping import (
     PADDING_CAPABILITIES,
     Padding,
     Timing,
-    padded_spec,
 )
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
-from pytest_ltm.providers import ModelSpec
 
 E = TypeVar("E", bound=events.Event)
 
@@ -174,52 +171,6 @@ class ChatModelReader(TokenEstimator):
 
 
 FORGETS_NOTHING = make_reader("full")
-# Parameters of a chat model that say what it is shown.
-SHOWN = ("system", "context", "tokenizer")
-
-
-def spec_within(source: AgentSource) -> str:
-    """Return the spec of the agent itself, also where a file names it."""
-    settings = source.settings or {}
-    return str(settings.get("agent", source.spec))
-
-
-def model_of(spec: str) -> ModelSpec | None:
-    """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
-    from pytest_ltm.providers import provider_names, read_model
-
-    spec = spec.removeprefix("ts:")
-    kind, _, argument = spec.partition(":")
-    try:
-        if kind == "memory":
-            from pytest_ltm.agents._memory import model_within
-
-            return model_within(argument)
-        if kind not in provider_names():
-            return None
-        return read_model(spec, role="agent", also=SHOWN)[0]
-    except LtmError:  # it is reported where the agent is looked up
-        return None
-
-
-def is_free(spec: str) -> bool:
-    """Return whether an agent never costs anything: it is ours, or a person."""
-    kind, _, argument = spec.partition(":")
-    if kind == "length-bias":
-        model = Bias.parse_bias(argument).model
-        return model is None or is_free(model)
-    if kind == "padded":
-        return is_free(padded_spec(spec))
-    return (
-        _is_embedded(kind)
-        or kind == "human"
-        or (kind == "memory" and model_of(spec) is None)
-    )
-
-
-def _is_embedded(name: str) -> bool:
-    kind = agent_kinds().get(name)
-    return kind is not None and kind.embedded
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -256,7 +207,7 @@ def _profile_of_given(source: AgentSource) -> Profile:
         return _chat_profile(given)
     if isinstance(given, Promised):
         return _make_profile(given.capabilities, given.max_message_tokens)
-    if _is_embedded(kind) or isinstance(given, Remembering):
+    if is_embedded(kind) or isinstance(given, Remembering):
         return _embedded_profile(kind, argument, source)
     # With the parameters of a file.
     while isinstance(given, functools.partial):

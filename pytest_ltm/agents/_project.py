@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from pytest_ltm._core.storage.disk import read_text
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents._discovery import (
     CALLS,
@@ -131,7 +132,7 @@ class Project(Struct, frozen=True):
             if not parts or not all(part.isidentifier() for part in parts):
                 continue
             try:
-                text = path.read_text(encoding="utf-8")
+                text = read_text(path)
                 modules.append(ProjectModule(".".join(parts), ast.parse(text), text))
             except SyntaxError as error:
                 place = f"{path.relative_to(folder)}:{error.lineno}"
@@ -231,7 +232,7 @@ def choose_candidate(project: Project, ask: str) -> Candidate:
 def best_names(path: Path) -> list[str]:
     """Return the names in one file that may be the bot, all with the same, the best evidence."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         module = ProjectModule(path.stem, ast.parse(text), text)
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []

@@ -48,10 +48,8 @@ from pytest_ltm.agents._adapt import (
     dotted_source,
     is_keyless,
 )
-from pytest_ltm.agents._controls import make_length_bias
 from pytest_ltm.agents._discovery import find_only_agent, is_module
-from pytest_ltm.agents._subprocess_agent import Processes
-from pytest_ltm.agents._wrapping import make_padded
+from pytest_ltm.agents._processes import Processes
 from pytest_ltm.providers import suggest_provider
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
@@ -268,11 +266,15 @@ def make_timed_agent(argument: str, parameters: Field) -> AgentSource:
 
 def make_padded_agent(argument: str) -> AgentSource:
     """Return the source of `padded:SPEC`."""
+    from pytest_ltm.agents._wrapping import make_padded
+
     return make_padded(argument, find_agent)
 
 
 def make_length_bias_agent(argument: str) -> AgentSource:
     """Return the source of `length-bias:SIZE[:SPEC]`."""
+    from pytest_ltm.agents._controls import make_length_bias
+
     return make_length_bias(argument, find_agent)
 
 

@@ -25,54 +25,18 @@ from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
 from pytest_ltm.agents._adapt import (
-    AgentSource,
     AgentUnavailable,
     grant_capabilities,
     is_keyless,
 )
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+from pytest_ltm.agents._processes import Processes
 
 # With our sys.path, so that the module is found where it would be found here.
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"
 
 
-class Processes(Struct, frozen=True, kw_only=True):
-    """How agents are had in processes of their own."""
-
-    every: bool = False
-    """All that dotted paths name; else those whose file says so."""
-    jump: bool = False
-    """Their clocks show the conversation's time during calls."""
-    limit: float | None = None
-    """Seconds for each answer, where nobody can interrupt the wait for it."""
-    look: bool = True
-    """Whether a process is asked first what the path names."""
-    hidden: str | None = None
-    """The folder that they cannot read, where the kernel can keep them from it."""
-
-    def source(
-        self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None
-    ) -> AgentSource:
-        """Return the source of the agents that a dotted path names, or a file with one.
-
-        AgentError if a process says that there are none, or none that can be had there.
-        One that says nothing will be told of by the conversations.
-        """
-        where = _Where(
-            spec, None if base is None else str(base), settings is not None, self
-        )
-        return AgentSource(
-            lambda: AgentApart(where),
-            spec=spec,
-            owned=True,
-            settings=settings,
-            apart=True,
-            given=where.promised_capabilities() if self.look else None,
-            at=partial(AgentApart, where),
-        )
-
-
-class _Where(Struct, frozen=True):
+class ApartPlace(Struct, frozen=True):
     spec: str
     base: str | None
     is_file: bool
@@ -128,7 +92,7 @@ class AgentApart(Apart):
     made.
     """
 
-    def __init__(self, where: _Where, folder: Path | None = None) -> None:
+    def __init__(self, where: ApartPlace, folder: Path | None = None) -> None:
         self._where, self._folder = where, folder
         self._process: LineProcess | None = None
         self._now = ""

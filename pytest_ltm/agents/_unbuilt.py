@@ -8,6 +8,9 @@ from pytest_ltm._core.model.agent import TakesTurns
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm.providers import ModelSpec
 
+# Tokens that a message takes beside its text: the role and the marks around it, in most
+# chat formats.
+FRAME = 4
 # Of chat models whose own is not said.
 ENCODING = "o200k_base"
 _ROOM = 1000

@@ -71,10 +71,15 @@ class GateProof:
     def __init__(self, agent: str, folder: Path, rule: str) -> None:
         self._agent, self._folder, self._rule = agent, folder, rule
 
+    @staticmethod
+    def baseline_file(folder: Path) -> Path:
+        """Return the file that is saved for the project in a folder."""
+        return folder / FOLDER / f"{BASELINE}.json"
+
     @property
     def baseline(self) -> Path:
         """The file that is saved."""
-        return self._folder / FOLDER / f"{BASELINE}.json"
+        return self.baseline_file(self._folder)
 
     def forecast(self, setting: Setting) -> Forecast:
         """Return what playing takes, from a dry run; ConfigurationError if the bot cannot be played."""

@@ -12,12 +12,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_ltm._core.storage.disk import read_text
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
 from pytest_ltm.agents._project import Project, choose_candidate
 from pytest_ltm.commands.arguments import add_flags, add_option
 from pytest_ltm.commands.gate_proof import GateProof, Setting
+from pytest_ltm.commands.new_files import NewFiles
 
 NAME = "agent-memory"
 TEXT = Path(__file__).with_name("SKILL.md")
@@ -182,35 +184,29 @@ def write_first_files(given: Namespace) -> int:
             "scenario", scenario
         ),
     }
-    workflow = root / WORKFLOW
-    # looked for before anything is written: half of the files would be worse than none
-    here = [_short(path) for path in (*texts, workflow) if path.exists()]
-    if here:
-        hint = (
-            "No file is overwritten. Move them, or name another folder: ltm init FOLDER"
-        )
-        raise ConfigurationError(f"there already: {', '.join(here)}. {hint}")
+    workflow, ignore = root / WORKFLOW, folder / IGNORE
+    files = NewFiles(root)
+    # Looked at before anything is written: half of the files would be worse than none.
+    plays = start.plays and not given.no_play
+    baseline = [GateProof.baseline_file(folder)] if plays else []
+    files.check([*texts, workflow, *baseline])
+    ignored = files.lines_to_add(ignore, TEMPLATE_FILES["ignored"])
     print(start.why)
     if seen:
         print(
             f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}"
         )
-    _write_files(texts)
-    if added := _extend_gitignore(folder / IGNORE):
-        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
+    files.write(texts)
+    files.add_lines(ignore, ignored)
     gate = Gate(start.setting)
-    if start.plays and not given.no_play:
-        try:
+    if plays:
+        with files.taken_back_on_error(*baseline):
             proven = _play_until_red(start, folder, given.max_cost)
-        except ConfigurationError:
-            for path in texts:
-                path.unlink()
-            raise
         if proven is None:
             return _UNPROVEN
         gate = proven
     if gate.status in _SAVED:
-        _write_files({workflow: start.workflow(folder, root, gate)})
+        files.write({workflow: start.workflow(folder, root, gate)})
     print("\n".join(["", "next:", *_next_steps(start, folder, gate)]))
     return 0 if gate.status in _SAVED else gate.status
 
@@ -227,20 +223,12 @@ def _next_steps(start: Start, folder: Path, gate: Gate) -> Iterator[str]:
     yield "  git add . && git commit -m 'Test the memory'"
 
 
-def _write_files(texts: Mapping[Path, str]) -> None:
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(f"wrote {_short(path)}")
-
-
 def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
     """Save baselines of more and more trials, until the bot with its memory cut turns the gate red.
 
     Returns None if no gate turned red: then no baseline is left.
     """
     proof = GateProof(start.agent, folder, start.gate["rule"])
-    before = proof.baseline.read_bytes() if proof.baseline.is_file() else None
     why = "its score with its memory cut is not shown to be worse"
     for times in _MORE_TRIALS:
         setting = Setting(start.setting.span, start.setting.trials * times)
@@ -263,10 +251,7 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
         print(f"  {verdict}", flush=True)
         if is_red:
             return Gate(setting, forecast.budget, is_played=True)
-    if before is None:
-        proof.baseline.unlink(missing_ok=True)
-    else:
-        proof.baseline.write_bytes(before)
+    proof.baseline.unlink(missing_ok=True)
     print(f"\nno gate is written, as none was seen to turn red: {why}")
     return None
 
@@ -358,7 +343,7 @@ def _tests_folder(folder: Path) -> Path:
 
 
 def _test_paths(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    text = read_text(path, errors="replace") if path.is_file() else ""
     given = re.search(
         r"^\s*testpaths\s*=\s*(\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)", text, re.MULTILINE
     )
@@ -368,7 +353,7 @@ def _test_paths(path: Path) -> list[str]:
 def _project_name(folder: Path) -> str:
     """Return what pyproject.toml calls the project, else the folder's name."""
     path = folder / "pyproject.toml"
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    text = read_text(path, errors="replace") if path.is_file() else ""
     named = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
     return named[1] if named else folder.resolve().name
 
@@ -397,11 +382,7 @@ def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 def _read_top(path: Path) -> str:
     """Return what the head of a README or pyproject.toml says of the project: title and lead, name and description."""
-    lines = (
-        path.read_text(encoding="utf-8", errors="replace").splitlines()
-        if path.is_file()
-        else []
-    )
+    lines = read_text(path, errors="replace").splitlines() if path.is_file() else []
     if path.suffix == ".toml":
         return " ".join(
             line for line in lines if re.match(r"\s*(description|keywords)\s*=", line)
@@ -421,26 +402,3 @@ def _fill_template(name: str, values: Mapping[str, str]) -> str:
     return re.sub(
         r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES[name]
     )
-
-
-def _short(path: Path) -> str:
-    """Return a path as the user would write it here."""
-    here = Path.cwd()
-    return (
-        path.resolve().relative_to(here).as_posix()
-        if path.resolve().is_relative_to(here)
-        else str(path)
-    )
-
-
-def _extend_gitignore(path: Path) -> list[str]:
-    """Add the lines that are missing to a `.gitignore`; return them."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    missing = [
-        line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()
-    ]
-    if missing:
-        # a last line without its end must not swallow our first
-        gap = "" if not text or text.endswith("\n") else "\n"
-        path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
-    return missing

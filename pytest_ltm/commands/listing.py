@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -75,9 +74,7 @@ def list_suites() -> Iterator[str]:
 def list_scenarios() -> Iterator[str]:
     """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
     for name in _suite.scenario_names():
-        function: Any = getattr(
-            importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}"
-        )
+        function: Any = getattr(_suite.import_scenario(name), f"test_{name}")
         marks = [
             mark.kwargs
             for mark in getattr(function, "pytestmark", ())

@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pytest_ltm._core.storage.clock import duration
-from pytest_ltm._core.storage.disk import Appender, write_whole
+from pytest_ltm._core.storage.disk import Appender, read_regular, write_whole
 from pytest_ltm._core.storage.errors import DatasetError, DiskFault, ScenarioError
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output
@@ -109,7 +109,7 @@ def redact_logs(given: Namespace) -> int:
             _print_note(
                 f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same"
             )
-        salt = path.read_bytes().strip()
+        salt = read_regular(path).strip()
     except OSError as error:
         raise DatasetError(
             f"--salt: {path}: cannot be read: {error.strerror}"

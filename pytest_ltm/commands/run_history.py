@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from pytest_ltm._core.journal.run_file import find_run
 from pytest_ltm._core.storage.clock import duration, wall_time
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, ScenarioError
 from pytest_ltm._core.storage.sanitize import for_screen, is_plain
 from pytest_ltm._core.storage.schema import fields_of
@@ -316,7 +317,7 @@ def gather_points(
 def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
     """Yield the points of each committed version of a baseline, and of the file as it is where that is another."""
     try:
-        now = path.read_bytes()
+        now = read_regular(path)
         changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
     except OSError as error:
         raise ConfigurationError(

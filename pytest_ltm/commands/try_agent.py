@@ -28,9 +28,9 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._profile import model_of, spec_within
 from pytest_ltm.agents._project import Project, choose_candidate
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._spec_facts import model_of, spec_within
 from pytest_ltm.commands.arguments import add_json, add_option, token_count
 from pytest_ltm.figures.text import clip_text, wrap_text
 from pytest_ltm.fillers import filler_from_spec

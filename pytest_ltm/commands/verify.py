@@ -23,7 +23,7 @@ from pytest_ltm._core.journal.run_file import find_run, run_parts
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
 from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
 from pytest_ltm._core.model.transcript import count_option
-from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.disk import read_regular, write_whole
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -376,7 +376,7 @@ def _score_part_again(
         )
         result.unchecked.append(f"verdicts were not reached again: {texts}{hint}")
         return
-    summary = json.loads((made / "summary.json").read_text("utf-8"))
+    summary = json.loads(read_regular(made / "summary.json"))
     same = summary.get("pytest_ltm_version") == result.made_by
     result.differs.extend(compare_results(source, made, same_version=same))
     _note_rescoring(source, made, summary, result)
@@ -456,7 +456,7 @@ def _repeated_run(
     if (
         settings.get("count") is None
     ):  # a replayed run would look for the one that it replays
-        plan = json.loads((folder / "plan.json").read_text("utf-8"))
+        plan = json.loads(read_regular(folder / "plan.json"))
         kept["ltm_count"] = settings["count"] = count_option(plan["count"])
     if away:  # what a stranger names may be a path or code of this machine, and no filler is sent
         kept["ltm_filler"] = settings["filler"] = "varied"

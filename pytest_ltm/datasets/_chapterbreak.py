@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import DatasetError, did_you_mean
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.language.numbers import BELOW_HUNDRED
@@ -103,7 +104,7 @@ def chapter_from_book(
     """
     file = Path(path)
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_regular(file).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(
             f"{file}: cannot be read as a text in UTF-8: {error}."
@@ -146,7 +147,7 @@ def book_chapters(text: str) -> list[tuple[str, str]]:
 @lru_cache(maxsize=1)
 def _parse_book_file(file: Path, changed: int) -> Any:  # noqa: ARG001 - a file that has changed is read again
     try:
-        return json.loads(file.read_bytes())
+        return json.loads(read_regular(file))
     except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(f"{file}: not JSON: {error}.") from None
 

@@ -6,9 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,26 +20,18 @@ from pytest_ltm._core.model.dataset import (
     split_comma_list,
 )
 from pytest_ltm._core.storage.choices import one_of
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import DatasetError
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets._interchange import History, HistoryReader
+    from pytest_ltm.datasets._interchange import HistoryReader
 
 
 def suite_opener(
     module: str,
 ) -> Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]:
     """Return an opener that calls the `open_suite` of a module, which is imported then, not for `pytest --help`."""
-
-    def open_file(
-        path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None
-    ) -> DatasetSuite:
-        suite: DatasetSuite = import_module(module).open_suite(
-            path, values, seed, cache
-        )
-        return suite
-
-    return open_file
+    return lazy(f"{module}:open_suite")
 
 
 # Both data sets whose answers rules may leave open have it.
@@ -324,15 +314,8 @@ KINDS = {
 
 def reader_of(kind: str) -> HistoryReader:
     """Return what reads the files of a kind."""
-
-    def read(paths: Sequence[Path], counts: Counter[str]) -> Iterable[History]:
-        module = import_module("pytest_ltm.datasets.converters.benchmarks")
-        histories: Iterable[History] = getattr(
-            module, f"read_{kind.replace('-', '_')}"
-        )(paths, counts)
-        return histories
-
-    return read
+    converters = "pytest_ltm.datasets.converters.benchmarks"
+    return lazy(f"{converters}:read_{kind.replace('-', '_')}")
 
 
 CONVERTED: tuple[Dataset, ...] = tuple(

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from pytest_ltm._core.model.dataset import INDEX_FOLDER
-from pytest_ltm._core.storage.disk import Appender
+from pytest_ltm._core.storage.disk import Appender, open_regular
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")
@@ -196,7 +196,7 @@ def write_interchange(
         header = Header(
             format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes
         )
-        with body.open("rb") as rest:
+        with open_regular(body) as rest:
             _write_lines(whole, chain(history_lines((), header), rest))
         whole.replace(
             target

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._core.model.json_values import NoJSON, json_values, published_json
 from pytest_ltm._core.model.score import Score, Scoring
 from pytest_ltm._core.model.words import (
     BULLET,
@@ -29,7 +30,6 @@ from pytest_ltm.language.commitment import (
     is_misspelt,
     last_word,
 )
-from pytest_ltm.language.json import NoJSON, json_values, published_json
 from pytest_ltm.language.numbers import NUMBERS
 from pytest_ltm.language.overlap import rouge_l
 from pytest_ltm.language.recital import (

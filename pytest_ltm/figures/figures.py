@@ -8,13 +8,13 @@ the schema anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from statistics import median
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.features import feature_hooks
+from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.figures.columns import HAMPERED, Column
@@ -33,6 +33,9 @@ from pytest_ltm.figures.text import (
     short_count,
     span_of_time,
 )
+
+if TYPE_CHECKING:
+    import pluggy
 
 # Where tables have a figure; `trials`: in the terminal if there are several, `verbose`:
 # with `-v`.
@@ -144,13 +147,21 @@ def _is_mixed(columns: Sequence[Column]) -> bool:
     )
 
 
-@cache
 def all_figures() -> tuple[Figure, ...]:
-    """Return the figures of this package, then those that installed packages add; an error for a name that is taken."""
+    """Return the figures of this package, then those that features of this run, or installed ones, add.
+
+    ConfigurationError for a name that is taken.
+    """
+    return _figures_with(current_hooks())
+
+
+# Of the newest run: every table asks for them again.
+@lru_cache(maxsize=1)
+def _figures_with(hooks: pluggy.HookRelay) -> tuple[Figure, ...]:
     figures = list(FIGURES)
     groups = {figure.group for figure in FIGURES}
     added: list[Figure] = []
-    feature_hooks().pytest_ltm_figures(register=added.append)
+    hooks.pytest_ltm_figures(register=added.append)
     for figure in added:
         if figure.group in groups:
             raise ConfigurationError(

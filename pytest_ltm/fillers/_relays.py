@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib import import_module
 from random import Random
 from typing import Any, NamedTuple
 
 from pytest_ltm._core.model.scenario import Ask, Definition, Say
-from pytest_ltm._core.model.suite import built_in, built_in_names
+from pytest_ltm._core.model.suite import built_in, built_in_names, import_scenario
 from pytest_ltm.language.small_talk import LONGEST_RELAYED, PARAGRAPHS
 
 # What a model might obey, whoever said it: orders that hold for later messages, parts
@@ -64,9 +63,7 @@ def scenario_generators() -> tuple[ScenarioGenerator, ...]:
 
 
 def _find_generator(scenario: str) -> Callable[..., Definition]:
-    body = getattr(
-        import_module(f"pytest_ltm.scenarios.{scenario}"), f"test_{scenario}"
-    )
+    body = getattr(import_scenario(scenario), f"test_{scenario}")
     markers = (mark.kwargs for mark in body.pytestmark if mark.name == "ltm")
     generate: Callable[..., Definition] = next(markers)["generate"]
     return generate

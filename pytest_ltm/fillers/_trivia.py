@@ -15,9 +15,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm.fillers._knowledge import arithmetic_facts
 from pytest_ltm.fillers._quiz import (
     CLOSING,
     INSTRUCTION,
@@ -262,6 +262,8 @@ def shuffled_range(n: int, rng: Random) -> Iterator[int]:
 def _iter_pool_facts(
     rng: Random, counter: TokenCounter, given: Pool | None
 ) -> Iterator[tuple[QuizFact, FactTokens]]:
+    from pytest_ltm.fillers._knowledge import arithmetic_facts
+
     pool = given or built_in()
     while True:
         for i in shuffled_range(len(pool.facts), rng):
@@ -292,7 +294,7 @@ def pool_of_file(path: str) -> Pool:
 @cache
 def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
     try:
-        content = file.read_bytes()
+        content = read_regular(file)
         data = json.loads(content)
     except (OSError, ValueError) as exc:
         raise FillerError(
@@ -377,6 +379,8 @@ class MixedFiller:
     """
 
     def __init__(self, rng: Random, counter: TokenCounter) -> None:
+        from pytest_ltm.fillers._knowledge import arithmetic_facts
+
         self._rng, self._counter = rng, counter
         sums = (fact for fact, _ in arithmetic_facts(rng, counter))
         known = built_in().facts

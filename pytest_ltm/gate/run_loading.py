@@ -356,7 +356,7 @@ def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> s
     path = baselines / f"{check_name(name)}.json"
     text = baseline_text(side, version).encode()
     try:
-        before = path.read_bytes() if path.exists() else None
+        before = read_regular(path) if path.exists() else None
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror or error})") from error
     write_output(path, text)

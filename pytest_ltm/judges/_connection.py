@@ -22,7 +22,7 @@ from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.model.judge import Inquiry, LtmJudge, parse_grade
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.disk import make_private
+from pytest_ltm._core.storage.disk import make_private, read_regular
 from pytest_ltm._core.storage.errors import JudgeError
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
@@ -66,7 +66,7 @@ class JudgeCache:
     def find(self, key: str) -> Reply | None:
         """Return the reply that was remembered under a key, None if none was."""
         try:
-            data = json.loads(self._path(key).read_bytes())
+            data = json.loads(read_regular(self._path(key)))
         except (OSError, ValueError):
             return None
         if not isinstance(data, dict) or not isinstance(data.get("reply"), str):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import Configured
 from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
-from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     JudgeError,
@@ -52,9 +51,7 @@ JUDGE_NAME = "the judge"
 # Judges that need no model: what a judge must beat.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
     # imported then: it brings evaluators, and the rulings of data sets
-    "rules": lambda: cast(
-        "Judge", import_module("pytest_ltm.judges._by_rules").RulesJudge()
-    ),
+    "rules": lazy("pytest_ltm.judges._by_rules:RulesJudge"),
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }

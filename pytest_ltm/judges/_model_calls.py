@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
@@ -22,7 +22,9 @@ from pytest_ltm._core.model.judge import JudgeRequest
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
-from pytest_ltm.judges._chat import JudgeModelClient
+
+if TYPE_CHECKING:
+    from pytest_ltm.judges._chat import JudgeModelClient
 
 Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
 A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAsked")
@@ -62,7 +64,7 @@ class ModelCaller:
         # connections of a client belong to the event loop of their thread
         self._model = (
             asked.own_client()
-            if inherits(asked, JudgeModelClient) and own_thread() is not None
+            if own_thread() is not None and _is_own_client(asked)
             else asked
         )
         self._door = ForeignCaller(
@@ -102,11 +104,16 @@ class ModelCaller:
 
     def close(self) -> None:
         """Close the connections of a chat model of ours, and what an `async` one left running."""
-        if inherits(
-            self._model, JudgeModelClient
-        ):  # one of the user's may serve other conversations, too
+        # One of the user's may serve other conversations, too.
+        if _is_own_client(self._model):
             self._door.call("failed", self._model.close)
         self._door.close()
+
+
+def _is_own_client(model: object) -> TypeGuard[JudgeModelClient]:
+    from pytest_ltm.judges._chat import JudgeModelClient
+
+    return inherits(model, JudgeModelClient)
 
 
 # --- within the budget

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_ltm._core.model.words import BULLET, STOP_WORDS, content_stems
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import AgentError, did_you_mean
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents._adapt import AgentSource, agent_source
@@ -471,7 +472,7 @@ def _find_rule(argument: str, place: str) -> Callable[[str], bool]:
     if learner in LEARNERS:
         return LEARNERS[learner](read_lessons(Path(runs))).is_filler
     try:
-        tree = _read_tree(json.loads(Path(place).read_text("utf-8"))) if place else LONG
+        tree = _read_tree(json.loads(read_regular(Path(place)))) if place else LONG
     except (OSError, ValueError) as error:
         cure = "write a size and the file of a tree, as in 'skips:8k:t.json', or runs, as in 'skips:8k:words:.ltm/runs'"
         raise AgentError(f"agent 'skips:{argument}': {cure}") from error

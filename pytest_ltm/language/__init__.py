@@ -5,6 +5,6 @@ around an answer. This room knows neither scenarios nor data sets.
 """
 
 from pytest_ltm.language.normal_form import normalize
-from pytest_ltm.language.speech import READING, speech
+from pytest_ltm.language.speech import speech
 
-__all__ = ["READING", "normalize", "speech"]
+__all__ = ["normalize", "speech"]

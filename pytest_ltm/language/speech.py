@@ -13,9 +13,6 @@ from msgspec import Struct
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.normal_form import settle_text
 
-# Which reading of replies this is; plans and the names of rules hold it.
-READING = "reading/2"
-
 
 def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
     """Return what an agent said in a reply; "" where it only thought or called tools.

@@ -23,13 +23,13 @@ from pytest_ltm.agents._adapt import (
     allow_missing_keys,
     rereading,
 )
+from pytest_ltm.agents._processes import Processes
 from pytest_ltm.agents._registry import (
     find_agent,
     label_for,
     reading_variants,
     split_specs,
 )
-from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.providers import PROVIDERS, share_limits
 
 REPLAY = "replay:"

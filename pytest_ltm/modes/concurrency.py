@@ -24,7 +24,7 @@ from pytest_ltm._core.internals.threads import route_agent_output
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import ConfigurationError, DiskFault, Stopped
 from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._profile import spec_within
+from pytest_ltm.agents._spec_facts import spec_within
 from pytest_ltm.providers import provider_names
 
 if TYPE_CHECKING:

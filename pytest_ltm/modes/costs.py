@@ -50,8 +50,7 @@ def _known_price(
     unmetered: bool = False,
 ) -> KnownPrice:
     """Return what is known of a cost before anything is said; `given`: the price that the options name."""
-    from pytest_ltm.agents._profile import model_of
-    from pytest_ltm.providers import LISTED, list_price
+    from pytest_ltm.agents._spec_facts import model_of
 
     if given is not None:
         return KnownPrice(
@@ -62,6 +61,8 @@ def _known_price(
     chosen = model_of(spec)
     if chosen is None:
         return KnownPrice(tariff=_cost.Tariff(free=free), untold=untold)
+    from pytest_ltm.providers import LISTED, list_price
+
     listed = list_price(chosen.name, chosen.base_url)
     source = "" if listed is None else f"list price of {LISTED}"
     return KnownPrice(
@@ -99,7 +100,7 @@ class RunCosts:
         *,
         spends: bool,
     ) -> None:
-        from pytest_ltm.agents._profile import is_free, spec_within
+        from pytest_ltm.agents._spec_facts import is_free, spec_within
 
         self._prices, self._limits, self._folder = (
             settings.prices,

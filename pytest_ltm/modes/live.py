@@ -37,7 +37,6 @@ from pytest_ltm._core.session.conversation_setup import (
     write_plan,
 )
 from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.session.state import TRACES
 from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.secrets import (
     is_secret_name,
@@ -48,6 +47,7 @@ from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
+from pytest_ltm.modes.traces_option import TRACES
 from pytest_ltm.users._user_connection import UserConnection
 
 if TYPE_CHECKING:
@@ -285,6 +285,7 @@ class LiveMode(ConversationMode):
         **options: Any,
     ) -> LivePort:
         given = self.given
+        receiver = given.config.stash.get(TRACES, None)
         # Kept for what the factory, which was made before it, tells of attempts: they
         # are noted in its timings.
         self._live = site.live_port(
@@ -293,7 +294,7 @@ class LiveMode(ConversationMode):
             tariff=given.tariff,
             account=given.account,
             watch=own_time,
-            traces=given.config.stash.get(TRACES, None),
+            traced=None if receiver is None else receiver.begin_conversation(),
             **options,
         )
         return self._live

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from pytest_ltm.modes.costs import RunCosts
 
 
+@hookimpl(tryfirst=True)
+def pytest_ltm_start(config: pytest.Config) -> None:
+    """Have this session's kinds of agents used, and their spans received."""
+    from pytest_ltm.modes.agent_sources import use_session_kinds
+    from pytest_ltm.modes.traces_option import receive_traces
+
+    use_session_kinds(config)
+    receive_traces(config)
+
+
 @hookimpl(wrapper=True, tryfirst=True)
 def pytest_ltm_begin(run: LtmRun) -> Iterator[None]:
     """Register the mode before all other features, and what speaks to other processes after them.
@@ -105,13 +115,8 @@ def pytest_ltm_choose_agents(
     config: pytest.Config, ltm_dir: Path
 ) -> tuple[AgentChoice, ...]:
     """Return the agents that the options name, recorded ones by the ids of their runs."""
-    from pytest_ltm.modes.agent_sources import (
-        chosen_agents,
-        fix_latest,
-        use_session_kinds,
-    )
+    from pytest_ltm.modes.agent_sources import chosen_agents, fix_latest
 
-    use_session_kinds(config)
     return fix_latest(config, chosen_agents(config), ltm_dir)
 
 

@@ -26,8 +26,6 @@ from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
     BudgetSpent,
 )
-from pytest_ltm.agents.reader.memory_policies import count_tokens
-from pytest_ltm.modes.asked_models import connection_of
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection
@@ -195,6 +193,8 @@ class Canaries:
         """Return what asking them would take."""
         if self._run.settings.judge == NO_JUDGE or self._is_off:
             return TokenUse()
+        from pytest_ltm.agents.reader.memory_policies import count_tokens
+
         sizes = [count_tokens(canary.inquiry.text) for canary in CANARIES]
         sizes += [max(sizes)] * _journal.LEAST_CHECKS
         return TokenUse(
@@ -215,6 +215,8 @@ class Canaries:
     @contextmanager
     def _connection(self, judge: RunJudge, name: str) -> Iterator[JudgeConnection]:
         """Yield a connection to the judge that writes a journal of its own, and hands back what that has already."""
+        from pytest_ltm.modes.asked_models import connection_of
+
         path, tariff = self._folder / name, self._run.costs.judge.tariff
         try:
             whole = read_regular(path) if path.exists() else b""

@@ -35,7 +35,7 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
-from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
+from pytest_ltm.agents._spec_facts import is_free
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
 
@@ -170,6 +170,8 @@ class Probe:
         definitions: Mapping[str, Definition],
     ) -> None:
         """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
+        from pytest_ltm.agents._profile import profile_of
+
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
         spans, profile = self._settings.spans, profile_of(source)
         steps = {
@@ -392,6 +394,8 @@ class _Rehearsal:
     def __init__(
         self, settings: RunSettings, source: AgentSource, known: LtmItem
     ) -> None:
+        from pytest_ltm.agents._profile import profile_of
+
         self._settings, self._profile, self._counter = (
             settings,
             profile_of(source),
@@ -404,6 +408,8 @@ class _Rehearsal:
         """Return the replies of another imitation; None of a stateless agent."""
         if "Stateless" in self._profile.capabilities:
             return None
+        from pytest_ltm.agents._profile import CostSimulator
+
         agent = CostSimulator(
             self._profile,
             self._counter,

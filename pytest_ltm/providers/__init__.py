@@ -28,19 +28,20 @@ if TYPE_CHECKING:
         RequestRefused,
     )
     from pytest_ltm.providers.limiter import share_limits
+    from pytest_ltm.providers.models import (
+        LISTED,
+        key_names,
+        list_price,
+        open_model,
+        read_model,
+    )
     from pytest_ltm.providers.provider import Provider
     from pytest_ltm.providers.registry import (
-        LISTED,
         PROVIDERS,
-        key_names,
-        known_endpoints,
-        list_price,
         model_forms,
         names_model,
-        open_model,
         provider_names,
         provider_of,
-        read_model,
         suggest_provider,
     )
 
@@ -61,7 +62,6 @@ __all__ = [
     "Used",
     "escape_surrogates",
     "key_names",
-    "known_endpoints",
     "list_price",
     "model_forms",
     "names_model",
@@ -82,8 +82,8 @@ __getattr__, __dir__ = lazy_exports(
         "chat_responses": "ModelResponse Reception ToolCall Used escape_surrogates no_answer response_of",
         "completions": "Completions ContextOverflow Message RequestRefused",
         "limiter": "share_limits",
+        "models": "LISTED key_names list_price open_model read_model",
         "provider": "Provider",
-        "registry": "LISTED PROVIDERS key_names known_endpoints list_price model_forms names_model open_model "
-        "provider_names provider_of read_model suggest_provider",
+        "registry": "PROVIDERS model_forms names_model provider_names provider_of suggest_provider",
     },
 )

@@ -1,162 +1,21 @@
 """Providers: the one registry of services that models are asked at, by the kind of their specs.
 
 Agents, judges, simulated users, readers, embeddings and writers of data look here, and
-nowhere else.
+nowhere else. A provider is made, and its module imported, when it is first used.
 """
 
 from __future__ import annotations
 
-import os
-import random
-import shlex
-import shutil
-import signal
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.features import Registry
-from pytest_ltm._core.journal.cost import Price, read_price
-from pytest_ltm._core.model.transcript import SPOKEN
-from pytest_ltm._core.storage.clock import sleep_interruptibly
-from pytest_ltm._core.storage.errors import (
-    AgentError,
-    AgentFault,
-    ConfigurationError,
-    LtmError,
-    describe_error,
-)
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.providers.chat_model import (
-    ENDPOINTS,
-    ModelSpec,
-    ServiceEndpoint,
-    read_model_spec,
-)
-from pytest_ltm.providers.chat_responses import (
-    ModelResponse,
-    Reception,
-    Used,
-    received,
-    response_of,
-)
-from pytest_ltm.providers.provider import Provider, check_ready
+from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
 
 if TYPE_CHECKING:
-    from pytest_ltm.providers.completions import Completions, Message
+    from pytest_ltm.providers.provider import Provider
 
-
-# The bytes of an answer that are read.
-LONGEST_ANSWER = 2**20
-_LONGEST_ERROR = 300
-_POLL = 0.02
-
-
-class CommandModel:
-    """Asked one request at a time; the command is started for each, and ended with all that it started."""
-
-    lost: Used | None = None
-    """Nothing is reported, so nothing is known to be lost."""
-
-    def __init__(
-        self, model: ModelSpec, says: Callable[[str], bool] = SPOKEN.says_something
-    ) -> None:
-        self.model, self._says = model, says
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Wait for nobody."""
-        return nullcontext()
-
-    def complete(self, messages: Sequence[Message], **_: Any) -> ModelResponse:
-        """Return what the command writes to its output; AgentFault if it fails, or writes too much."""
-        prompt = "\n\n".join(
-            str(message["content"]) for message in messages if message.get("content")
-        )
-        with (
-            tempfile.TemporaryFile() as asked,
-            tempfile.TemporaryFile() as output,
-            tempfile.TemporaryFile() as errors,
-        ):
-            asked.write(prompt.encode("utf-8", "backslashreplace"))
-            asked.seek(0)
-            status = self._run(asked, output, errors)
-            output.seek(0)
-            text = output.read(LONGEST_ANSWER + 1)
-            errors.seek(0)
-            words = errors.read(_LONGEST_ERROR).decode("utf-8", "replace").strip()
-        long = len(text) > LONGEST_ANSWER
-        if status or long:
-            what = (
-                f"wrote more than {LONGEST_ANSWER:,} bytes"
-                if long
-                else f"ended with {status}"
-            )
-            raise AgentFault(
-                f"the command {self.model.name!r} {what}{f': {received(words)}' if words else ''}"
-            )
-        reception = Reception(model=self.model, says=self._says)
-        return response_of(
-            reception,
-            text.decode("utf-8", "replace").strip(),
-            Used(),
-            finish_reason="",
-        )
-
-    def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
-        """Raise AgentError: a command gives no vectors."""
-        raise AgentError(
-            f"the command {self.model.name!r} gives no vectors for {len(texts)} texts"
-        )
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def _run(self, asked: Any, said: Any, errors: Any) -> int:
-        process = subprocess.Popen(  # noqa: S603 - the command is the user's own
-            split_command(self.model.name),
-            stdin=asked,
-            stdout=said,
-            stderr=errors,
-            start_new_session=True,
-        )
-        try:
-            while (
-                process.poll() is None
-            ):  # in short steps: a time limit from outside must be able to come through
-                if os.fstat(said.fileno()).st_size > LONGEST_ANSWER:
-                    break
-                sleep_interruptibly(_POLL)
-        finally:
-            if process.poll() is None:
-                with suppress(ProcessLookupError):
-                    if os.name == "posix":
-                        os.killpg(process.pid, signal.SIGKILL)
-                    else:
-                        process.kill()
-        return process.wait()
-
-
-def split_command(command: str) -> list[str]:
-    """Return the words of a command; AgentError if there is no such program."""
-    try:
-        words = shlex.split(command, posix=os.name == "posix")
-    except ValueError as error:
-        raise AgentError(f"{command!r} is not a command: {error}") from None
-    if not words or shutil.which(words[0]) is None:
-        raise AgentError(
-            f"there is no program {words[0] if words else command!r}. Write it as in 'cmd:claude -p'"
-        )
-    return words
-
-
-# When the list prices were true, year and month.
-LISTED = "2025-08"
-_DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
 # The kind of a spec of a command, for all but agents, which have a protocol of their
 # own there.
 COMMAND = "cmd"
@@ -190,35 +49,14 @@ def _make_provider(kind: str, make: Callable[[], Provider]) -> Provider:
         raise ConfigurationError(
             f"the provider {kind!r} cannot be made: {describe_error(error)}"
         ) from error
+    from pytest_ltm.providers.provider import Provider
+
     if not isinstance(provider, Provider):
         raise ConfigurationError(
             f"the provider {kind!r} is a {type(provider).__name__}: derive its class "
             "from pytest_ltm.providers.Provider"
         )
     return provider
-
-
-def known_endpoints() -> list[ServiceEndpoint]:
-    """Return the endpoints known by name, and where the registered providers have their models."""
-    homes = [provider_of(kind).default_address for kind in provider_names()]
-    return [*ENDPOINTS.values(), *homes]
-
-
-def key_names() -> list[str]:
-    """Return the environment variables that specs look at without naming them: keys, then addresses."""
-    keys = [endpoint.key_env for endpoint in known_endpoints()]
-    addresses = [provider_of(kind).address_env for kind in provider_names()]
-    return list(filter(None, dict.fromkeys([*keys, *addresses])))
-
-
-def list_price(model: str, base_url: str) -> Price | None:
-    """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
-    for endpoint in known_endpoints():
-        prices = endpoint.prices
-        listed = prices.get(model) or prices.get(_DATED.sub("", model))
-        if endpoint.base_url == base_url and listed:
-            return read_price(listed)
-    return None
 
 
 def names_model(text: str) -> bool:
@@ -235,57 +73,3 @@ def suggest_provider(name: str) -> str:
         if name.lower().startswith(provider_of(kind).model_prefixes):
             return f" A model is named with its provider: '{kind}:{name}'."
     return ""
-
-
-def read_model(
-    text: str,
-    *,
-    role: str,
-    parameters: Field | None = None,
-    also: Iterable[str] = (),
-    error: type[LtmError] = AgentError,
-    ready: bool = False,
-) -> tuple[ModelSpec, dict[str, Field]]:
-    """Return the model that a spec names, and the fields named in `also`.
-
-    `parameters`: those of a file. `ready`: it must be possible to ask it, so client and
-    key have to be there. Raises `error`, which says what the model was to be (`role`);
-    DefinitionError with the place in a file.
-    """
-    spec = Spec.parse(text, role=role)
-    if spec.kind == COMMAND:
-        command = text.partition(":")[2].strip()
-        try:
-            split_command(command)
-        except AgentError as fault:
-            raise error(f"{role} {text!r}: {fault}") from None
-        return ModelSpec(name=command, provider=COMMAND, base_url="", key_env=""), {}
-    fields = Field({}, f"{role} {spec.head!r}") if parameters is None else parameters
-    provider = provider_of(spec.kind)
-    try:
-        model, others = read_model_spec(spec, fields, provider, also)
-        if ready:
-            check_ready(model, provider)
-    except AgentError as fault:
-        words = str(fault)
-        where = f"{role} {spec.head!r}"
-        raise error(
-            words if words.startswith(where) else f"{where}: {words}"
-        ) from fault
-    return model, others
-
-
-def open_model(
-    model: ModelSpec,
-    *,
-    timeout: float | None = None,
-    rng: random.Random | None = None,
-    says: Callable[[str], bool] = SPOKEN.says_something,
-) -> Completions:
-    """Return the connection to a model; AgentError where its client is not installed or its key is not set."""
-    from pytest_ltm.providers.completions import Completions
-
-    if model.provider == COMMAND:
-        return cast("Completions", CommandModel(model, says))  # it has the same methods
-    provider = provider_of(model.provider)
-    return Completions(model, provider, timeout=timeout, rng=rng, says=says)

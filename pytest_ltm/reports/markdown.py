@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm._core.storage.disk import refuse_named_pipe
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.columns import GUESSED, result_columns
@@ -116,6 +117,7 @@ def add_to_step_summary(page: str) -> str:
     try:
         if path:
             # Appended: other steps of the job may have written there before.
+            refuse_named_pipe(Path(path))
             with Path(path).open("ab") as file:
                 file.write(for_file(page))
     except OSError as error:

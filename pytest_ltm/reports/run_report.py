@@ -40,6 +40,7 @@ from pytest_ltm._core.session.conversation_setup import NO_JUDGE
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.disk import refuse_named_pipe
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
@@ -190,6 +191,7 @@ class Report:
                 is_new = not path.exists()
                 try:
                     path.parent.mkdir(parents=True, exist_ok=True)
+                    refuse_named_pipe(path)
                     with path.open("ab"):
                         pass
                     if is_new:

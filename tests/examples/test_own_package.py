@@ -124,3 +124,14 @@ def test_a_run_can_leave_it_out(package: Path) -> None:
     )
     text = said(package, "pytest", *without, status=4)
     assert "unknown agent 'last:3'" in text
+
+
+@pytest.mark.slow
+def test_a_run_that_leaves_it_out_has_none_of_its_figures(package: Path) -> None:
+    (package / "test_hat.py").write_text(
+        "def test_hat(ltm):\n    ltm.say('My hat is red.')\n    ltm.check('asked', ltm.ask('Which colour?') != '')\n"
+    )
+    words = ("pytest", "--ltm-agent=echo", "--ltm-suite=none", "test_hat.py")
+
+    assert "long replies" in said(package, *words)
+    assert "long replies" not in said(package, *words, "-p", "no:ltm-feature-diary")

@@ -21,8 +21,8 @@ from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
+from pytest_ltm.agents._processes import Processes
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents._subprocess_agent import Processes
 
 pytestmark = pytest.mark.slow
 

@@ -253,6 +253,71 @@ def test_whatever_is_written_passes_the_boundary() -> None:
     assert set(BESIDE) <= set(found), "no longer writes"
 
 
+READS_OWN_FILES = {
+    "pytest_ltm._core.model.tokens": "the ranks of the tokenizer",
+    "pytest_ltm._core.session.items": "a test module that pytest has imported",
+    "pytest_ltm._core.storage.schema": "data files beside modules",
+    "pytest_ltm.agents._process_guard": "/proc",
+    "pytest_ltm.agents.memory.embeddings": "the file of an installed package",
+    "pytest_ltm.agents.memory.parameters": "presets",
+    "pytest_ltm.commands.bundle": "modules of an installed package",
+    "pytest_ltm.commands.init": "its own templates",
+    "pytest_ltm.language.lexicon": "word lists",
+    "pytest_ltm.locales": "the texts of a language",
+    "pytest_ltm.reports.html.page": "scripts and styles",
+    "pytest_ltm.reports.summary": "a schema",
+    "pytest_ltm.web.app": "scripts and styles",
+    "pytest_ltm.web.page_parts": "scripts and styles",
+}
+"""Modules that read what is no user's file, and what: all else opens it by `disk`, which waits at no FIFO."""
+
+
+def reads(call: ast.Call) -> bool:
+    """Return whether a call opens a file for reading without asking what kind of file it is."""
+    name = ast.unparse(call.func)
+    if name.endswith((".read_bytes", ".read_text")):
+        return True
+    if name == "gzip.open":
+        return not isinstance(call.args[0], ast.Name) or call.args[0].id != "packed"
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    words = {part.value for part in given if isinstance(part, ast.Constant)}
+    opens = name in {"open", "io.open"} or name.endswith(".open")
+    named = {keyword.arg for keyword in call.keywords}
+    return (
+        opens
+        and bool(words & {"r", "rb", "rt"} or "encoding" in named)
+        and not writes(call)
+    )
+
+
+def test_files_of_users_are_read_through_one_door() -> None:
+    door = "pytest_ltm._core.storage.disk"
+    found: dict[str, list[str]] = {}
+    for module, tree in modules().items():
+        lines = [ast.unparse(call) for call in calls(tree) if reads(call)]
+        if lines and module != door:
+            found[module.removesuffix(".__init__")] = lines
+    others = {
+        name: lines for name, lines in found.items() if name not in READS_OWN_FILES
+    }
+    assert others == {}
+    assert set(READS_OWN_FILES) <= set(found), "no longer reads"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p.read_text()",
+        "p.read_bytes()",
+        "p.open('rb')",
+        "open(p, encoding=e)",
+        "gzip.open(path)",
+    ],
+)
+def test_a_way_to_read_is_found(text: str) -> None:
+    assert [reads(call) for call in calls(ast.parse(text))] == [True]
+
+
 @pytest.mark.parametrize(
     "text",
     [

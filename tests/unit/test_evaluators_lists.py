@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
+from pytest_ltm._core.model.json_values import NoJSON, json_values, published_json
 from pytest_ltm._core.model.score import Replies, Score
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.evaluators import (
@@ -19,7 +20,6 @@ from pytest_ltm.evaluators import (
     NamesUser,
     PicksOption,
 )
-from pytest_ltm.language.json import NoJSON, json_values, published_json
 
 NAMES = ("Orla", "Sinéad", "Mary-Jane")
 ITEMS = (("oat milk", 2), ("candle", 3))

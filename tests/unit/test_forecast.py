@@ -17,11 +17,10 @@ from pytest_ltm.agents._profile import (
     MemoryPolicyReader,
     TokenEstimator,
     capabilities_of_class,
-    is_free,
-    model_of,
     profile_of,
 )
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._spec_facts import is_free, model_of
 from pytest_ltm.agents._unbuilt import FixedContext
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from pytest_ltm.commands import USAGE, main
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.commands import USAGE, main, new_files
 from pytest_ltm.commands.gate_proof import Forecast
 from pytest_ltm.commands.init import TEMPLATE_FILES
 
@@ -419,6 +422,83 @@ def test_gitignore_keeps_what_it_has_and_gets_each_line_once(
     after = (folder / ".gitignore").read_text()
     assert after.startswith(before)
     assert sorted(after.split()) == sorted({*before.split(), ".ltm/", "ltm.html"})
+
+
+def test_gitignore_keeps_how_its_lines_end(folder: Path) -> None:
+    (folder / ".gitignore").write_bytes(b"*.pyc\r\n")
+    assert init("--from=python") == 0
+    assert (folder / ".gitignore").read_bytes() == b"*.pyc\r\n.ltm/\r\nltm.html\r\n"
+
+
+def make_file_for_folder(folder: Path) -> str:
+    (folder / ".github").write_text("mine")
+    return ".github is a file, and .github/workflows/ltm.yml needs a folder there"
+
+
+def make_foreign_text(folder: Path) -> str:
+    (folder / ".gitignore").write_bytes("Entwürfe\n".encode("utf-16"))
+    return ".gitignore: it is not a text in UTF-8"
+
+
+def make_link_out(folder: Path) -> str:
+    (folder.parent / "elsewhere").mkdir()
+    (folder / ".github").symlink_to(folder.parent / "elsewhere")
+    return ".github/workflows leads out of the project by a link"
+
+
+def make_ignore_link_out(folder: Path) -> str:
+    (folder.parent / "global").write_text("*.pyc\n")
+    (folder / ".gitignore").symlink_to(folder.parent / "global")
+    return ".gitignore leads out of the project by a link"
+
+
+def make_dangling_link(folder: Path) -> str:
+    (folder / "ltm_agent.py").symlink_to(folder.parent / "nowhere")
+    return "there already: ltm_agent.py"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        make_file_for_folder,
+        make_foreign_text,
+        make_link_out,
+        make_ignore_link_out,
+        make_dangling_link,
+    ],
+)
+def test_nothing_is_written_where_one_file_cannot_be(
+    folder: Path, capsys: pytest.CaptureFixture[str], make: Callable[[Path], str]
+) -> None:
+    sentence = make(folder)
+    before = {path: path.lstat().st_mtime_ns for path in folder.parent.rglob("*")}
+    assert init("--from=python") == USAGE
+    assert sentence in capsys.readouterr().err
+    after = {path: path.lstat().st_mtime_ns for path in folder.parent.rglob("*")}
+    assert after == before
+
+
+def test_a_committed_baseline_is_not_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ltm_baselines").mkdir()
+    (folder / "ltm_baselines/main.json").write_text("{}")
+    assert main(["init", "--from=python"]) == USAGE
+    assert "there already: ltm_baselines/main.json" in capsys.readouterr().err
+    assert sorted(folder.rglob("*.*")) == [folder / "ltm_baselines/main.json"]
+
+
+def test_what_was_written_is_taken_back_where_the_next_file_cannot_be(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: Path, data: bytes) -> None:
+        if path.name.startswith("test_ltm_"):
+            raise LtmError(f"{path}: cannot be written (no space)")
+        write_output(path, data)
+
+    monkeypatch.setattr(new_files, "write_output", write)
+    assert init("--from=python") != 0
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
 def test_another_folder_is_made_and_entered_first(

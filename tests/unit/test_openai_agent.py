@@ -34,8 +34,9 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
-from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept
+from pytest_ltm.agents._chat_agent import SHRINKS, History, kept
 from pytest_ltm.agents._registry import source_of_kind
+from pytest_ltm.agents._unbuilt import FRAME
 from pytest_ltm.providers import ContextOverflow, RequestRefused
 from pytest_ltm.providers import limiter as _places
 

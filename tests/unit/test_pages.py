@@ -88,7 +88,7 @@ def test_the_page_of_scenarios_has_every_keyword_of_the_marker() -> None:
 
 
 def test_the_commands_are_documented() -> None:
-    text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert all(f"`{name}" in text for name in COMMANDS)
 
 

@@ -23,7 +23,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from pytest_ltm._core.calls.trace_context import add_trace, carry_trace
-from pytest_ltm._core.calls.traces import SpanInbox, SpanReceiver
 from pytest_ltm._core.model.agent import (
     LONGEST_RECORD,
     MOST_OPERATIONS,
@@ -31,6 +30,7 @@ from pytest_ltm._core.model.agent import (
 )
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.modes.traces import SpanInbox, SpanReceiver
 
 
 def now() -> int:
@@ -327,7 +327,7 @@ def test_keys_in_spans_do_not_reach_the_journal(
 def test_what_waits_has_a_limit(
     receiver: SpanReceiver, inbox: SpanInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm._core.calls.traces._MOST_WAITING", 3)
+    monkeypatch.setattr("pytest_ltm.modes.traces._MOST_WAITING", 3)
     send(receiver, span("search_memory", ["a"] * 10))
     assert len(taken(inbox)) == 3
 

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,12 +40,21 @@ from pytest_ltm._core.storage.clock import Clock, stopwatch_seconds
 from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, ConversationOver
 
-if TYPE_CHECKING:
-    from pytest_ltm._core.calls.traces import SpanReceiver
-
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
 R = TypeVar("R", events.ReplyReceived, events.FillerSent)
+
+
+class TracedConversation(Protocol):
+    """What is seen from outside of an agent's memory in one conversation."""
+
+    def begin_exchange(self, number: int, /) -> str:
+        """Return the `traceparent` of an exchange, which begins now."""
+
+    def operations(
+        self, number: int, /, *, patient: bool
+    ) -> tuple[MemoryOperation, ...]:
+        """Return what came in since the last question; `patient`: what is due is waited for."""
 
 
 class AgentLine(Protocol):
@@ -280,7 +289,7 @@ class LivePort:
         tariff: Tariff | None = None,
         account: Account | None = None,
         watch: Callable[[], float] = stopwatch_seconds,
-        traces: SpanReceiver | None = None,
+        traced: TracedConversation | None = None,
     ) -> None:
         self._make, self._known, self._checkpoints = (
             make,
@@ -298,7 +307,7 @@ class LivePort:
             tariff or Tariff(),
             account,
         )
-        self._traces = None if traces is None else traces.begin_conversation()
+        self._traces = traced
         self._said = Transcript()
         self._line: AgentLine | None = None
         self._first: bytes | None = None

@@ -16,7 +16,12 @@ from msgspec import Struct
 
 from pytest_ltm._core.journal.result import ConversationName
 from pytest_ltm._core.model.suite_spec import fold_recorded_options
-from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.disk import (
+    open_text,
+    read_regular,
+    read_text,
+    write_whole,
+)
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.schema import json_text, show_value, to_record
@@ -311,11 +316,8 @@ def _checked_out(folder: Path) -> SourceRevision | None:
             if (path / ".git").exists()
         )
         if git.is_file():  # of a worktree or a submodule
-            git = (
-                git.parent
-                / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-            )
-        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+            git = git.parent / read_text(git).removeprefix("gitdir:").strip()
+        head = read_text(git / "HEAD").strip()
         if not head.startswith("ref:"):
             return SourceRevision(head) if _HASH.fullmatch(head) else None
         ref = head.removeprefix("ref:").strip()
@@ -338,12 +340,12 @@ def _checked_out(folder: Path) -> SourceRevision | None:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return read_regular(path).decode().strip()
     except (OSError, ValueError):
         return ""
 
 
 def _packed_ref(path: Path, ref: str) -> str:
-    with path.open(encoding="utf-8") as file:
+    with open_text(path) as file:
         lines = (line.split() for line in file.read(_MOST).splitlines())
         return next((words[0] for words in lines if words[1:] == [ref]), "")

@@ -16,10 +16,10 @@ from msgspec import Struct, convert
 
 from pytest_ltm._core.model.agent import Reply
 from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.errors import JudgeError, describe_error
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm.language import speech
 
 # Ends the reply of a model that had more to say, on record, too: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"
@@ -277,7 +277,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     `GRADE: yes`. Only speech gives one, not what was thought before; a reply that was
     cut, or an object that is torn, gives none.
     """
-    if reply.endswith(CUT) or _is_torn(reply := speech(reply)):
+    if reply.endswith(CUT) or _is_torn(reply := SPOKEN(reply)):
         return Unscored(
             f"the judge's reply is cut off: {reply[-200:]!r}", cause="ungraded"
         )
@@ -302,7 +302,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
 
 def full_thoughts(reply: str) -> str:
     """Return what a judge wrote beside the grade."""
-    reply = speech(reply)
+    reply = SPOKEN(reply)
     thoughts = _verdict_object(reply).get("thoughts")
     return _GRADE.sub("", reply) if thoughts is None else str(thoughts)
 

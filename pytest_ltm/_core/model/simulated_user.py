@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any
 
+from pytest_ltm._core.model.json_values import json_values
 from pytest_ltm._core.model.judge import (
     CUT,
     JudgeRequest,
     fence_text,
     shorten_for_judge,
 )
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.model.transcript import SPOKEN, Exchange
 from pytest_ltm._core.model.words import (
     has_phrase,
     plain_words,
@@ -23,8 +24,6 @@ from pytest_ltm._core.model.words import (
 from pytest_ltm._core.storage.errors import ScenarioError, UserError
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm.language import speech
-from pytest_ltm.language.json import json_values
 
 # How many messages a user has, unless a scenario says otherwise.
 TURNS = 8
@@ -284,7 +283,7 @@ def read_line(reply: str) -> UserMessage:
     It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a
     line DONE may stand.
     """
-    text = speech(reply.removesuffix(CUT)).strip()
+    text = SPOKEN(reply.removesuffix(CUT)).strip()
     objects = (value for value in json_values(text) if isinstance(value, dict))
     result = next(
         (value for value in objects if isinstance(value.get("message"), str)), None

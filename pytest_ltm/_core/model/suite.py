@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -151,6 +152,11 @@ def scenario_names() -> tuple[str, ...]:
             if not path.stem.startswith("_")
         )
     )
+
+
+def import_scenario(name: str) -> ModuleType:
+    """Return the module of a built-in scenario."""
+    return importlib.import_module(f"pytest_ltm.scenarios.{name}")
 
 
 def scenarios_folder() -> Path:

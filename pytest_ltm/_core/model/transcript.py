@@ -16,10 +16,10 @@ from typing import Literal, get_args, overload
 
 from msgspec import Struct
 
+from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.model.account import Account
 from pytest_ltm._core.storage.disk import disk_fault
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.language import READING, speech
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
 # How many tokens of a reply that the agent generated count towards waits and spans: a
@@ -60,6 +60,10 @@ def count_option(count: Count) -> str:
     return next(text for text, rule in COUNT_OPTIONS.items() if rule == count)
 
 
+# Which reading of replies this is; plans hold it.
+READING = "reading/2"
+
+
 class Reading(Struct, frozen=True, kw_only=True):
     """How the replies of a conversation are read; by default as they came."""
 
@@ -72,11 +76,21 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     def __call__(self, reply: str) -> str:
         """Return what is read of a raw reply."""
-        return speech(reply, tags=self.tags) if self.thoughts == "strip" else reply
+        return reply if self.thoughts == "keep" else _speech_of(reply, self.tags)
 
     def says_something(self, reply: str) -> bool:
         """Return whether any of a raw reply is speech; always true where replies are read as they came."""
         return self.thoughts == "keep" or bool(self(reply).strip())
+
+
+def _speech_of(reply: str, tags: tuple[str, ...]) -> str:
+    speech: str | None = current_hooks().pytest_ltm_speech(reply=reply, tags=tags)
+    if speech is None:
+        raise ConfigurationError(
+            "nothing here tells speech from thoughts: the feature 'language' is left out. "
+            "Have it again, or read replies as they come: --ltm-thoughts=keep"
+        )
+    return speech
 
 
 # What is speech of a reply.

@@ -20,7 +20,7 @@ from pytest_ltm._core.journal.result import node_label
 from pytest_ltm._core.model import scenario as _model
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.plan import definition_rng, natural_sort_key, source_version
-from pytest_ltm._core.model.suite import Suite, SuiteEntry
+from pytest_ltm._core.model.suite import Suite, SuiteEntry, import_scenario
 from pytest_ltm._core.session import dataset as _dataset
 from pytest_ltm._core.session import items as _items
 from pytest_ltm._core.session import options as _options
@@ -197,7 +197,7 @@ class BuiltInModule(OwnModule):
         self.stash[_items.PARAMETERS] = dict(entry.parameters)
 
     def _getobj(self) -> Any:
-        return importlib.import_module(f"{BUILT_IN}.{self._entry.scenario}")
+        return import_scenario(self._entry.scenario)
 
     def classnamefilter(self, name: str) -> bool:
         """Ignore the project's python_classes: built-in scenarios are functions."""
@@ -316,7 +316,7 @@ def check_parameters(suite: Suite) -> Suite:
             Noticing(dict(entry.parameters)),
             f"{suite.path}: parameters of {entry.name!r}",
         )
-        module = importlib.import_module(f"{BUILT_IN}.{entry.scenario}")
+        module = import_scenario(entry.scenario)
         marks = [
             mark
             for test in vars(module).values()

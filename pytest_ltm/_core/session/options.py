@@ -7,7 +7,6 @@ parameters in `--ltm-suite`. Values stay strings, so that they travel to xdist w
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import re
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import pytest
 
 from pytest_ltm._core.storage.choices import one_of
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
 
 if TYPE_CHECKING:
@@ -67,12 +67,7 @@ def parse_time_limit(text: str) -> float:
 
 def lazy_parser(place: str) -> Callable[[str], Any]:
     """Return the parser `module:function` of this package, imported when there is something to parse."""
-
-    def parse(text: str) -> Any:
-        module, _, function = place.partition(":")
-        return getattr(importlib.import_module(f"pytest_ltm.{module}"), function)(text)
-
-    return parse
+    return lazy(f"pytest_ltm.{place}")
 
 
 # What `pytest --help` shows together, the groups in this order.

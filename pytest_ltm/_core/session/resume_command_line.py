@@ -23,6 +23,7 @@ from pytest_ltm._core.journal.run_file import (
 )
 from pytest_ltm._core.session.options import DEFAULTS
 from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.secrets import redacted_data
 
@@ -114,7 +115,7 @@ def recorded_plan(config: pytest.Config, label: str) -> Mapping[str, Any] | None
     plans = () if folder is None else sorted(folder.glob(f"{label}~*/plan.json"))
     for path in plans:
         with suppress(OSError, ValueError):
-            plan = json.loads(path.read_text("utf-8"))
+            plan = json.loads(read_regular(path))
             if isinstance(plan, dict):
                 return plan
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec import convert, structs
 
+from pytest_ltm._core.features import use_session_hooks
 from pytest_ltm._core.journal.cost import Limits, read_prices
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.model.plan import FRESH, Seed
@@ -42,7 +42,7 @@ from pytest_ltm._core.session.safe_output import Boundary, EarlyBoundary, show_s
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.settings import RunSettings, in_languages
 from pytest_ltm._core.session.signals import Signals
-from pytest_ltm._core.session.state import RUN, TRACES
+from pytest_ltm._core.session.state import RUN
 from pytest_ltm._core.storage.errors import did_you_mean
 from pytest_ltm._core.storage.sanitize import fit_for, for_screen
 from pytest_ltm._core.storage.wording import join_words
@@ -83,9 +83,10 @@ _SEVERAL = frozenset({"--ltm-span", "--ltm-language"})
 
 
 def _register_plugins(config: pytest.Config) -> None:
+    config.add_cleanup(use_session_hooks(config.hook))
     if not hasattr(config, "workerinput"):
         _refuse_repeated_options(config)
-    _receive_traces(config)
+    config.hook.pytest_ltm_start(config=config)
     selection = Selection(config)
     settings = _run_settings(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)
@@ -351,41 +352,6 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
     ):
         return 1
     return wanted
-
-
-def _receive_traces(config: pytest.Config) -> None:
-    """Listen for the spans of agents, before anything of them is imported: exporters read the environment then."""
-    port, option = _options.option_value(config, "ltm_traces"), config.option
-    if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
-        return
-    if _options.option_value(config, "ltm_time") not in ("simulated", "sleep"):
-        raise pytest.UsageError(
-            "--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep"
-        )
-    try:
-        importlib.import_module("opentelemetry.proto")
-    except ImportError:
-        raise pytest.UsageError(
-            "--ltm-traces needs an extra. Install it with: pip install 'pytest-ltm[otel]'"
-        ) from None
-    from pytest_ltm._core.calls.traces import SpanReceiver
-
-    apart = _options.option_value(config, "ltm_concurrency") != 1
-    receiver = config.stash[TRACES] = read_option(
-        config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart)
-    )
-    before = {name: os.environ.get(name) for name in receiver.variables}
-    os.environ.update(receiver.variables)
-
-    def close() -> None:
-        receiver.close()
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-    config.add_cleanup(close)
 
 
 def _wants_debugger(config: pytest.Config) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.calls.traces import SpanReceiver
     from pytest_ltm._core.engine.conversation import Conversation
     from pytest_ltm._core.engine.lane import Lane
     from pytest_ltm._core.journal.result import ConversationName, ScenarioResult
@@ -69,8 +68,6 @@ class ItemSide(Protocol):
 RUN: pytest.StashKey[RunState] = pytest.StashKey()
 # Until the item has been reported.
 LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
-# What takes in the spans of agents, where a run is to.
-TRACES: pytest.StashKey[SpanReceiver] = pytest.StashKey()
 # Of an item that has been reported, by its conversation: pytest need not run it.
 REPORTED: pytest.StashKey[bool] = pytest.StashKey()
 

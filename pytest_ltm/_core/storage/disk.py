@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import math
 import os
 import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, TextIO
 
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import DatasetError, DiskFault, LtmError
@@ -105,6 +106,33 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
+def refuse_named_pipe(path: Path) -> None:
+    """Raise OSError for a FIFO, at which a writer might wait without end.
+
+    `/dev/stdout` is none, even where a shell has made it a pipe: somebody reads that.
+    """
+    if path.resolve().is_fifo():
+        raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def open_text(
+    path: Path,
+    encoding: str = "utf-8",
+    newline: str | None = None,
+    errors: str = "strict",
+) -> TextIO:
+    """Open a file as text; the parameters are those of `open`, the errors those of `open_regular`."""
+    return io.TextIOWrapper(
+        open_regular(path), encoding=encoding, newline=newline, errors=errors
+    )
+
+
+def read_text(path: Path, errors: str = "strict") -> str:
+    """Return a file's text in UTF-8; OSError, too, for what `open_regular` refuses."""
+    with open_text(path, errors=errors) as file:
+        return file.read()
+
+
 def make_private(folder: Path, *, exist_ok: bool = False) -> None:
     """Make a folder, and those above it that are missing, for its owner alone; what is there stays as it is.
 
@@ -165,10 +193,11 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
 def write_output(path: Path, data: bytes) -> None:
     """Write what a user asked for, with the folders above it, as `write_whole` does; LtmError if it cannot be written.
 
-    A link stays one, and a device or pipe is written to.
+    A link stays one, and a device or this process's own pipe is written to.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        refuse_named_pipe(path)
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:

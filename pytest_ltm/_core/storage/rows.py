@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from pytest_ltm._core.storage.disk import open_regular, open_text, read_regular
 from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._core.storage.schema import Field
 
@@ -22,11 +23,7 @@ def read_json_rows(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield where each row stands (`file:line`) and the row; DatasetError for one that is none or lacks a field."""
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8") as lines
-        ):
+        with _open_rows(path) as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     where = f"{path}:{number}"
@@ -34,6 +31,19 @@ def read_json_rows(
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DatasetError(f"{path}: cannot be read: {reason}") from error
+
+
+@contextmanager
+def _open_rows(path: Path) -> Iterator[TextIO]:
+    if path.suffix != ".gz":
+        with open_text(path) as lines:
+            yield lines
+        return
+    with (
+        open_regular(path) as packed,
+        gzip.open(packed, "rt", encoding="utf-8") as lines,
+    ):
+        yield lines
 
 
 def _parse_json_row(line: str, where: str, required: Sequence[str]) -> dict[str, Any]:
@@ -77,7 +87,7 @@ def read_at_once(path: Path) -> bytes:
     """Return the content of a file; DatasetError if it cannot be read, or is too large."""
     try:
         check_size(path.stat().st_size, str(path))
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 

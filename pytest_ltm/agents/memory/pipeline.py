@@ -20,7 +20,7 @@ from msgspec import convert, structs, to_builtins
 
 from pytest_ltm._core.model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm.agents._chat_agent import FRAME
+from pytest_ltm.agents._unbuilt import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
 from pytest_ltm.agents.memory.reading import (

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct, field
 
 from pytest_ltm._core.model.filler import split_by_tokens
+from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.rows import check_size, no_json, read_at_once
 from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
@@ -726,7 +727,7 @@ def _persona_rows(file: Path) -> Iterator[tuple[str, _PersonaRow]]:
         return
     check_size(file.stat().st_size, str(file))
     try:
-        with file.open(encoding="utf-8-sig", newline="") as content:
+        with open_text(file, "utf-8-sig", newline="") as content:
             for number, row in enumerate(csv.DictReader(content), start=2):
                 # a table has texts alone; what is no number stays one, for the type to
                 # refuse it by name

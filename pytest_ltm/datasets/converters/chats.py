@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
-from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pytest_ltm._core.storage.disk import open_regular
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
@@ -86,11 +87,9 @@ def read_chats(
             raise DatasetError(f"{path}: there is no such file or folder")
         with _unpacked(path) as place:
             name = layout or layout_of(place)
-            # imported then, as these import this module
-            module = import_module(
-                f"{__package__}.{'whatsapp' if name == 'whatsapp' else 'exports'}"
-            )
-            read = getattr(module, f"read_{name}")
+            # Imported then, as these import this module.
+            room = "whatsapp" if name == "whatsapp" else "exports"
+            read = lazy(f"{__package__}.{room}:read_{name}")
             yield History(
                 _sessions_of(read(place, splitting, counts), splitting, counts)
             )
@@ -249,7 +248,7 @@ def conversation_files(path: Path) -> list[Path]:
 def iter_objects(path: Path, most: int | None = None) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each object: of a JSON list of any size, of JSON lines, or of a file that is one."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.rows import check_size
 from pytest_ltm._core.storage.schema import load_packaged_yaml
@@ -107,7 +108,7 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
     chat_lines: list[_ChatLine] = []
     try:
         check_size(path.stat().st_size, str(path))
-        with path.open(encoding="utf-8-sig", newline=None) as file:
+        with open_text(path, "utf-8-sig") as file:
             for number, raw in enumerate(file, start=1):
                 line = raw.rstrip("\n").translate(_SPACES)
                 shown = line.translate(_MARKS)

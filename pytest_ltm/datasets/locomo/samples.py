@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import structs
 
 from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.storage.disk import read_image
+from pytest_ltm._core.storage.disk import read_image, read_regular
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.rows import (
     faults_of_data,
@@ -280,7 +280,7 @@ def load_locomo(path: Path) -> LocomoData:
     digest, samples = hashlib.sha256(), []
     for file in files:
         try:
-            raw = file.read_bytes()
+            raw = read_regular(file)
         except OSError as error:
             cure = "download locomo10.json, or make conversations with ltm data locomo-generate"
             raise DatasetError(

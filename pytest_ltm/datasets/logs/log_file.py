@@ -22,6 +22,7 @@ from msgspec import structs
 
 from pytest_ltm._core.model.filler import PastExchange
 from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.disk import open_regular
 from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._core.storage.rows import no_list, text_or_number
 from pytest_ltm._core.storage.schema import Field
@@ -498,7 +499,7 @@ class LogsFile:
         numbers = {place.line: number for number, place in enumerate(places)}
 
         def exchanges(place: SessionOffset) -> list[PastExchange]:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(place.start)
                 session = read_session(
                     _parse_line(file.read(place.size), f"{self.path}:{place.line}")
@@ -510,7 +511,7 @@ class LogsFile:
     def digest(self, user: str) -> str:
         """Return the SHA-256 of all sessions of a user, by date."""
         digest = hashlib.sha256()
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             # by date, not as the file has them: its lines may be sorted otherwise
             # without another history
             for place in self.users[user].sessions.values():
@@ -627,7 +628,7 @@ class LogsFile:
 def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, place in bytes and content of each line that is not blank; DatasetError if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start, number = 0, 0
             while raw := file.readline(LONGEST + 1):
                 number += 1

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.secrets import HIDDEN, without_credentials
 
@@ -306,7 +307,7 @@ _PARTICLE = 3
 def names_in(path: Path) -> list[str]:
     """Return the names of a list: one a line, `#` begins a comment; DatasetError if it cannot be read."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(
             f"{path}: cannot be read as a text in UTF-8: {error}"

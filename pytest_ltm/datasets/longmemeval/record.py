@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.disk import open_regular, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
     DatasetError,
     DefinitionError,
@@ -231,7 +231,7 @@ def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
     """
     try:
         with (
-            path.open("rb") as file,
+            open_regular(path) as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
             yield from _scan_slices(content, path)
@@ -309,7 +309,7 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     and ids that repeat.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             state = os.fstat(file.fileno())
     except IsADirectoryError as error:
         raise DatasetError(
@@ -342,7 +342,7 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
         RecursionError,
         msgspec.ValidationError,
     ):
-        data = json.loads(place.read_bytes())
+        data = json.loads(read_regular(place))
         if stamp.items() <= data.items():
             return msgspec.convert(data, RecordIndex)
     index = _scan_records(path)
@@ -407,7 +407,7 @@ def iter_list_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
 def part_of(path: Path, start: int, end: int) -> bytes:
     """Return a part of a file; DatasetError if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(start)
             return file.read(end - start)
     except OSError as error:
@@ -417,7 +417,7 @@ def part_of(path: Path, start: int, end: int) -> bytes:
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, which takes a moment for a large one."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

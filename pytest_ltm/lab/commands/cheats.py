@@ -9,7 +9,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from pytest_ltm._core.model.suite import (
     SuiteEntry,
     built_in,
     built_in_names,
+    import_scenario,
     load_suite,
 )
 from pytest_ltm._core.model.words import BULLET
@@ -148,7 +148,7 @@ class FloorSearch:
     def __init__(self, entry: SuiteEntry) -> None:
         self._entry = entry
         self._body = getattr(
-            import_module(f"pytest_ltm.scenarios.{entry.scenario}"),
+            import_scenario(entry.scenario),
             f"test_{entry.scenario}",
         )
         self._marker = next(

@@ -35,7 +35,7 @@ from pytest_ltm._core.model.score import UNDECIDED
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.storage.clock import START
-from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.disk import open_regular, read_regular, write_whole
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.schema import json_text, load_packaged_yaml, show_value
@@ -175,7 +175,7 @@ def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
             )
         raw = read_regular(path)
         if path.suffix == ".gz":
-            with gzip.open(path) as file:
+            with open_regular(path) as packed, gzip.open(packed) as file:
                 raw = file.read(LARGEST + 1)
             if len(raw) > LARGEST:
                 raise DatasetError(
@@ -259,7 +259,11 @@ class _KnownQuestions:
         self._rows: dict[str, Row] = {}
         if path is None:
             return
-        text = read_regular(path).decode("utf-8-sig")
+        try:
+            text = read_regular(path).decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DatasetError(f"{path}: cannot be read: {reason}") from error
         try:
             value = json.loads(text)
         except ValueError:

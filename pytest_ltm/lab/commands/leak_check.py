@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._core.model.suite import SUFFIX, built_in_names
+from pytest_ltm._core.storage.disk import open_regular
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
@@ -302,7 +303,7 @@ class LeakCheckInput(Struct, frozen=True):
         """Yield the sessions of a file of LongMemEval or LoCoMo, or their turns, as far as they are evidence."""
         if not path.is_file():
             raise ConfigurationError(f"there is no file {str(path)!r}")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             is_longmemeval = b'"question_id"' in file.read(_HEAD)
         for group, kinds, turns in (
             longmemeval_sessions(path) if is_longmemeval else locomo_sessions(path)

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.disk import read_regular, write_output
 from pytest_ltm._core.storage.errors import (
     DatasetError,
     DefinitionError,
@@ -227,7 +227,7 @@ def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_regular(path))
     except (OSError, ValueError) as error:
         raise DatasetError(
             f"{path}: exists, but cannot be continued: {error}. Name another file"
@@ -256,7 +256,7 @@ def check_locomo(given: Namespace) -> int:
     contains their answers. Exit status 1 if anything is wrong.
     """
     load_locomo(given.file)
-    wrong = _file_faults(given.file, json.loads(given.file.read_bytes()))
+    wrong = _file_faults(given.file, json.loads(read_regular(given.file)))
     sys.stdout.write(
         "".join(f"{sentence}\n" for sentence in wrong)
         or f"{given.file}: nothing is wrong\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.wording import pluralize as counted_of
 from pytest_ltm.commands.arguments import add_output, positive_integer, token_count
@@ -131,7 +132,7 @@ def generate_longmemeval(given: Namespace) -> int:
         if given.output.exists():
             for _ in LongMemEvalFile(given.output).records():
                 pass  # what was edited by hand since is read, and refused if it cannot be
-            records = json.loads(given.output.read_bytes())
+            records = json.loads(read_regular(given.output))
         done = {record["question_id"] for record in records}
         with author_session(given.model) as model:
             for number, needle in enumerate(generate_needles(given.count, given.seed)):

@@ -18,7 +18,7 @@ from msgspec import Struct
 from pytest_ltm._core.model.scenario import format_json, read_json
 from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.disk import write_whole
+from pytest_ltm._core.storage.disk import read_regular, write_whole
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_output
@@ -123,7 +123,7 @@ def paraphrase_suite(given: Namespace) -> int:
                     )
             print(model.cost, file=sys.stderr)
         hashes = {
-            place: hashlib.sha256(path.read_bytes()).hexdigest()
+            place: hashlib.sha256(read_regular(path)).hexdigest()
             for place, path in sources.items()
         }
         solutions = _play_solvers(
@@ -207,7 +207,7 @@ def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
     """Note what the folder is for; ConfigurationError if it is for something else already."""
     path = folder / PROVENANCE
     if path.exists():
-        held = json.loads(path.read_bytes())
+        held = json.loads(read_regular(path))
         if {name: held.get(name) for name in header} == header:
             return
         why = f"holds paraphrases that were made otherwise ({PROVENANCE})"

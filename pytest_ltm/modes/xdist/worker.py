@@ -19,7 +19,7 @@ from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
 from pytest_ltm._core.session.collection import expected_tokens, items_of_conversations
 from pytest_ltm._core.session.items import LTM_ITEM
 from pytest_ltm._core.session.state import LANE
-from pytest_ltm._core.storage.disk import make_private
+from pytest_ltm._core.storage.disk import make_private, read_text
 from pytest_ltm._core.storage.schema import to_record
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.wire import Brief, Filter, conversation_of
@@ -253,9 +253,7 @@ class Worker:
         for name in self._unsent.pop(unit):
             path = self._run.folder.path / name / RESULTS
             if path.is_file():
-                self._tell(
-                    "results", folder=name, text=path.read_text(encoding="utf-8")
-                )
+                self._tell("results", folder=name, text=read_text(path))
 
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)

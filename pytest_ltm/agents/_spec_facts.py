@@ -1,0 +1,64 @@
+"""What a spec alone tells of an agent: the chat model behind it, and whether it can cost anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._core.agent_kinds import agent_kinds
+from pytest_ltm._core.storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.providers import ModelSpec
+
+# Parameters of a chat model that say what it is shown.
+SHOWN = ("system", "context", "tokenizer")
+
+
+def spec_within(source: AgentSource) -> str:
+    """Return the spec of the agent itself, also where a file names it."""
+    settings = source.settings or {}
+    return str(settings.get("agent", source.spec))
+
+
+def model_of(spec: str) -> ModelSpec | None:
+    """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
+    from pytest_ltm.providers import provider_names, read_model
+
+    spec = spec.removeprefix("ts:")
+    kind, _, argument = spec.partition(":")
+    try:
+        if kind == "memory":
+            from pytest_ltm.agents._memory import model_within
+
+            return model_within(argument)
+        if kind not in provider_names():
+            return None
+        return read_model(spec, role="agent", also=SHOWN)[0]
+    except LtmError:  # it is reported where the agent is looked up
+        return None
+
+
+def is_free(spec: str) -> bool:
+    """Return whether an agent never costs anything: it is ours, or a person."""
+    kind, _, argument = spec.partition(":")
+    if kind == "length-bias":
+        from pytest_ltm.agents._controls import Bias
+
+        model = Bias.parse_bias(argument).model
+        return model is None or is_free(model)
+    if kind == "padded":
+        from pytest_ltm.agents._wrapping import padded_spec
+
+        return is_free(padded_spec(spec))
+    return (
+        is_embedded(kind)
+        or kind == "human"
+        or (kind == "memory" and model_of(spec) is None)
+    )
+
+
+def is_embedded(name: str) -> bool:
+    """Whether a kind of agents needs no key and no network."""
+    kind = agent_kinds().get(name)
+    return kind is not None and kind.embedded

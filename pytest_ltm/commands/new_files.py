@@ -1,0 +1,118 @@
+"""New files of a project: looked at as a whole before the first is written, and taken back where one cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_ltm._core.storage.disk import read_regular, write_output
+from pytest_ltm._core.storage.errors import ConfigurationError
+
+
+class NewFiles:
+    """What a command adds below one folder, which no link leads out of."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project.resolve()
+        self._before: dict[Path, bytes | None] = {}
+
+    def check(self, paths: Iterable[Path]) -> None:
+        """Raise ConfigurationError for files that are there already, and for those that cannot be made."""
+        paths = list(paths)
+        there = [path for path in paths if path.is_symlink() or path.exists()]
+        if there:
+            names = ", ".join(self._short_name(path) for path in there)
+            raise ConfigurationError(
+                f"there already: {names}. No file is overwritten. Move them, or name another folder: "
+                "ltm init FOLDER"
+            )
+        for path in paths:
+            self._check_folder(path)
+
+    def _check_folder(self, path: Path) -> None:
+        folder = next(parent for parent in path.parents if parent.exists())
+        if not folder.is_dir():
+            raise ConfigurationError(
+                f"{self._short_name(folder)} is a file, and {self._short_name(path)} needs a folder there: move it"
+            )
+        self._check_inside(path.parent)
+
+    def _check_inside(self, path: Path) -> None:
+        place = path.resolve()
+        if not place.is_relative_to(self._project):
+            raise ConfigurationError(
+                f"{self._short_name(path)} leads out of the project by a link, to {place}: nothing is written there"
+            )
+
+    def write(self, texts: Mapping[Path, str]) -> None:
+        """Write files that were checked, or none of them; LtmError if one cannot be written."""
+        with self.taken_back_on_error():
+            for path, text in texts.items():
+                self._replace(path, text.encode())
+                print(f"wrote {self._short_name(path)}")
+
+    def lines_to_add(self, path: Path, lines: Sequence[str]) -> list[str]:
+        """Return those of some lines that a file lacks; ConfigurationError if it cannot get them."""
+        if not path.exists():
+            self._check_folder(path)
+            return list(lines)
+        self._check_inside(path)
+        try:
+            there = read_regular(path).decode().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not a text in UTF-8"
+            raise ConfigurationError(
+                f"{self._short_name(path)}: {reason}. Save it as one, or give it these lines yourself: "
+                f"{', '.join(lines)}"
+            ) from error
+        return [line for line in lines if line not in there]
+
+    def add_lines(self, path: Path, lines: Sequence[str]) -> None:
+        """Add lines to the end of a file, which keeps what it has and how its lines end."""
+        if not lines:
+            return
+        text = read_regular(path).decode() if path.exists() else ""
+        end = "\r\n" if "\r\n" in text else "\n"
+        # A last line without its end must not swallow our first.
+        gap = "" if not text or text.endswith("\n") else end
+        added = "".join(f"{line}{end}" for line in lines)
+        self._replace(path, f"{text}{gap}{added}".encode())
+        print(f"wrote {self._short_name(path)}: {', '.join(lines)}")
+
+    @contextmanager
+    def taken_back_on_error(self, *made_there: Path) -> Iterator[None]:
+        """Make everything as it was before the first file if the block raises.
+
+        `made_there`: new files that something else makes in the block.
+        """
+        self._before |= dict.fromkeys(made_there)
+        try:
+            yield
+        except BaseException:
+            self.take_back()
+            raise
+
+    def take_back(self) -> None:
+        """Make everything as it was before the first file."""
+        for path, before in self._before.items():
+            if before is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_output(path, before)
+        self._before.clear()
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        before = read_regular(path) if path.exists() else None
+        self._before.setdefault(path, before)
+        write_output(path, content)
+
+    def _short_name(self, path: Path) -> str:
+        here = Path.cwd()
+        # Its folder is made out, not the file itself, which may be a link.
+        place = path.parent.resolve() / path.name
+        return (
+            place.relative_to(here).as_posix()
+            if place.is_relative_to(here)
+            else str(path)
+        )

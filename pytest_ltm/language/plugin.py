@@ -1,0 +1,15 @@
+"""What of a reply is speech, by the marks of its format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_ltm.api import hookimpl
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_speech(reply: str, tags: Sequence[str]) -> str:
+    """Return what an agent said in a reply, without thoughts, printed tool calls and end tokens."""
+    from pytest_ltm.language.speech import speech
+
+    return speech(reply, tags=tags)

@@ -1,0 +1,52 @@
+"""`--ltm-traces`: spans of agents are received while a run lasts."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ltm._core.session.options import option_value, read_option
+
+if TYPE_CHECKING:
+    from pytest_ltm.modes.traces import SpanReceiver
+
+# What takes in the spans of agents, where a run is to.
+TRACES: pytest.StashKey[SpanReceiver] = pytest.StashKey()
+
+
+def receive_traces(config: pytest.Config) -> None:
+    """Listen for the spans of agents, before anything of them is imported: exporters read the environment then."""
+    port, option = option_value(config, "ltm_traces"), config.option
+    if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
+        return
+    if option_value(config, "ltm_time") not in ("simulated", "sleep"):
+        raise pytest.UsageError(
+            "--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep"
+        )
+    try:
+        importlib.import_module("opentelemetry.proto")
+    except ImportError:
+        raise pytest.UsageError(
+            "--ltm-traces needs an extra. Install it with: pip install 'pytest-ltm[otel]'"
+        ) from None
+    from pytest_ltm.modes.traces import SpanReceiver
+
+    apart = option_value(config, "ltm_concurrency") != 1
+    receiver = config.stash[TRACES] = read_option(
+        config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart)
+    )
+    before = {name: os.environ.get(name) for name in receiver.variables}
+    os.environ.update(receiver.variables)
+
+    def close() -> None:
+        receiver.close()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    config.add_cleanup(close)
