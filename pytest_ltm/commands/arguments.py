@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.agents._project import Project, choose_candidate
 
 LATEST = "latest"
 BASELINES = "ltm_baselines"
@@ -29,6 +31,30 @@ def add_option(
     elif default is not None:
         more.setdefault("type", type(default))
     parser.add_argument(flag, metavar=metavar, default=default, help=text, **more)
+
+
+def add_own_agent(parser: ArgumentParser) -> None:
+    """Add SPEC, by default the only bot of the project."""
+    parser.add_argument(
+        "spec",
+        nargs="?",
+        metavar="SPEC",
+        help="an agent, as for --ltm-agent (default: the bot of your project)",
+    )
+
+
+def choose_spec(given: Namespace, command: str) -> str:
+    """Return SPEC, else that of the only bot of the project, and say so.
+
+    `command`: how it is named, in which `SPEC` stands for it. ConfigurationError if there
+    is no such bot.
+    """
+    if given.spec is not None:
+        return str(given.spec)
+    found = choose_candidate(Project.read(Path.cwd()), command)
+    stream = sys.stderr if given.json else sys.stdout
+    print(f"found {found.what}: {found.spec}", file=stream)
+    return found.spec
 
 
 def add_flags(parser: _ActionsContainer, **texts: str) -> None:

@@ -40,7 +40,13 @@ from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses, protocol_members
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.commands.arguments import add_flags, add_json, add_option
+from pytest_ltm.commands.arguments import (
+    add_flags,
+    add_json,
+    add_option,
+    add_own_agent,
+    choose_spec,
+)
 from pytest_ltm.commands.pytest_runs import play_run
 from pytest_ltm.figures.statistics.comparison import sign_flips
 from pytest_ltm.figures.statistics.pairs import SignUnit
@@ -160,7 +166,7 @@ class AgentCheckReport:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the agent's spec and its time limit."""
-    parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
+    add_own_agent(parser)
     add_flags(
         parser,
         texts="also play a small suite three times: does the agent know the published texts of seed 0?",
@@ -182,9 +188,10 @@ def check_agent(given: Namespace) -> int:
     call, whether it keeps conversations apart, and how long a reply takes. Exit status
     1 if something deserves a look, 2 if no run could use the agent.
     """
-    report = probe_agent(given.spec, timeout=given.timeout or None)
+    spec = choose_spec(given, "ltm check-agent SPEC")
+    report = probe_agent(spec, timeout=given.timeout or None)
     if given.texts and not report.unusable:
-        texts = compare_texts(given.spec)
+        texts = compare_texts(spec)
         report.notes.append(texts.sentence)
         report.finds += [KNOWS_TEXTS] * texts.knows_texts
     lines = report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN))

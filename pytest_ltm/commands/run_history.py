@@ -31,7 +31,13 @@ from pytest_ltm.commands.arguments import (
 )
 from pytest_ltm.commands.doctor import is_resumable
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import NOTHING, clip_text, columns_of, pad_right
+from pytest_ltm.figures.text import (
+    NOTHING,
+    clip_text,
+    columns_of,
+    pad_right,
+    wrap_text,
+)
 from pytest_ltm.gate.baseline import parse_baseline
 from pytest_ltm.reports.history import Past, read_past, result_standings, run_folders
 from pytest_ltm.reports.trend import (
@@ -208,8 +214,17 @@ def _run_lines(
         )
         line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
         line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
-        yield clip_text(_GAP.join(line), width).rstrip()
+        yield from _fit_totals(_GAP.join(line).rstrip(), totals, width)
     yield pluralize(len(pasts), "run")
+
+
+def _fit_totals(line: str, totals: str, width: int) -> list[str]:
+    """Return a line that fits, else with its totals below it: which spans they are of must not be cut off."""
+    if not totals or columns_of(line) <= width:
+        return [clip_text(line, width)]
+    indent = " " * len(_GAP)
+    head = line.removesuffix(totals).rstrip()
+    return [clip_text(head, width), *wrap_text(indent + totals, width, indent * 2)]
 
 
 _DATE = "2026-01-05 10:15"

@@ -28,10 +28,15 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._project import Project, choose_candidate
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._spec_facts import model_of, spec_within
-from pytest_ltm.commands.arguments import add_json, add_option, token_count
+from pytest_ltm.commands.arguments import (
+    add_json,
+    add_option,
+    add_own_agent,
+    choose_spec,
+    token_count,
+)
 from pytest_ltm.figures.text import clip_text, wrap_text
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.language.recital import tells_nothing
@@ -542,12 +547,7 @@ def _names(word: str, answer: str) -> bool:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the agent, how far it is asked, and how long that may take."""
-    parser.add_argument(
-        "spec",
-        nargs="?",
-        metavar="SPEC",
-        help="an agent, as for --ltm-agent (default: the only bot of the project)",
-    )
+    add_own_agent(parser)
     add_option(
         parser,
         "--to",
@@ -589,11 +589,7 @@ def try_agent(given: Namespace) -> int:
     reach? Price and time are named before the first message. Nothing is written. Exit
     status 2 if the bot cannot be asked.
     """
-    spec = given.spec
-    if spec is None:
-        found = choose_candidate(Project.read(Path.cwd()), "ltm try SPEC")
-        print(f"found {found.what}: {found.spec}")
-        spec = found.spec
+    spec = choose_spec(given, "ltm try SPEC")
     seconds = given.seconds or (60.0 if given.to is None else 600.0)
     share_in_thread()  # what is shared belongs to one loop, as in a run
     try:

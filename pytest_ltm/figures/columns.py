@@ -396,6 +396,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 
+def columns_of_conversations(
+    conversations: Sequence[ConversationResult],
+) -> tuple[Column, ...]:
+    """Return the columns of conversations, whose pace nobody asks for."""
+    return result_columns(RunResult(run_id="", conversations=tuple(conversations)))
+
+
 def result_columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
     # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to

@@ -16,6 +16,8 @@ from pytest_ltm._core.storage.wording import (
     one_line,
     pluralize,
 )
+from pytest_ltm.figures.columns import columns_of_conversations
+from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.comparison import Comparison
 from pytest_ltm.figures.text import clip_text, pad_left, pad_right, wrap_text
 from pytest_ltm.gate.changes import Change, Changes, Level
@@ -30,6 +32,8 @@ _WIDTHS = (6, 6, 7, 14, 8)
 # By so much the agent's share of all tokens may differ before a comparison says so.
 MUCH = 0.2
 _MOST_TRIALS = 4
+UNNOTICED = "so a small loss of memory may pass unnoticed: more trials show more"
+"""What follows for a gate whose baseline may be luck."""
 _NOISE = 1e-9
 
 
@@ -150,6 +154,11 @@ def comparison_sentences(changes: Changes) -> list[str]:
             seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
             texts.append(f"{change.label}: {seen} ({how}).")
     texts += [
+        f"{change.label}: {changes.before} is not shown to be better than guessing, {UNNOTICED}."
+        for change in changes.changes
+        if only_guesses(columns_of_conversations(change.held_before))
+    ]
+    texts += [
         sentence
         for change in changes.changes
         for sentence in _verbosity_sentence(change)
@@ -261,9 +270,11 @@ MOST_LISTED = 12
 
 
 def name_verdict(verdict: GateVerdict) -> str:
-    """Return the verdict in a word: passed, regressed, failed or unmeasurable."""
-    if verdict.state != "failed":
-        return verdict.state
+    """Return the verdict in a few words: passed, regressed, failed or could not be measured."""
+    if verdict.state == "passed":
+        return "passed"
+    if verdict.state == "unmeasurable":
+        return "could not be measured"
     is_drop = any(finding.moved for finding in verdict.breaches)
     return "regressed" if is_drop else "failed"
 
@@ -294,7 +305,7 @@ def verdict_line(verdict: GateVerdict) -> str:
         verdict.lost
         or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
     )
-    return f"gate: could not be measured: {why}"
+    return f"gate: {name_verdict(verdict)}: {why}"
 
 
 def _count_rules(findings: Iterable[Finding]) -> int:

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register both before gate and reports, whose lines in the header stand below theirs."""
+    """Register them before gate and reports, whose lines in the header stand below theirs."""
     from pytest_ltm.prechecks.canaries import Canaries
     from pytest_ltm.prechecks.probe import Probe
+    from pytest_ltm.prechecks.shadow import ShadowPlays
 
     run.config.pluginmanager.register(Canaries(run), "ltm-canaries")
     run.config.pluginmanager.register(Probe(run), "ltm-probe")
+    run.config.pluginmanager.register(ShadowPlays(run), "ltm-shadows")

@@ -173,22 +173,16 @@ class Probe:
         from pytest_ltm.agents._profile import profile_of
 
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        spans, profile = self._settings.spans, profile_of(source)
+        profile = profile_of(source)
         steps = {
             name: sum(isinstance(step, (Say, Ask)) for step in one.steps)
             for name, one in definitions.items()
         }
         messages = 0
-        for known in (
-            own
-        ):  # the opening, what its examples say, and filler that must be answered
+        for known in own:  # the opening, what its examples say, and what else is told
             messages += 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
-            if (
-                spans[known[0].place.span] is not None
-                and "AcceptsHistory" not in profile.capabilities
-            ):
-                filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
-                messages += math.ceil(max(0, filler) / profile.max_message_tokens)
+            if "AcceptsHistory" not in profile.capabilities:
+                messages += self._count_told(known, profile.max_message_tokens)
         at_once = min(
             max(1, self._run.of_agent.get(own[0][0].place.agent, 1)), len(own)
         )
@@ -201,6 +195,20 @@ class Probe:
             f"ltm: {own[0][0].place.agent}: about {span_of_time(seconds)} at this speed ({each:.1f} s for a reply to "
             f"the probe, about {pluralize(messages, 'message')}{several})"
         )
+
+    def _count_told(self, known: Sequence[LtmItem], largest: int) -> int:
+        """Return about how many messages a conversation has beside those of its examples.
+
+        They are a data set's history, else filler in messages of `largest` tokens.
+        """
+        spans, place = self._settings.spans, known[0].place
+        told = told_in(self._settings, place)
+        if told is not None:
+            return len(told.history)
+        if spans[place.span] is None:
+            return 0
+        filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
+        return math.ceil(max(0, filler) / largest)
 
     def _unfit(self, label: str, source: AgentSource) -> str:
         """Return why an agent is not asked, or ""."""

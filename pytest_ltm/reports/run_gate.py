@@ -412,10 +412,7 @@ class Gate:
                 version("pytest-ltm"),
             )
             if only_guesses(result_columns(result)):
-                saved += (
-                    ". It is not shown to be better than guessing, so a gate can hardly notice that memory gets worse: "
-                    "add trials"
-                )
+                saved += f". It is not shown to be better than guessing, {change_report.UNNOTICED}"
         except LtmError as error:
             saved = one_line(str(error))
         return saved.replace(str(self._run.config.rootpath) + os.sep, "")

@@ -199,6 +199,7 @@ def test_an_agent_that_loses_a_fifth_of_its_replies_is_never_red(bots: Project) 
     )
     assert result.ret == 75
     assert verdict(result).startswith("gate: could not be measured: ")
+    assert "gate: could not be measured" in result.outlines[-1]
     assert "regressed" not in result.stdout.str()
 
 

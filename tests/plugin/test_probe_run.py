@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from _pytest.pytester import RunResult
 from conftest import Project
+from locomo_files import talk, written
 from run_folders import latest_run
 
 from pytest_ltm.prechecks import probe as prechecks
@@ -219,6 +220,20 @@ def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe
         1 + 2 + 2
     )  # an opening and two scenarios of two messages, and no filler: too short
     assert not re.search(pattern, told(project.ltm(agent="a=bots:Shared")))
+
+
+def test_the_time_of_a_data_set_is_foreseen_from_its_history(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prechecks, "NOTABLE", 0.0)
+    written(project.path / "talks.json", [talk()])
+    result = project.pytest(
+        "--ltm-suite=locomo?data=talks.json", "--ltm-agent=a=bots:Clean"
+    )
+    foreseen = re.search(r"at this speed .* about (\d+) messages", told(result))
+    assert foreseen
+    heard = sum(tick.startswith("heard") for tick in project.ticks)
+    assert heard / 2 <= int(foreseen[1]) <= heard  # it also heard the probe
 
 
 def test_a_store_that_survived_an_earlier_run_is_found_by_the_questions_of_the_plan(

@@ -211,3 +211,23 @@ def test_a_silent_key_does_not_leave(
     )
     assert status == UNUSABLE
     assert "abcdefghijklmnop" not in told
+
+
+def test_without_a_spec_it_checks_the_only_bot_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "lone_bot.py").write_text(NOTES)
+    assert main(["check-agent", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["spec"] == "lone_bot:Bot"
+    assert "found a class with reply(message): lone_bot:Bot" in shown.err
+
+
+def test_without_a_spec_and_a_bot_it_asks_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check-agent"]) == 2
+    assert "ltm check-agent mypkg.bot:Bot" in capsys.readouterr().err

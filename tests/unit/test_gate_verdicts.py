@@ -16,6 +16,7 @@ from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.gate.change_report import (
     change_lines,
     changes_json,
+    name_verdict,
     verdict_line,
     verdict_lines,
 )
@@ -316,6 +317,7 @@ def test_a_baseline_that_lost_examples_cannot_measure_a_drop() -> None:
     verdict = compared(before, side(held(FULL)), "mean:5%")
     assert verdict.state == "unmeasurable"
     assert "lost 1 of 6 examples" in verdict.lost
+    assert name_verdict(verdict) == "could not be measured"
 
 
 def test_examples_without_a_score_on_either_side_are_in_no_mean() -> None:

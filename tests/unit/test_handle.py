@@ -342,3 +342,14 @@ def test_any_part_that_nobody_could_tell_makes_the_whole_unscored(
     sheet: Sheet, watched: list[Score | Unscored]
 ) -> None:
     assert verdict(sheet, *watched) == Unscored("nobody could tell")
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["say", "ask", "user", "wait", "watch", "check", "metric", "score", "play"],
+)
+def test_a_call_with_wrong_arguments_says_how_the_method_is_called(method: str) -> None:
+    send = Recorder()
+    with pytest.raises(ScenarioError, match=rf"It is called as ltm\.{method}\("):
+        getattr(handle(send), method)(nonsense=1)
+    assert send.requests == []

@@ -83,6 +83,21 @@ def test_runs_are_listed_newest_first_with_totals_of_each_agent_and_span(
     assert count == "2 runs"
 
 
+def test_a_narrow_terminal_shows_all_totals_and_spans_below_their_run(
+    ltm: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans = ("2k", "4k", "8k", "16k", "32k", "64k")
+    held = [of for span in spans for of in trials(GOOD, span=span, agent="full")]
+    run_folder(ltm, "20260101-080000-aaaa", *held)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = lines(capsys)
+    assert all(len(line) <= 80 and "…" not in line for line in shown)
+    assert " ".join(shown[2:-1]).split()[-len(spans) :] == [
+        *(f"{span}," for span in spans[:-1]),
+        spans[-1],
+    ]
+
+
 def test_a_run_is_chosen_by_agent_and_by_date(
     ltm: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

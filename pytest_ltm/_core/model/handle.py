@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, wraps
 from textwrap import shorten
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pytest_ltm._core.model.judge import PROMPTS, Judge, Opinion, ask_judge
 from pytest_ltm._core.model.scenario import (
@@ -61,6 +62,8 @@ METHOD_ALIASES = {
     "verify": "check",
 }
 LABELLED = '"names the city", "Turku" in answer'
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass
@@ -155,6 +158,33 @@ def score_checks(
         parts,
         left_open=(upper - value) / len(parts) or None,
     )
+
+
+def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
+    """Return a method of `ltm` that says how it is called where its arguments do not fit."""
+    signature = inspect.signature(method)
+    _, *parameters = signature.parameters.values()
+    names = [
+        parameter.name
+        if parameter.default is parameter.empty
+        else f"{parameter.name}=…"
+        for parameter in parameters
+        if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    usage = f"ltm.{method.__name__}({', '.join(names)})"
+
+    @wraps(method)
+    def checked_method(*arguments: P.args, **keywords: P.kwargs) -> R:
+        __tracebackhide__ = True
+        try:
+            signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise ScenarioError(
+                f"ltm.{method.__name__}: {error}. It is called as {usage}"
+            ) from None
+        return method(*arguments, **keywords)
+
+    return checked_method
 
 
 class Ltm:
@@ -269,6 +299,7 @@ class Ltm:
         heard = self._heard()
         return heard[-1].raw_reply if heard else ""
 
+    @_refuse_misuse
     def say(
         self,
         text: str,
@@ -299,6 +330,7 @@ class Ltm:
         reply: str = self._send(Say(text, user=user, tells=tells or {}))
         return reply
 
+    @_refuse_misuse
     def ask(
         self,
         text: str,
@@ -336,6 +368,7 @@ class Ltm:
             Ask(text, depends, answer=answer, user=user, tells=tells or {})
         )
 
+    @_refuse_misuse
     def user(
         self,
         goal: str,
@@ -372,6 +405,7 @@ class Ltm:
             turns=turns,
         )
 
+    @_refuse_misuse
     def wait(
         self,
         *unsaid: NoReturn,
@@ -401,6 +435,7 @@ class Ltm:
             )
         self._send(Wait(span=span, tokens=tokens, time=duration(time)))
 
+    @_refuse_misuse
     def watch(
         self,
         watcher: Watcher,
@@ -434,6 +469,7 @@ class Ltm:
             )
         self._send(Watch(watcher, replies, answers))
 
+    @_refuse_misuse
     def new_session(self) -> None:
         """Have the user come back: what was said so far is in the agent's own memory, or it is lost.
 
@@ -447,6 +483,7 @@ class Ltm:
         __tracebackhide__ = True
         self._send(NewSession())
 
+    @_refuse_misuse
     def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:
         """Note one part of the score; the share of checks that pass is the score.
 
@@ -470,6 +507,7 @@ class Ltm:
         )
         return bool(ok)
 
+    @_refuse_misuse
     def metric(self, name: str, value: float) -> None:
         """Note a figure beside the score: it is shown and averaged, and earns nothing.
 
@@ -488,6 +526,7 @@ class Ltm:
             )
         self.sheet.metrics[name] = figure
 
+    @_refuse_misuse
     def score(self, value: float | Score | Unscored, reason: str = "") -> None:
         """Set the score, or hand in an evaluator's verdict; it replaces the checks.
 
@@ -513,6 +552,7 @@ class Ltm:
                 f"ltm.score({value!r}): a score is a number from 0 to 1"
             ) from None
 
+    @_refuse_misuse
     def play(
         self, script: Definition | Iterable[Step], *, answers: Iterable[str] = ()
     ) -> list[str]:

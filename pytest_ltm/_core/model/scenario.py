@@ -147,7 +147,10 @@ class Watch:
     """What full marks ask for, by the number of the reply or by its time, for the control `oracle`; None: unknown."""
 
     def __post_init__(self) -> None:
-        if self.replies is not None and self.replies < 1:
+        replies: object = self.replies
+        if replies is None:
+            return
+        if not isinstance(replies, int) or replies < 1:
             raise ScenarioError(
                 f"a watcher counts at least one reply, not {self.replies!r}"
             )

@@ -229,6 +229,10 @@ def duration(value: str | float | timedelta) -> timedelta:
         return sum(
             (timedelta(**{_UNITS[unit]: float(n)}) for n, unit in parts), timedelta()
         )
+    if not isinstance(value, (int, float, timedelta)):
+        raise ScenarioError(
+            f"{value!r} is not a duration; write it as '30s', '45m', '3h', a number of seconds or a timedelta"
+        )
     length = value if isinstance(value, timedelta) else timedelta(seconds=value)
     if length < timedelta(0):
         raise ScenarioError(f"cannot wait backwards: {value!r}")

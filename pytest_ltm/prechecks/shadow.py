@@ -1,0 +1,182 @@
+"""Shadow plays: the project's own scenarios with agents that have no memory, before anybody is asked."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm._core.model.score import Score
+from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, is_built_in
+from pytest_ltm._core.session.planning import plan_for
+from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.storage.errors import AgentFault, LtmError
+from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.figures.text import wrap_text
+
+MOST_MESSAGES = 200
+"""After so many a scenario that waits for a certain answer is given up."""
+_CURE = (
+    "Check what only a memory can know, or say what it earns without: "
+    "@pytest.mark.ltm(floor=...)"
+)
+
+
+class Shadow:
+    """An agent without memory, which says the message, nothing, or the message before."""
+
+    stateless = True
+
+    def __init__(self, choose: Callable[[str, str], str]) -> None:
+        self._choose, self._before, self._left = choose, "", MOST_MESSAGES
+
+    def reply(self, message: str, user: str = "") -> str:
+        """Return what it makes of a message and the one before; AgentFault if there are too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise AgentFault("a shadow play was given up")
+        text = self._choose(message, self._before)
+        self._before = message
+        return text
+
+
+SHADOWS: dict[str, Callable[[str, str], str]] = {
+    "echo": lambda message, before: message,  # noqa: ARG005
+    "silent": lambda message, before: "",  # noqa: ARG005
+    "repeating the message before": lambda message, before: before,  # noqa: ARG005
+}
+
+
+class ShadowPlay(Struct, frozen=True):
+    """What a scenario gives away."""
+
+    scenario: str
+    shadow: str
+    value: float
+
+    @property
+    def sentence(self) -> str:
+        """What the author of the scenario should know."""
+        return (
+            f"{self.scenario}: an agent without memory earns {self.value:.2f} here ({self.shadow}). "
+            f"{_CURE}"
+        )
+
+
+class ShadowPlays:
+    """Plays each own scenario once for each shadow, where a baseline is saved or pytest is strict."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell which scenarios need no memory; UsageError under --strict."""
+        config, run = self._run.config, self._run
+        strict = is_strict(config)
+        if run.is_worker or not run.plays or run.settings.rescored is not None:
+            return
+        if run.settings.dataset is not None or not (strict or config.option.ltm_save):
+            return
+        items = [item.stash[LTM_ITEM] for item in session.items]
+        found = find_giveaways(own_scenarios(items), run)
+        if found and strict:
+            lines = [one_line(play.sentence) for play in found]
+            raise pytest.UsageError("\n".join(lines))
+        terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+        for play in found if terminal is not None else ():
+            text = f"note: {one_line(play.sentence)}"
+            terminal.ensure_newline()
+            for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
+                terminal.write_line(line)
+
+
+def is_strict(config: pytest.Config) -> bool:
+    """Return whether pytest is told to be strict: an option of its own, since pytest 9 a setting."""
+    try:
+        return bool(config.getini("strict"))
+    except (KeyError, ValueError):
+        return bool(config.getoption("strict", default=False))
+
+
+def own_scenarios(items: Iterable[LtmItem]) -> list[LtmItem]:
+    """Return the first example of each of the project's scenarios that nothing but `ltm` and parameters go into."""
+    first: dict[str, LtmItem] = {}
+    for known in items:
+        if not is_built_in(known.item) and _is_playable(known.item):
+            first.setdefault(known.scenario, known)
+    return list(first.values())
+
+
+def _is_playable(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function) or inspect.iscoroutinefunction(item.obj):
+        return False
+    names = set(inspect.signature(item.obj).parameters)
+    return names <= {"ltm", *_parameters(item)}
+
+
+def _parameters(item: pytest.Function) -> dict[str, object]:
+    callspec = getattr(item, "callspec", None)
+    return {} if callspec is None else dict(callspec.params)
+
+
+def find_giveaways(scenarios: Sequence[LtmItem], run: LtmRun) -> list[ShadowPlay]:
+    """Return what earns more than its floor without memory, of each scenario what earns most."""
+    found: list[ShadowPlay] = []
+    for known in scenarios:
+        definition = _definition_of(known, run)
+        plays = [
+            ShadowPlay(known.scenario, name, _earned(known, choose, definition, run))
+            for name, choose in SHADOWS.items()
+        ]
+        best = max(plays, key=lambda play: play.value)
+        if best.value > known.marks.floor:
+            found.append(best)
+    return found
+
+
+def _definition_of(known: LtmItem, run: LtmRun) -> Definition | None:
+    if known.marks.generate is None:
+        return None
+    examples = plan_for([known], run.settings).plan.examples
+    return examples[0].definition if examples else None
+
+
+def _earned(
+    known: LtmItem,
+    choose: Callable[[str, str], str],
+    definition: Definition | None,
+    run: LtmRun,
+) -> float:
+    """Return the score of a shadow; 0 where it has none."""
+    from pytest_ltm.testing import run_scenario
+
+    item = known.item
+    assert isinstance(item, pytest.Function)
+    own = set(inspect.signature(item.obj).parameters) - {"ltm"}
+    keywords = {name: _parameters(item)[name] for name in own}
+
+    def play(ltm: Ltm) -> object:
+        return item.obj(ltm=ltm, **keywords)
+
+    silently = io.StringIO()
+    try:
+        with redirect_stdout(silently), redirect_stderr(silently):
+            ending = run_scenario(
+                play,
+                partial(Shadow, choose),
+                definition=definition,
+                seed=run.settings.seed.value,
+                span=run.settings.spans[known.place.span],
+                scoring=run.settings.scoring,
+            )
+    except LtmError:  # what a body may do wrong is told when it is its turn
+        return 0.0
+    return ending.verdict.value if isinstance(ending.verdict, Score) else 0.0
