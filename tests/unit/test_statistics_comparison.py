@@ -160,8 +160,10 @@ def test_a_drop_is_seen_as_often_as_the_power_says(
         power_of_test(run, -drop.true(ALIKE), collapses=collapses) for run in runs
     ]
 
-    assert None not in powers
-    assert fmean(powers) == pytest.approx(fmean(seen), abs=0.15)  # type: ignore[type-var]
+    told = [power for power in powers if power is not None]
+
+    assert len(told) == len(powers)
+    assert fmean(told) == pytest.approx(fmean(seen), abs=0.15)
 
 
 def test_a_conversation_that_was_seen_to_collapse_explains_less() -> None:
