@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from pytest_ltm._core.journal.result import (
     at_span,
     span_place,
 )
+from pytest_ltm._core.model.account import ACCOUNTS, Account
 from pytest_ltm._core.model.agent import Mishap, add_mishaps
 from pytest_ltm._core.storage.schema import fields_of
 from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
@@ -69,6 +71,28 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
         for mishap in total.values()
         if mishap.times
     ]
+
+
+def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
+    """Return how many replies of an agent at a span were not whole, by account; nothing where all were."""
+    totals: dict[tuple[str, str], Counter[Account]] = {}
+    for held in conversations:
+        total = totals.setdefault((held.agent, held.span_label), Counter())
+        total.update(dict(held.accounts))
+    return [
+        f"{at_span(one_line(agent), one_line(span))}: {_count_by_account(total)}"
+        for (agent, span), total in totals.items()
+        if total
+    ]
+
+
+def _count_by_account(total: Counter[Account]) -> str:
+    counts = [
+        f"{total[name]:,} {name}"
+        for name in ACCOUNTS
+        if total[name] and name != "whole"
+    ]
+    return f"replies that were not whole: {', '.join(counts)}"
 
 
 def span_sentence(result: EffectiveSpan) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
 import unicodedata
 from collections.abc import Callable
 
 from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.structured import read_answer
 
 
 def normalize(speech: str) -> str:
@@ -19,8 +19,15 @@ def normalize(speech: str) -> str:
 
     def simplify(text: str) -> str:
         # typography first: the others look for plain quotes and dashes
-        frames = (_without_tags, _strip_quotes, _without_math, _strip_wrapping)
-        for part in (_plain_type, *frames, _without_citations, _without_courtesies):
+        frames = (
+            read_answer,
+            _without_tags,
+            _strip_quotes,
+            _without_math,
+            _strip_wrapping,
+        )
+        about = (_without_reports, _without_citations, _without_courtesies)
+        for part in (_plain_type, *frames, *about):
             # what would leave nothing is no layer around an answer, it is the answer
             text = part(text.strip()).strip() or text
         return text.strip()
@@ -62,18 +69,6 @@ def _plain_type(text: str) -> str:
 
 _MARKS = ("**", "__", "`", '"', "*", "_", "==", "'", "$")
 _PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"))
-_KEYS = (
-    "answer",
-    "response",
-    "reply",
-    "final_answer",
-    "output",
-    "result",
-    "text",
-    "message",
-    "content",
-    "value",
-)
 
 
 def _without_tags(text: str) -> str:
@@ -101,21 +96,7 @@ def _strip_quotes(text: str) -> str:
         or ("\n\n" not in text and text[1:2] == " ")
     ):
         text = RE.quote_mark.sub("", text)
-    text = RE.pointer.sub("", RE.before_items.sub("", RE.rules.sub("", text)))
-    if not (text.startswith("{") and text.endswith("}")):
-        return text
-    try:
-        value = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return text
-    # a JSON object is a frame only where it holds nothing but an answer
-    if (
-        len(value) == 1
-        and (only := next(iter(value))).lower() in _KEYS
-        and isinstance(value[only], str)
-    ):
-        return str(value[only])
-    return text
+    return RE.pointer.sub("", RE.before_items.sub("", RE.rules.sub("", text)))
 
 
 def _without_math(text: str) -> str:
@@ -153,6 +134,33 @@ def _strip_wrapping(text: str) -> str:
         ):
             text = text[match.end() :]
     return text
+
+
+# --- What a program reports beside an answer.
+
+
+def _without_reports(text: str) -> str:
+    """Return a text without lines of traces, status lines at its ends, and what may be asked next."""
+    if "\n" not in text:
+        return text
+    text = RE.trace.sub("", text).strip()
+    if match := RE.next_questions.search(text):
+        text = text[: match.start()]
+    for pattern in (RE.status_before, RE.status_after):
+        match = pattern.search(text)
+        if match and _reports_status(match[1]):
+            text = f"{text[: match.start()]}{text[match.end() :]}"
+    return text
+
+
+def _reports_status(line: str) -> bool:
+    """Return whether a line has nothing but numbers with what programs count of their work."""
+    words = _simple_words(line).split()
+    return (
+        any(map(RE.counted.match, words))
+        and any(character.isdigit() for character in line)
+        and all(map(RE.status_word.fullmatch, words))
+    )
 
 
 # --- Citation marks.

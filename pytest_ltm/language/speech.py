@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.normal_form import settle_text
+from pytest_ltm.language.structured import is_yaml_answer, without_yaml_thoughts
 
 
 def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
@@ -280,6 +281,8 @@ def _without_sections(text: str) -> str:
     labels = [match for match in RE.label.finditer(text) if _is_short(match["label"])]
     if not labels:
         return text
+    if is_yaml_answer(text):
+        return without_yaml_thoughts(text)
     answers = [
         match
         for match in labels

@@ -53,7 +53,11 @@ from pytest_ltm.gate.run_loading import (
     results_in,
     suite_of,
 )
-from pytest_ltm.gate.sentences import mishap_sentences, trust_sentence
+from pytest_ltm.gate.sentences import (
+    account_sentences,
+    mishap_sentences,
+    trust_sentence,
+)
 from pytest_ltm.reports import terminal as _terminal
 from pytest_ltm.reports.run_gate import DECIDED, Gate
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
@@ -415,6 +419,7 @@ class Report:
             notes = [
                 *self._alone(result.conversations),
                 *mishap_sentences(result.conversations),
+                *account_sentences(result.conversations),
             ]
         for line in (
             *_terminal.summary_lines(
@@ -506,6 +511,7 @@ class Report:
             *self._alone(held),
             *timed,
             *mishap_sentences(held),
+            *account_sentences(held),
         ]
         run, suite = self._run.folder, suite_of(settings.describe_settings())
         result = RunResult(

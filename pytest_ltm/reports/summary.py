@@ -261,6 +261,7 @@ def _conversation_json(held: ConversationResult) -> dict[str, Any]:
             else {}
         ),
         **({"mishaps": to_record(held.mishaps)} if held.mishaps else {}),
+        **({"accounts": dict(held.accounts)} if held.accounts else {}),
         **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
         "examples": [_example_json(row) for row in held.scenarios],

@@ -317,3 +317,51 @@ def test_the_photos_of_locomo_reach_a_model_that_takes_images(
     assert [
         event["images"] for event in journal(project, "sees") if event.get("images")
     ] == [["cello.jpg"]]
+
+
+def test_replies_that_are_not_whole_are_counted_by_account(
+    project: Any, chat_server: ChatServer
+) -> None:
+    def reply(asked: Any) -> Any:
+        end = "content_filter" if "?" in asked.last else "somehow"
+        return says("I think it", finish_reason=end)
+
+    chat_server.default = reply
+    project.path.joinpath("test_hard.py").write_text(HARD, encoding="utf-8")
+    result = project.pytest(
+        "test_hard.py",
+        f"--ltm-agent=chat=openai:m@{chat_server.url}",
+        "--ltm-suite=none",
+    )
+    events = journal(project, "chat")
+    unknown = sum(event.get("account") == "unknown" for event in events)
+    kept_back = sum(event.get("account") == "kept back" for event in events)
+
+    assert unknown
+    assert kept_back
+    assert (
+        f"replies that were not whole: {kept_back} kept back, {unknown} unknown"
+        in " ".join(result.stdout.str().split())
+    )
+    summary = json.loads((latest_run(project.path) / "summary.json").read_bytes())
+    assert summary["conversations"][0]["accounts"] == {
+        "kept back": kept_back,
+        "unknown": unknown,
+    }
+
+
+def test_an_end_that_a_spec_settles_is_whole(
+    project: Any, chat_server: ChatServer
+) -> None:
+    chat_server.default = lambda _: says("I think it", finish_reason="somehow")
+    project.path.joinpath("test_hard.py").write_text(HARD, encoding="utf-8")
+    result = project.pytest(
+        "test_hard.py",
+        f"--ltm-agent=chat=openai:m@{chat_server.url}?ends=somehow",
+        "--ltm-suite=none",
+    )
+
+    assert "not whole" not in result.stdout.str()
+    assert "it is not known how replies ended" not in result.stdout.str()
+    replies = [event for event in journal(project, "chat") if event["event"] == "reply"]
+    assert {event.get("account", "whole") for event in replies} == {"whole"}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm.language.rulings.assertion import assertion_doubt
-from pytest_ltm.language.rulings.gold import read_gold
+from pytest_ltm.language.rulings.assertion import (
+    assertion_doubt,
+    leaves_out,
+    settle_ruling,
+)
+from pytest_ltm.language.rulings.gold import Ruling, read_gold
 
 ASKED = (
     ("What is my cat called?", "Biscuit", "Marmalade"),
@@ -37,6 +41,7 @@ WRONG = (
     "{gold} would be wrong; it is {other}.",
     "You had wanted {gold}. It turned out to be {other}.",
     "{gold} is the answer to another question; here it is {other}.",
+    "You toyed with {gold}. {other} won.",
 )
 RIGHT = (
     "{gold}",
@@ -50,6 +55,8 @@ RIGHT = (
     "From what you told me earlier, the answer would be {gold}.",
     "{gold} is the answer.",
     "It was {gold} rather than {other}.",
+    "Hang on: {gold}.",
+    "Good question. It was {gold}.",
 )
 
 
@@ -99,3 +106,60 @@ def test_an_explanation_behind_the_value_is_no_rival() -> None:
     question = "Where did I spend the summer?"
     reply = "You spent it in Porto, at the harbour. It has a fine old bridge."
     assert doubt(question, "Porto", reply) == ""
+
+
+COUNTED = "How many chairs did I buy?"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "You bought six chairs.",
+        "2 + 4 = 6.",
+        "March: 2. April: 4. 2 + 4 = 6.",
+        "You've acquired six: Windsor, Thonet, Eames and three without a name.",
+        "There were 2, but you bought 4 more, so six.",
+    ],
+)
+def test_the_expected_amount_in_words_and_its_working_are_no_rivals(reply: str) -> None:
+    assert doubt(COUNTED, "6", reply) == ""
+
+
+@pytest.mark.parametrize(
+    "reply", ["6 turned 9.", "9 exceeds 6.", "So 9; 6 was a slip.", "2 + 4 = 6; or 9."]
+)
+def test_another_amount_beside_the_expected_one_is_a_rival(reply: str) -> None:
+    assert doubt(COUNTED, "6", reply)
+
+
+def test_the_numbers_of_items_are_no_rivals() -> None:
+    question = "Which towns did I visit?"
+    gold, named = read_gold("Ghent, Lille", question), Ruling("yes", "names them")
+    listed = settle_ruling(named, gold, question, "1) Ghent 2) Lille")
+    longer = settle_ruling(named, gold, question, "1) Ghent 2) Turku 3) Lille")
+    assert (listed.verdict, longer.verdict) == ("yes", "unscored")
+
+
+@pytest.mark.parametrize(
+    ("reply", "leaves"),
+    [
+        ("Ghent", True),
+        ("You visited Ghent.", True),
+        ("Ghent and Lille", False),
+        # any of these may stand for what is missing
+        ("Ghent and its northern neighbour", False),
+        ("Ghent, among others", False),
+        ("You visited both.", False),
+    ],
+)
+def test_an_answer_all_of_whose_words_are_understood_may_leave_something_out(
+    reply: str, *, leaves: bool
+) -> None:
+    gold = read_gold("Ghent and Lille", "Which towns did I visit?")
+    assert leaves_out(gold, "Which towns did I visit?", reply) is leaves
+
+
+def test_the_parts_of_a_reason_are_no_things_of_their_own() -> None:
+    question = "Why did I go to Ghent?"
+    gold = read_gold("To rest and to paint", question)
+    assert not leaves_out(gold, question, "To rest.")

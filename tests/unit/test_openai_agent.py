@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from chat_server import (
     DIALECTS,
+    Asked,
     ChatServer,
     fails,
     garbled,
@@ -20,6 +21,7 @@ from chat_server import (
     truncated,
     wrong_schema,
 )
+from habits import delta, stream
 
 from pytest_ltm import providers as calls
 from pytest_ltm._core.agent_kinds import agent_kinds
@@ -121,6 +123,39 @@ def test_what_a_model_said_is_sent_back_as_it_is_read_and_returned_as_it_came(
         shown.replace("Hm", "Hm, hm").replace("One", "Two"),
         "Third?",
     ]
+
+
+@pytest.mark.parametrize("takes_options", [True, False])
+def test_a_stream_is_asked_for_its_usage_until_the_server_refuses_to_tell(
+    chat_server: ChatServer, chat: Any, takes_options: bool
+) -> None:
+    ended = (
+        delta(content="Teal."),
+        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+    )
+
+    def answer(asked: Asked) -> Any:
+        if not asked.body["stream"]:
+            return fails(400, "This model supports only streams: set stream=true.")
+        if "stream_options" not in asked.body:
+            return stream(*ended)
+        if not takes_options:
+            return fails(400, "Unknown field: stream_options")
+        usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+        return stream(*ended, {"choices": [], "usage": usage})
+
+    chat_server.default = answer
+    agent = chat()
+    replies = [agent.reply("Which?"), agent.reply("And now?")]
+    asked = ["stream_options" in request.body for request in chat_server.requests]
+
+    assert [reply.text for reply in replies] == ["Teal.", "Teal."]
+    if takes_options:
+        assert asked == [False, True, True]
+        assert [reply.usage.input_tokens for reply in replies] == [7, 7]
+    else:
+        assert asked == [False, True, False, False]
+        assert all(reply.usage.estimated for reply in replies)
 
 
 def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(

@@ -156,6 +156,7 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
         "estimated": bool(bill.guesses),
         "lost_tokens": 0 if bill.lost is None else bill.lost.total,
         "lost_cost_usd": bill.lost_usd,
+        "accounts": record.count_accounts(),
         "mishaps": tuple(
             _with_share(mishap, len(record.replies))
             for mishap in record.mishaps.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec import Struct, convert, field
 
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.memory_ledger import MemoryLedger
-from pytest_ltm._core.model.account import sort_end
+from pytest_ltm._core.model.account import ACCOUNTS, Account, sort_end
 from pytest_ltm._core.model.agent import (
     CUT_OFF,
     ENDED_SOMEHOW,
@@ -120,6 +121,22 @@ class ConversationRecord(Struct):
             for number, asked in self.messages.items()
             if number not in self.replies
         }
+
+    def count_accounts(self) -> tuple[tuple[Account, int], ...]:
+        """Return how many replies came to be in each way, those without a score included; () where all are whole.
+
+        A message that was sent again counts once, by how it ended.
+        """
+        counts = Counter[Account](
+            reply.account or sort_end(reply.finish_reason)
+            for reply in self.replies.values()
+        )
+        for number, fault in self.faults.items():
+            if fault.account and number not in self.replies:
+                counts[fault.account] += 1
+        if not set(counts) - {"whole"}:
+            return ()
+        return tuple((name, counts[name]) for name in ACCOUNTS if counts[name])
 
     @property
     def complete(self) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._core.agent_kinds import find_agent_kind
 from pytest_ltm._core.journal.memory_ledger import MemoryResult
+from pytest_ltm._core.model.account import Account
 from pytest_ltm._core.model.agent import Mishap
 from pytest_ltm._core.model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._core.model.transcript import Count
@@ -405,6 +406,10 @@ class ConversationResult:
     """Questions meant to be asked alone that followed others in one talk, for want of a way back."""
     mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
     """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
+    accounts: tuple[tuple[Account, int], ...] = field(
+        default=(), metadata={SPARSE: True}
+    )
+    """How many replies were whole, cut, kept back ...; empty where all were whole."""
     notices: tuple[str, ...] = ()
     """What a reader should know: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -14,11 +15,16 @@ from pytest_ltm.language.meanings import (
     FRAME,
     LIGHT,
     STOPS,
+    found_in,
     is_of_root,
     meaning_key,
 )
-from pytest_ltm.language.numbers import write_digits
-from pytest_ltm.language.quantities import is_equal_amount, read_quantities
+from pytest_ltm.language.numbers import words_with_digits, write_digits
+from pytest_ltm.language.quantities import (
+    Quantity,
+    is_equal_amount,
+    read_quantities,
+)
 from pytest_ltm.language.rulings.gold import Gold, Ruling, time_of
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part
 
@@ -32,6 +38,7 @@ _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _FEW_WORDS = 6
+_PARTIAL = frozenset(("has some of its words", "names only a part of it"))
 # In so many characters, whatever stands beside a value may be meant as the answer.
 _BRIEF = 120
 
@@ -42,10 +49,12 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     A yes is proven where the answer's conclusion asserts what it names, a no of a long
     answer where its conclusion does not name what is expected.
     """
-    reply = concluding_part(answer)
+    reply = _strip_numbers(concluding_part(answer))
     if ruling.verdict == "yes":
         doubt = assertion_doubt(gold, question, reply)
         return Ruling("unscored", f"{ruling.reason}, and {doubt}") if doubt else ruling
+    if ruling.reason in _PARTIAL and leaves_out(gold, question, reply):
+        return Ruling("no", "leaves out one of several things")
     is_long = len(answer) > SHORT and gold.kind in ("amount", "phrase")
     if ruling.verdict == "no" and is_long and _find_values(gold, reply)[1]:
         return Ruling("unscored", f"{ruling.reason}, and names it")
@@ -60,7 +69,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
         question: What was asked: its words are neither rivals nor doubts.
         reply: What the answer concludes.
     """
-    topic = _Topic(question, gold.whole)
+    topic = _Topic(question, gold)
     text, spots = _find_gold(gold, reply)
     sentences = list(_split_at(RE.stop, text))
     is_open_row = _ends_in_others(sentences)
@@ -79,6 +88,8 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     if gold.kind == "yes or no":
         return ""
     last = _sentence_of(sentences, claims[-1])
+    if _is_result(_clause_before(last, claims[-1])):
+        return _rival_doubt(sentences, claims, topic, since=claims[-1][0])
     if RE.concludes.search(last.text):
         # what comes before a conclusion is the working
         sentences = sentences[sentences.index(last) :]
@@ -90,32 +101,95 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     return _rival_doubt(sentences, claims, topic)
 
 
+def _strip_numbers(reply: str) -> str:
+    """Return a reply without the numbers of its items, where it has two or more: they name nothing."""
+    numbers = [int(match[1]) for match in RE.item_number.finditer(reply)]
+    if len(numbers) < 2 or numbers != list(range(1, len(numbers) + 1)):
+        return reply
+    return RE.item_number.sub("; ", reply)
+
+
+def leaves_out(gold: Gold, question: str, reply: str) -> bool:
+    """Return whether a reply names some of several things that are expected, and says nothing else.
+
+    Each of its words is one of the question, of the things that it names, or of a frame:
+    so none of them can stand for what is missing.
+    """
+    if RE.reason_asked.search(question) or RE.and_more.search(normalize_text(reply)):
+        return False
+    topic = _Topic(question, gold)
+    whole = gold.texts[0].rstrip(".")
+    is_plain = not (RE.stop.search(whole) or RE.stop.search(reply.rstrip(".")))
+    if not is_plain or topic.strange_words(reply) or RE.label.search(reply):
+        return False
+    items = [plain_words(part) for part in RE.between.split(whole)]
+    items = [words for words in items if 0 < len(words) <= _FEW_WORDS]
+    spoken = set(map(meaning_key, words_with_digits(plain_words(reply))))
+    asked = set(map(meaning_key, plain_words(question)))
+    named = []
+    for words in items:
+        keys = set(map(meaning_key, words)) - _EMPTY - asked
+        if not keys:
+            return False
+        named.append(bool(found_in([*keys], spoken)))
+    return any(named) and not all(named)
+
+
 # --- What the question is about, and what is strange to it.
 
 
 class _Topic:
     """The words of a question and of the value that is expected."""
 
-    def __init__(self, question: str, gold: str) -> None:
-        self._keys = frozenset(map(meaning_key, plain_words(f"{question} {gold}")))
+    def __init__(self, question: str, gold: Gold) -> None:
+        words = plain_words(f"{question} {gold.whole}")
+        self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
+        self._amounts = tuple(chain.from_iterable(gold.amounts))
+        self._is_amount = gold.kind == "amount"
+        # what may be, or is to come, is asked for: such words are no doubt then
+        self._is_open = RE.hedge.search(normalize_text(question)) is not None
 
     def strange_words(self, text: str) -> list[str]:
         """Return the words of a text that say something of the world, and not what is asked or expected."""
         strange = []
-        for word in plain_words(text):
+        for word in words_with_digits(plain_words(text)):
             key = meaning_key(word)
-            if key in self._keys or key in _EMPTY:
+            if key in self._keys or key in _EMPTY or RE.contracted.fullmatch(word):
                 continue
             if not any(is_of_root(key, asked) for asked in self._keys):
                 strange.append(word)
         return strange
 
     def holds_rival(self, text: str) -> bool:
-        """Return whether a text has a strange word, or an amount that is neither asked nor expected."""
+        """Return whether a text may name another value: it has another amount, or a strange word."""
+        text = RE.label.sub("", text)
+        if self._is_amount:
+            digits = write_digits(text)
+            amounts = read_quantities(digits)
+            if any(map(self._is_rival_amount, amounts)):
+                return True
+            for amount in reversed(amounts):
+                digits = f"{digits[: amount.start]} {digits[amount.end :]}"
+            return bool(self.strange_words(digits))
         if self.strange_words(text):
             return True
-        amounts = RE.amount.findall(text)
-        return any(amount not in self._keys for amount in amounts)
+        return any(amount not in self._keys for amount in RE.amount.findall(text))
+
+    def is_compared(self, before: str) -> bool:
+        """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
+        if not self._is_amount or _is_result(before) or RE.changed.search(before):
+            return False
+        return any(map(self._is_rival_amount, read_quantities(write_digits(before))))
+
+    def is_only_counted(self, text: str) -> bool:
+        """Return whether an amount is expected, and a text has none: what an amount counts may be told behind it."""
+        return self._is_amount and not read_quantities(write_digits(text))
+
+    def _is_rival_amount(self, amount: Quantity) -> bool:
+        """Return whether an amount is neither the expected one, in whatever unit, nor asked."""
+        if any(is_equal_amount(expected, amount) for expected in self._amounts):
+            return False
+        return f"{amount.value:g}" not in self._keys
 
     def shares_words(self, text: str) -> bool:
         """Return whether a text has a telling word of the question or of the expected value."""
@@ -136,6 +210,8 @@ class _Topic:
     def has_mark(self, pattern: re.Pattern[str], text: str) -> bool:
         """Return whether a text has a match of a pattern that is not made of the question's own words."""
         for match in pattern.finditer(text):
+            if self._is_open and RE.hedge.fullmatch(match[0]):
+                continue
             words = set(plain_words(match[0])) - _POINTERS
             if not words or not self._keys.issuperset(map(meaning_key, words)):
                 return True
@@ -258,12 +334,18 @@ def _doubt_at(  # noqa: PLR0911 - one way of standing, one line
     contrasts = first.link in _CONTRASTS and topic.has_mark(RE.cut, first.link)
     if contrasts or _is_between_dashes(parts, first, last, topic):
         return _CONTRAST
-    if topic.has_mark(RE.aside_before, before) or topic.has_mark(RE.aside_after, rest):
+    led = RE.settles.split(before)[-1]
+    if topic.has_mark(RE.aside_before, led) or topic.has_mark(RE.aside_after, rest):
         return _ASIDE
     begins = not (RE.clause_word.search(before) or topic.shares_words(before))
     if begins and _is_other_subject(after, topic):
         return _SUBJECT
     if is_strict and _tells_more(before, parts, first, last, topic):
+        return _ASIDE
+    others = [part for part in sentences if part is not sentence]
+    if is_strict and _is_strange_beside(before, others, topic):
+        return _ASIDE
+    if is_strict and (topic.is_compared(led) or _goes_on(after, topic)):
         return _ASIDE
     if _is_listed(sentence.text[:start], rest, topic):
         return _AMONG
@@ -281,9 +363,32 @@ def _is_between_dashes(
     return any(topic.strange_words(part.text) for part in parts[:index])
 
 
+def _clause_before(sentence: _Part, spot: Span) -> str:
+    """Return what stands before a place in its own part of a sentence."""
+    start = spot[0] - sentence.start
+    part = next(part for part in _parts_of(sentence.text) if start <= part.end)
+    return sentence.text[part.start : start]
+
+
+def _goes_on(after: str, topic: _Topic) -> bool:
+    """Return whether a strange word follows a value, and a rival after it: "Ghent turned Lille"."""
+    word = RE.next_word.match(after)
+    if word is None or RE.aside_before.search(after):
+        return False
+    if RE.frame.match(word[1]) or not topic.strange_words(word[1]):
+        return False
+    following = RE.settles.split(after[word.end() :])[0]
+    return topic.holds_rival(following) and not topic.is_only_counted(following)
+
+
+def _is_result(before: str) -> bool:
+    """Return whether what stands before a value says that it results from what was said: "3 + 4 = "."""
+    return RE.comes_to.search(before) is not None
+
+
 def _is_other_subject(after: str, topic: _Topic) -> bool:
     """Return whether a value begins its clause, which goes on to say of it what nobody asked: "Biscuit is your dog"."""
-    if not RE.predicate.match(after):
+    if RE.bare_verb.fullmatch(after) or not RE.predicate.match(after):
         return False
     if topic.strange_words(after):
         return True
@@ -295,23 +400,52 @@ def _tells_more(
 ) -> bool:
     """Return whether a sentence puts something strange beside a value: "you intended Ghent; in fact Lille".
 
-    An explanation is not a rival. What stands before the value in its own clause is one
+    An explanation is not a rival, nor is the working of a result. What stands before the value in its own clause is one
     where it has words of a subject and of a predicate: "Lille beats Ghent".
     """
     strange = topic.strange_words(before)
-    if len(strange) > 1 and before.split(maxsplit=1)[0] in strange:
+    concludes = _is_result(before) or RE.in_total.search(last.text)
+    listed = False
+    if len(strange) > 1 and before.split(maxsplit=1)[0] in strange and not concludes:
         return True
     for part in parts:
+        if concludes and part.end < first.start:
+            continue
         beside = part.end < first.start or part.start > last.end
-        framed = RE.frame.match(part.text) and not RE.verb_word.search(part.text)
-        explains = part.link in _EXPLAINS or RE.explains.match(part.text)
+        framed = RE.interjection.fullmatch(part.text) or (
+            RE.frame.match(part.text) and not RE.verb_word.search(part.text)
+        )
+        behind = part.start == last.end + 1
+        explains = RE.explains.match(part.text) or (
+            part.link in _EXPLAINS and (behind or part.link != ":")
+        )
         if framed or (explains and not strange):
             continue
         text = RE.label.sub("", part.text)
+        listed = listed or (behind and part.link == ":")
+        if listed and topic.is_only_counted(text):
+            continue
         aside = part.depth or topic.has_mark(RE.aside_before, text)
         if beside and not aside and topic.holds_rival(text):
             return True
     return False
+
+
+def _is_strange_beside(before: str, others: Sequence[_Part], topic: _Topic) -> bool:
+    """Return whether a clause says of a value what nobody asked, and another sentence may name the answer.
+
+    "You toyed with Ghent. Lille won.": alone, the first would be one in other words.
+    """
+    if _is_result(before) or not topic.strange_words(before):
+        return False
+    parts = [part for other in others for part in _parts_of(other.text)]
+    return any(
+        topic.holds_rival(part.text)
+        and not part.depth
+        and not RE.anaphor.match(part.text)
+        and not RE.interjection.fullmatch(part.text)
+        for part in parts
+    )
 
 
 def _is_listed(before: str, after: str, topic: _Topic) -> bool:
@@ -362,9 +496,12 @@ def _is_of_another(before: str, after: str, topic: _Topic) -> bool:
 
 
 def _rival_doubt(
-    sentences: Sequence[_Part], claims: Sequence[Span], topic: _Topic
+    sentences: Sequence[_Part], claims: Sequence[Span], topic: _Topic, since: int = 0
 ) -> str:
-    """Return the doubt that another value stands where an answer stands: alone, or behind "it is"."""
+    """Return the doubt that another value stands where an answer stands: alone, or behind "it is".
+
+    `since`: what ends before this place is the working of a result, and no rival.
+    """
     opened = False
     first_claim = min(claims)[0]
     for sentence in sentences:
@@ -375,6 +512,8 @@ def _rival_doubt(
             opened = opened or bool(plain_words(part.text))
             claimed = any(part.start <= n <= part.end for n in inside)
             if claimed or part.depth or part.link in _EXPLAINS | _CONTRASTS:
+                continue
+            if sentence.start + part.end < since:
                 continue
             if _is_rival(part, topic, opens=opens, inside=inside):
                 return "names another one, too"
@@ -393,6 +532,8 @@ def _is_rival(
         inside: Where in its sentence the expected value is claimed.
     """
     text = RE.label.sub("", part.text)
+    if RE.interjection.fullmatch(text):
+        return False
     if not topic.holds_rival(text) or topic.has_mark(RE.aside_before, text):
         return False
     # after the claim, "it" is what was claimed

@@ -542,7 +542,16 @@ def _ruling_on_amount(
         for one in answer
         if one not in hits and not any(is_rough(one, hit) for hit in hits)
     ]
-    return _AMONG if others and not is_sum(gold.amounts, others) else _NAMED
+    adds_up = is_sum(gold.amounts, others) or _adds_up_to(gold, text, hits)
+    return _AMONG if others and not adds_up else _NAMED
+
+
+def _adds_up_to(gold: Gold, text: str, hits: Sequence[Quantity]) -> bool:
+    """Return whether all other amounts of an answer, bare ones of the same unit, add up to what is expected."""
+    unit = hits[0].unit
+    others = [amount for amount in read_quantities(text) if amount not in hits]
+    parts = [replace(amount, unit=amount.unit or unit) for amount in others]
+    return is_sum(gold.amounts, parts)
 
 
 def is_turned(question: str, text: str) -> bool:

@@ -9,6 +9,7 @@ import json
 import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib.resources import files
@@ -47,6 +48,7 @@ from pytest_ltm.reports.html.report_data import (
     ConversationEntry,
     ExampleEntry,
     Material,
+    ResultSeries,
     deciding_rules,
     report_material,
     run_origin,
@@ -159,6 +161,25 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
         for rows in examples[: max(fitting, 1)]
         for row in rows
     )
+
+
+def list_failures_first(
+    material: Material, shown: AbstractSet[int]
+) -> list[tuple[ResultSeries, ExampleEntry]]:
+    """Return the examples that are listed: what failed, what has no score, what passed, each by column."""
+    rows = [
+        (series, row)
+        for series in material.series
+        for row in series.rows
+        if row.key in shown
+    ]
+    return sorted(rows, key=lambda listed: _urgency(listed[1]))
+
+
+def _urgency(row: ExampleEntry) -> int:
+    if not row.result.scored:
+        return 1
+    return 0 if row.result.outcome == "failed" else 2
 
 
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the
@@ -364,6 +385,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             metrics=read_definitions(),
             index=_page_index(material),
             shown=shown,
+            listed=list_failures_first(material, shown),
             parcels=parcels,
             style=style,
             script=script,

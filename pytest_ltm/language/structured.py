@@ -1,0 +1,230 @@
+"""Structured replies: which field of a JSON, YAML or XML object answers (docs/replies.md)."""
+
+from __future__ import annotations
+
+import html
+import json
+import textwrap
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from pytest_ltm._core.model.account import split_words
+from pytest_ltm._core.model.json_values import json_values
+from pytest_ltm.language.lexicon import LEXICON
+
+Fields: TypeAlias = dict[str, Any]
+
+RE = LEXICON.expressions("structured")
+_MOST_LEVELS = 4
+
+
+def read_answer(text: str) -> str:
+    """Return what the answering field of an object says; the text itself where none does, or two may.
+
+    Fields of thoughts are left out in any case. Linear time.
+    """
+    # what is left of a block of YAML once its thoughts are gone
+    if RE.block_alone.match(text):
+        return textwrap.dedent(text.partition("\n")[2]).strip()
+    fence = RE.fence.match(text)
+    body = (fence[1] if fence else text).strip()
+    fields = _read_fields(body)
+    if not fields:
+        return RE.cdata.sub(r"\1", text) if "<![CDATA[" in text else text
+    answer = _find_answer(fields, 0)
+    # an object that has nothing but an answer with parts is read with their names
+    if len(fields) == 1 and not isinstance(answer, str):
+        return text
+    if answer is not None:
+        return _write_value(answer)
+    spoken = _without_thoughts(fields)
+    return text if len(spoken) in {0, len(fields)} else _write_value(spoken)
+
+
+def is_yaml_answer(text: str) -> bool:
+    """Return whether a text is an object in YAML that names its answer, and says more than that and thoughts."""
+    fields = _read_yaml(text.strip(), 0)
+    answers = _named_answers(fields)
+    if not answers:
+        return bool(fields) and _find_answer(fields, 0) is not None
+    return len(_without_thoughts(fields)) > len(answers)
+
+
+def without_yaml_thoughts(text: str) -> str:
+    """Return an object in YAML without its fields of thoughts."""
+    kept = [
+        "\n".join(lines)
+        for lines in _split_blocks(text.strip())
+        if not RE.thought.search(_spell(lines[0].partition(":")[0]))
+    ]
+    return "\n".join(kept)
+
+
+# --- Which field answers.
+
+
+def _find_answer(fields: Fields, level: int) -> Any:
+    """Return the value that answers, None where none does or two may."""
+    fields = {name: value for name, value in fields.items() if _says_anything(value)}
+    answers = _named_answers(fields)
+    others = [name for name in fields if name not in answers and not _is_aside(name)]
+    if answers:
+        # beside a named answer only what may be one, or holds several things, competes
+        others = [name for name in others if _competes(name, fields[name])]
+    else:
+        answers = [name for name in others if RE.holder.fullmatch(_spell(name))]
+        others = [name for name in others if name not in answers]
+        inner = fields[others[0]] if len(others) == 1 else None
+        # a message beside an object that names its answer is one about success
+        if isinstance(inner, dict) and (not answers or _named_answers(inner)):
+            return _find_answer(inner, level + 1)
+    candidates = [fields[name] for name in (*answers, *others)]
+    if not answers or any(isinstance(value, dict | list) for value in candidates[1:]):
+        return None
+    if len(candidates) != 1:
+        return _join_candidates(candidates) if _named_answers(fields) else None
+    value = fields[answers[0]]
+    if not isinstance(value, dict) or level > _MOST_LEVELS:
+        return value
+    inner = _find_answer(value, level + 1)
+    return _without_thoughts(value) if inner is None else inner
+
+
+def _join_candidates(values: list[Any]) -> str:
+    """Return several answers as somebody would say them who does not decide."""
+    return " or ".join(
+        dict.fromkeys(_write_value(value).rstrip(". ") for value in values)
+    )
+
+
+def _named_answers(fields: Fields) -> list[str]:
+    return [name for name in fields if RE.answer.fullmatch(_spell(name))]
+
+
+def _spell(name: str) -> str:
+    return split_words(name).strip()
+
+
+def _is_aside(name: str) -> bool:
+    """Return whether a field is about the answer: its thoughts, sources, cost or what may be asked next."""
+    return RE.aside.search(_spell(name)) is not None
+
+
+def _competes(name: str, value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return True
+    return RE.rival.search(_spell(name)) is not None
+
+
+def _says_anything(value: Any) -> bool:
+    return value is not None and value not in ("", [], {})
+
+
+def _without_thoughts(fields: Fields) -> Fields:
+    return {
+        name: value
+        for name, value in fields.items()
+        if not RE.thought.search(_spell(name))
+    }
+
+
+def _write_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and len(value) == 1:
+        return _write_value(value[0])
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- Reading objects: a text that is one as a whole, {} for any other.
+
+
+def _read_fields(text: str) -> Fields:
+    if text.startswith(("{", "[")):
+        return _read_json(text)
+    if text.startswith("<"):
+        return _read_xml(RE.prolog.sub("", text), 0)
+    return _read_yaml(text, 0)
+
+
+def _read_json(text: str) -> Fields:
+    if not text.endswith(("}", "]")):
+        return {}
+    try:
+        values = [json.loads(text, strict=False)]
+    except (ValueError, RecursionError):
+        values = list(json_values(text))
+    if len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    is_object = len(values) == 1 and isinstance(values[0], dict)
+    return values[0] if is_object else {}
+
+
+def _read_xml(text: str, level: int) -> Fields:
+    fields: Fields = {}
+    at = 0
+    while at < len(text):
+        element = RE.element.match(text, at)
+        if element is None or element[1] in fields or level > _MOST_LEVELS:
+            return {}
+        content = element[2].strip()
+        inner = _read_xml(content, level + 1) if content.startswith("<") else {}
+        fields[element[1]] = inner or _read_characters(content)
+        at = element.end()
+    return fields
+
+
+def _read_characters(content: str) -> str:
+    literal = RE.cdata.sub(r"\1", content)
+    return (literal if literal != content else html.unescape(content)).strip()
+
+
+def _read_yaml(text: str, level: int) -> Fields:
+    """Read keys in lower case, as programs write them, with what is indented below each.
+
+    A single line is no object: `answer: Riga` is a label.
+    """
+    fields: Fields = {}
+    if level > _MOST_LEVELS or (not level and "\n" not in text):
+        return fields
+    for key, first, below in _split_keys(text):
+        if not key or key in fields:
+            return {}
+        fields[key] = _read_yaml_value(first.strip(), below, level)
+    return fields
+
+
+def _split_keys(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each key with what follows it on its line and below; "" where a line belongs to no key."""
+    for lines in _split_blocks(text):
+        match = RE.key.match(lines[0])
+        belongs = match and all(map(RE.below.match, lines[1:]))
+        if match is None or not belongs:
+            yield "", "", ""
+            return
+        yield match[1], match[2] or "", "\n".join(lines[1:])
+
+
+def _split_blocks(text: str) -> list[list[str]]:
+    """Return the lines of a text, those without a key with the key above."""
+    blocks: list[list[str]] = []
+    for line in text.splitlines():
+        if not blocks or RE.key.match(line):
+            blocks.append([])
+        blocks[-1].append(line)
+    return blocks
+
+
+def _read_yaml_value(first: str, below: str, level: int) -> Any:
+    body = textwrap.dedent(below).strip()
+    if RE.block.fullmatch(first):
+        return body
+    if first:
+        quoted = RE.quoted.fullmatch(first)
+        return f"{quoted[2] if quoted else first}\n{body}".strip()
+    items = [RE.item.match(line) for line in body.splitlines()]
+    if items and all(items):
+        return [item[1] for item in items if item]
+    return _read_yaml(body, level + 1) or body
