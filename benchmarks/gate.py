@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import product
 from math import fsum, sqrt
 from statistics import fmean
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from pytest_ltm.figures.statistics.comparison import (
     chance_here,
     compare_runs,
     compare_scenarios,
+    power_of_test,
 )
 from pytest_ltm.figures.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow
@@ -93,6 +95,7 @@ def gate(size: int, repeats: int) -> Iterator[str]:
         yield from _unequal_shapes(size, repeat)
         yield from _lost_replies(size, repeat)
         yield from _power(size, repeat)
+        yield from power_by_collapses(size, repeat)
         yield from _detectable(size, repeat)
         yield from coverage(size, repeat)
 
@@ -210,6 +213,39 @@ def _least(found: dict[str, Comparison]) -> float | None:
         (one.adjusted for one in found.values() if one.adjusted is not None),
         default=None,
     )
+
+
+SUPPOSED = (0.3, 0.125, 0.0)
+"""Shares of conversations that may earn nothing, as `--ltm-compare-collapses` says."""
+SEEN = (0.143, 0.25, 0.5)
+"""Shares of all answers that the later agent forgets."""
+
+
+def power_by_collapses(size: int, seed: int) -> Iterator[str]:
+    """Yield how often `p:0.05` sees a drop by the share of collapses that is supposed, and how often it says so."""
+    yield from header("Drops that p:0.05 sees, and the power that it tells")
+    world = WORLDS[1]
+    for forgotten, collapses in product(SEEN, SUPPOSED):
+        drop = Drop(forgotten)
+        cells = [
+            _seen_and_told(world, trials, drop, collapses, size, seed)
+            for trials in TRIALS[2:]
+        ]
+        yield line(f"{-drop.true(world):.2f}, collapses {collapses:g}", cells)
+
+
+def _seen_and_told(
+    world: World, trials: int, drop: Drop, collapses: float, size: int, seed: int
+) -> str:
+    chance = random.Random(f"told{seed}{world}{trials}{drop}")
+    seen, told = 0, []
+    for _ in range(size):
+        found = pairs(world, trials, drop, chance)
+        seen += compare_runs(
+            found, draws=DRAWS, collapses=collapses
+        ).dropped_beyond_chance
+        told.append(power_of_test(found, -drop.true(world), collapses=collapses) or 0.0)
+    return f"{seen / size:.2f}, {fmean(told):.2f}"
 
 
 def _detectable(size: int, seed: int) -> Iterator[str]:

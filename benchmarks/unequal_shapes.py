@@ -15,7 +15,7 @@ from itertools import combinations
 from math import sqrt
 from statistics import fmean, variance
 
-from benchmarks.worlds import CRASHES, Drop, World, pairs
+from benchmarks.worlds import CRASHES, EMPTIED, Drop, World, pairs
 from pytest_ltm.figures.statistics.comparison import COLLAPSES, compare_runs
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.statistics.totals import group_by
@@ -43,6 +43,7 @@ def compare_tests(size: int, seed: int) -> Iterator[tuple[str, list[list[float]]
     crashing = (CRASHES[1], CRASHES[0], RARER, OFTENER)
     worlds = (
         *((world, Drop()) for world in crashing),
+        (EMPTIED, Drop()),
         *((STEADY, Drop(share)) for share in (0.12, 0.25, 0.4)),
     )
     for world, drop in worlds:

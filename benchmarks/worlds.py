@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import erf, sqrt
 
@@ -166,8 +166,15 @@ CRASHES = tuple(
     )
 )
 """Equal means and unequal shapes, and the mirror."""
+EMPTIED = replace(
+    CRASHES[1],
+    name="the earlier run earns nothing in 30 %, the other is steady",
+    wrecked=0.3,
+)
+"""As many as `--ltm-compare-collapses` supposes."""
 HARD = (
     *CRASHES,
+    EMPTIED,
     moody(0.5),
     TROUBLED,
     moody(2),

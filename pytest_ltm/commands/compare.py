@@ -19,6 +19,7 @@ from pytest_ltm.commands.arguments import (
     add_option,
     add_plans,
 )
+from pytest_ltm.figures.statistics.comparison import COLLAPSES
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
@@ -52,6 +53,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         [],
     )
     add_plans(parser)
+    add_option(
+        parser,
+        "--compare-collapses",
+        "SHARE",
+        "share of its conversations in which either side may earn nothing without being worse (default: %(default)s)",
+        f"{COLLAPSES}",
+    )
+    blind = "a rule that the loss of nine tenths of everything would not break is not measurable (default), or passes"
+    parser.add_argument(
+        "--compare-blind", choices=["refuse", "allow"], default="refuse", help=blind
+    )
     form = parser.add_mutually_exclusive_group()
     add_flags(form, markdown="print Markdown, as for a step summary", json="print JSON")
     add_baselines(parser)
@@ -83,14 +95,27 @@ def compare_results(given: Namespace) -> int:
             )
     before = one_agent(sides[0], how=WAYS.choose_agent)
     changes = [
-        compare_sides(before, side, WAYS, common=given.plans == "overlapping")
+        compare_sides(
+            before,
+            side,
+            WAYS,
+            common=given.plans == "overlapping",
+            collapses=_rules.parse_collapses(given.compare_collapses),
+        )
         for side in sides[1:]
     ]
     # each further comparison is one more chance to find something by luck
     looks = sum(moved.looks for moved in changes)
     shared = [structs.replace(moved, looks=looks) for moved in changes]
+    allow_blind = given.compare_blind == "allow"
     result = [
-        (side, moved, decide_gate(side.result, rules, moved) if rules else None)
+        (
+            side,
+            moved,
+            decide_gate(side.result, rules, moved, allow_blind=allow_blind)
+            if rules
+            else None,
+        )
         for side, moved in zip(sides[1:], shared, strict=True)
     ]
     if given.json:

@@ -149,6 +149,8 @@ def comparison_sentences(changes: Changes) -> list[str]:
             )
         elif overall.can_tell:
             how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
+            if changes.collapses:
+                how += f"; up to {changes.collapses:.0%} of either side's conversations may earn nothing"
             seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
             texts.append(f"{change.label}: {seen} ({how}).")
     texts += [
@@ -220,7 +222,9 @@ def _left_out(change: Change) -> Iterable[str]:
 
 def changes_json(changes: Changes) -> dict[str, Any]:
     """Return the comparison as JSON values."""
-    return fields_of(changes, "before", "before_agent", "after", "uncompared") | {
+    return fields_of(
+        changes, "before", "before_agent", "after", "uncompared", "collapses"
+    ) | {
         "changes": [
             {
                 **fields_of(change, "agent", "span_label"),
@@ -320,8 +324,11 @@ def verdict_details(verdict: GateVerdict) -> list[str]:
     """Return a sentence for each breach and each rule that cannot be evaluated.
 
     If the whole run cannot be measured, no breach is listed: the losses may explain it.
+    If it passed, what each rule about a change would have seen is.
     """
     result = () if verdict.lost else (*verdict.breaches, *verdict.unknown)
+    if verdict.state == "passed":
+        result = tuple(finding for finding in verdict.findings if finding.moved)
     return [one_line(finding.text) for finding in result]
 
 

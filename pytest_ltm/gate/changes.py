@@ -18,6 +18,7 @@ from pytest_ltm._core.model.plan import natural_sort_key
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.wording import first_and_rest
 from pytest_ltm.figures.statistics.comparison import (
+    COLLAPSES,
     Comparison,
     compare_runs,
     compare_scenarios,
@@ -215,6 +216,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     """By agent and memory span, in the order of the later side."""
     uncompared: tuple[str, ...] = ()
     """Memory spans that the earlier side does not have."""
+    collapses: float = COLLAPSES
+    """Share of its conversations in which either side may earn nothing without being worse."""
     looks: int = 0
     """Number of agents and spans compared together, over all later sides: they share one significance level."""
 
@@ -231,13 +234,19 @@ class Changes(Struct, frozen=True, kw_only=True):
 
 
 def compare_sides(
-    before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False
+    before: GateSide,
+    after: GateSide,
+    ways: CompareHints,
+    *,
+    common: bool = False,
+    collapses: float = COLLAPSES,
 ) -> Changes:
     """Return what changed from one side, which has one agent, to the other.
 
     Raises ConfigurationError if their plans differ, saying in what and which of the
     `ways` out there are; with `common` the examples that are equal in both are compared
-    all the same, whatever was said around them.
+    all the same, whatever was said around them. `collapses`: the share of its
+    conversations in which either side may earn nothing without being worse.
     """
     # First, because a refusal about plans would puzzle who has forgotten to name an
     # agent.
@@ -246,7 +255,7 @@ def compare_sides(
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
     changes = [
-        _make_change(earlier, after.side_of_agent(agent), span, part)
+        _make_change(earlier, after.side_of_agent(agent), span, part, collapses)
         for agent in after.agents
         for span in spans
     ]
@@ -259,6 +268,7 @@ def compare_sides(
         changes=moved,
         uncompared=tuple(span for span in after.spans if span not in before.spans),
         looks=len(moved),
+        collapses=collapses,
     )
 
 
@@ -304,7 +314,11 @@ class _Part(NamedTuple):
 
 
 def _make_change(
-    before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part
+    before: GateSide,
+    held: Sequence[ConversationResult],
+    span: str,
+    part: _Part,
+    collapses: float,
 ) -> Change | None:
     now = [each for each in held if each.span_label == span]
     then = [each for each in before.result.conversations if each.span_label == span]
@@ -342,8 +356,8 @@ def _make_change(
         only_before=all_before - len(keys),
         only_after=all_after - len(keys),
         alone=tuple(sorted(alone, key=natural_sort_key)),
-        overall=compare_runs(pairs.pairs),
-        scenarios=compare_scenarios(pairs.pairs),
+        overall=compare_runs(pairs.pairs, collapses=collapses),
+        scenarios=compare_scenarios(pairs.pairs, collapses=collapses),
         level=Level.mean_level(levels.values()) if levels else None,
         levels=levels,
         lost_passes=sum(pair.gain < 0 for pair in passed),

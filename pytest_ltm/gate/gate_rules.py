@@ -386,6 +386,23 @@ def parse_change_rule(text: str) -> Rule:
     return _parse_rule(text, against=True)
 
 
+MOST_COLLAPSES = 0.9
+"""An agent that loses nearly everything all the time would explain any drop."""
+
+
+def parse_collapses(text: str) -> float:
+    """Return the share of conversations that may earn nothing; ConfigurationError for any other text."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= MOST_COLLAPSES:
+        raise ConfigurationError(
+            f"{text!r} is not a share from 0 to {MOST_COLLAPSES}. Write 0.3 for 30 % of the conversations"
+        )
+    return share
+
+
 def _parse_rule(text: str, *, against: bool) -> Rule:
     # the last colon is that of the limit: a scope has one of its own
     head, colon, limit = (part.strip() for part in text.rpartition(":"))

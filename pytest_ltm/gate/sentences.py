@@ -318,4 +318,8 @@ def _what_would_settle(pairs: Sequence[Pair], held: int) -> str:
     if needed is None:
         return "Only many more trials would tell so small a difference."
     more = "" if held == 1 else f" in place of {held}"
-    return f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large."
+    examples = pluralize(needed * len(pairs) // held, "example")
+    return (
+        f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large: "
+        f"it takes at least {examples} of each."
+    )

@@ -20,8 +20,16 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.storage.wording import join_some
 from pytest_ltm.figures.memory_measures import MEASURES
-from pytest_ltm.figures.statistics.comparison import compare_runs, compare_scenarios
-from pytest_ltm.figures.statistics.pairs import Pair, pair_rows
+from pytest_ltm.figures.statistics.comparison import (
+    COLLAPSES,
+    Comparison,
+    compare_runs,
+    compare_scenarios,
+    power_of_limit,
+    power_of_test,
+    score_of,
+)
+from pytest_ltm.figures.statistics.pairs import Pair, pair_rows, pass_pairs
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.gate.changes import Change, Changes, Level
@@ -112,8 +120,12 @@ def decide_gate(
     changes: Changes | None = None,
     *,
     lost_too: str = "",
+    allow_blind: bool = False,
 ) -> GateVerdict:
     """Return the verdict on a run; `lost_too`: what else makes it say too little.
+
+    A rule that would have held whatever the agent lost is blind, and unmeasurable
+    unless `allow_blind`.
 
     Rules hold for each agent at each memory span. Trials that must pass (`pass_k`) are
     looked at, too, and an example that ended in an error of its own breaches the gate,
@@ -123,7 +135,9 @@ def decide_gate(
     findings = [
         Finding(rule.text, agent, span, *result, moved=rule.against)
         for rule in rules
-        for agent, span, result in _rule_findings(rule, run, places, changes)
+        for agent, span, result in _rule_findings(
+            rule, run, places, changes, allow_blind=allow_blind
+        )
     ]
     asked = [row for row in run.scenarios if row.pass_k is not None]
     tries = group_by(
@@ -170,7 +184,12 @@ Places: TypeAlias = "Mapping[tuple[str, str], Sequence[ConversationResult]]"
 
 
 def _rule_findings(
-    rule: Rule, run: RunResult, places: Places, changes: Changes | None
+    rule: Rule,
+    run: RunResult,
+    places: Places,
+    changes: Changes | None,
+    *,
+    allow_blind: bool,
 ) -> Iterable[tuple[str, str, Found]]:
     """Yield agent and memory span, and what was found there."""
     if rule.metric.name == SPAN:
@@ -184,7 +203,9 @@ def _rule_findings(
             yield (
                 agent,
                 "",
-                moved_span(rule, mine) if rule.against else _check_span(rule, rows),
+                moved_span(rule, mine, allow_blind=allow_blind)
+                if rule.against
+                else _check_span(rule, rows),
             )
         return
     # Every place that is shown is one more chance of a false alarm.
@@ -194,7 +215,17 @@ def _rule_findings(
         if not rule.against:
             yield agent, span, _check_level(rule, held)
         elif change:
-            yield agent, span, check_rule(rule, change, looks=looks)
+            yield (
+                agent,
+                span,
+                check_rule(
+                    rule,
+                    change,
+                    looks=looks,
+                    collapses=changes.collapses if changes else COLLAPSES,
+                    allow_blind=allow_blind,
+                ),
+            )
         else:
             name = changes.before if changes else "there is no baseline: it"
             yield (
@@ -298,13 +329,22 @@ def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
 # sentence that says so.
 
 
-def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
+def check_rule(
+    rule: Rule,
+    change: Change,
+    *,
+    looks: int = 1,
+    collapses: float = COLLAPSES,
+    allow_blind: bool = False,
+) -> Found:
     """Return whether the rule holds, and what was found.
 
     `looks`: the number of agents and memory spans that the rule is checked at. A rule
     about chance shares its limit among them, so that the chance of any false alarm is
-    no more than it says (Bonferroni).
+    no more than it says (Bonferroni). `collapses`: the share of its conversations in
+    which either side may earn nothing without being worse.
     """
+    pairs = _pairs_in_scope(rule, change)
     if rule.metric.unit != "chance":
         every = rule.metric.name in _OF_ALL_ROWS
         both = (
@@ -326,6 +366,11 @@ def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
             )
         loss = was - is_ if rule.metric.higher_is_better else is_ - was
         state, sentence = _check_loss(rule, was, is_, loss)
+        if state == "passed":
+            power = _power_beyond(rule, was, pairs)
+            return _unless_blind(
+                sentence + power, _why_no_drop_fails(rule, was), allow_blind=allow_blind
+            )
         if state == "failed":
             among = {
                 row.scenario
@@ -340,18 +385,81 @@ def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
             if is_of_all and p is not None and p > change.overall.alpha:
                 sentence += f"; chance explains as much (one-sided p {p_text(p)})"
         return state, sentence
-    pairs = pair_rows(
-        *(
-            _open_as_zero(rule.scope.rows(rows))
-            for rows in (change.before, change.after)
-        )
-    ).pairs
     if rule.metric.name == "holm":
-        return _check_each_by_chance(rule, pairs, looks)
-    return _check_chance(rule, pairs, change, looks)
+        state, sentence, blind = _check_each_by_chance(rule, pairs, looks, collapses)
+    else:
+        state, sentence, blind = _check_chance(rule, pairs, change, looks, collapses)
+    if state != "passed":
+        return state, sentence
+    return _unless_blind(sentence, blind, allow_blind=allow_blind)
 
 
-def moved_span(rule: Rule, mine: Sequence[Change]) -> Found:
+def _pairs_in_scope(rule: Rule, change: Change) -> tuple[Pair, ...]:
+    """Return the pairs that a rule is about, 0 where a score is open; of passes for rules about passes."""
+    before, after = (
+        _open_as_zero(rule.scope.rows(rows)) for rows in (change.before, change.after)
+    )
+    pair = pass_pairs if rule.metric.name == "pass_rate" else pair_rows
+    return pair(before, after).pairs
+
+
+# --- What a rule that holds would have seen.
+
+# The drop that is spoken of beside every rule that holds; less where there is less to
+# lose.
+_DROP = 0.1
+# A rule that misses the loss of so much sees nothing smaller than everything.
+_NEARLY_ALL = 0.9
+
+
+def _unless_blind(sentence: str, blind: str, *, allow_blind: bool) -> Found:
+    """Return that a rule holds; that it cannot be evaluated where it is blind, unless that is allowed."""
+    if not blind:
+        return "passed", sentence
+    text = f"{sentence}; blind: {blind}"
+    return (
+        ("passed", text)
+        if allow_blind
+        else ("unmeasurable", f"{text} (--ltm-compare-blind=allow takes it for passed)")
+    )
+
+
+def _why_no_drop_fails(rule: Rule, was: float) -> str:
+    """Return why no drop could break a rule, however large; "" if one could."""
+    if not rule.metric.higher_is_better:
+        return ""
+    if was <= _SLACK:
+        return "the baseline has nothing to lose"
+    allowed = rule.limit * was if rule.relative else rule.limit
+    return (
+        f"the baseline has {rule.amount(was)}, and {rule.allowed} may be lost"
+        if allowed >= _NEARLY_ALL * was - _SLACK
+        else ""
+    )
+
+
+def _power_beyond(rule: Rule, was: float, pairs: Sequence[Pair]) -> str:
+    """Return how often a drop would have broken a rule with a limit, as the end of a sentence; "" if unknown."""
+    if rule.metric.name not in ("mean", "pass_rate", "total") or not pairs:
+        return ""
+    allowed = rule.limit * was if rule.relative else rule.limit
+    is_sum = rule.metric.name == "total"
+    parts = len({pair.scenario for pair in pairs}) if is_sum else 1
+    drop = min(_DROP, score_of(pairs, "before"))
+    return _power_text(drop * parts, power_of_limit(pairs, drop, allowed / parts))
+
+
+def _power_text(drop: float, power: float | None) -> str:
+    """Return `; a drop of 0.10 would have been seen in 62 of 100 such runs`."""
+    if power is None or drop <= _SLACK:
+        return ""
+    runs = round(100 * power)
+    return f"; a drop of {drop:.2f} would have been seen in {runs} of 100 such runs"
+
+
+def moved_span(
+    rule: Rule, mine: Sequence[Change], *, allow_blind: bool = False
+) -> Found:
     """Return the same for the effective memory span of one agent, over all memory spans in both."""
     both = [pair for change in mine for pair in _scored_in_both(change)]
     was, is_ = (
@@ -360,7 +468,11 @@ def moved_span(rule: Rule, mine: Sequence[Change]) -> Found:
     )
     if was.span is None or is_.span is None:
         return "unmeasurable", f"{rule.subject} is unknown: {was.reason or is_.reason}"
-    return _check_loss(rule, was.span, is_.span, was.span - is_.span)
+    state, sentence = _check_loss(rule, was.span, is_.span, was.span - is_.span)
+    if state != "passed":
+        return state, sentence
+    blind = _why_no_drop_fails(rule, was.span)
+    return _unless_blind(sentence, blind, allow_blind=allow_blind)
 
 
 def _scored_in_both(change: Change) -> list[tuple[ScenarioResult, ScenarioResult]]:
@@ -380,35 +492,75 @@ def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:
     return "failed", text + (f", by more than {rule.allowed}" if rule.limit else "")
 
 
+# What was found of a rule about chance, and why it would have seen nothing.
+_FoundByChance: TypeAlias = "tuple[State, str, str]"
+
+
 def _check_chance(
-    rule: Rule, pairs: Sequence[Pair], change: Change, looks: int
-) -> Found:
-    comparison = compare_runs(pairs, alpha=rule.limit / looks)
+    rule: Rule, pairs: Sequence[Pair], change: Change, looks: int, collapses: float
+) -> _FoundByChance:
+    alpha = rule.limit / looks
+    comparison = compare_runs(pairs, alpha=alpha, collapses=collapses)
     name = f"the scores{rule.scope.words}"
-    if comparison.is_identical:
-        return "passed", f"{name} are as before"
-    if not comparison.can_tell or comparison.p_drop is None:
-        return (
-            "unmeasurable",
-            f"cannot tell whether {name} dropped: {comparison.reason}",
-        )
+    if not comparison.is_identical and (
+        not comparison.can_tell or comparison.p_drop is None
+    ):
+        why = f"cannot tell whether {name} dropped: {comparison.reason}"
+        return "unmeasurable", why, ""
+    all_of_it = score_of(pairs, "before")
+    lost = compare_runs(_less_nearly_all(pairs), alpha=alpha, collapses=collapses)
+    blind = _why_blind([lost], all_of_it)
+    drop = min(_DROP, all_of_it)
+    power = power_of_test(pairs, drop, alpha=alpha, collapses=collapses)
+    supposed = _power_text(drop, power) + _collapses_text(collapses, power)
+    if comparison.is_identical or comparison.p_drop is None:
+        return "passed", f"{name} are as before{supposed}", blind
     difference = comparison.difference or 0.0
     chance = f"one-sided p {p_text(comparison.p_drop)}" + (
         f", one of {looks} comparisons" if looks > 1 else ""
     )
     if not comparison.dropped_beyond_chance:
-        return (
-            "passed",
-            f"{name} moved by {difference:+.2f}, which chance explains ({chance})",
-        )
+        moved = f"{name} moved by {difference:+.2f}, which chance explains ({chance})"
+        return "passed", moved + supposed, blind
     text = f"{name} dropped by {-difference:.2f}, more than chance explains ({chance})"
-    return "failed", text + _largest_losers(
-        rule, change.levels, {pair.scenario for pair in pairs}
+    losers = _largest_losers(rule, change.levels, {pair.scenario for pair in pairs})
+    return "failed", text + losers, ""
+
+
+def _collapses_text(collapses: float, power: float | None) -> str:
+    """Return what a test supposes of conversations that earn nothing, as the end of a sentence."""
+    if power is None or not collapses:
+        return ""
+    return (
+        f", if up to {collapses:.0%} of either side's conversations may earn nothing "
+        "(--ltm-compare-collapses)"
     )
 
 
-def _check_each_by_chance(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
-    comparisons = compare_scenarios(pairs, alpha=rule.limit / looks)
+def _less_nearly_all(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs as they would be if the later run had lost nearly everything."""
+    return [
+        structs.replace(pair, after=(1 - _NEARLY_ALL) * pair.before) for pair in pairs
+    ]
+
+
+def _why_blind(comparisons: Iterable[Comparison], all_of_it: float) -> str:
+    """Return why a test is blind that compared what nearly everything is lost of; "" where it saw that."""
+    if all_of_it <= _SLACK:
+        return "the baseline has nothing to lose"
+    if any(comparison.dropped_beyond_chance for comparison in comparisons):
+        return ""
+    return (
+        f"even if nine tenths of the baseline's {all_of_it:.2f} were lost, "
+        "chance would explain it: more trials see more"
+    )
+
+
+def _check_each_by_chance(
+    rule: Rule, pairs: Sequence[Pair], looks: int, collapses: float
+) -> _FoundByChance:
+    alpha = rule.limit / looks
+    comparisons = compare_scenarios(pairs, alpha=alpha, collapses=collapses)
     dropped = {
         name: one for name, one in comparisons.items() if one.dropped_beyond_chance
     }
@@ -423,15 +575,20 @@ def _check_each_by_chance(rule: Rule, pairs: Sequence[Pair], looks: int) -> Foun
         return (
             "failed",
             f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios: {listed}",
+            "",
         )
     mute = [one.reason for one in comparisons.values() if not one.can_tell]
     if mute or not comparisons:
         reason = mute[0] if mute else "no example has a score in both runs"
-        return "unmeasurable", f"cannot tell whether single scenarios dropped: {reason}"
-    return (
-        "passed",
-        f"none of {len(comparisons)} scenarios dropped by more than chance explains",
+        why = f"cannot tell whether single scenarios dropped: {reason}"
+        return "unmeasurable", why, ""
+    lost = compare_scenarios(_less_nearly_all(pairs), alpha=alpha, collapses=collapses)
+    sighted = sum(comparison.dropped_beyond_chance for comparison in lost.values())
+    sentence = (
+        f"none of {len(comparisons)} scenarios dropped by more than chance explains; "
+        f"the loss of nine tenths of all would have been seen in {sighted} of them"
     )
+    return "passed", sentence, _why_blind(lost.values(), score_of(pairs, "before"))
 
 
 def p_text(p: float) -> str:

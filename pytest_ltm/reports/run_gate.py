@@ -23,6 +23,7 @@ from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.guessing import only_guesses
+from pytest_ltm.figures.statistics.comparison import COLLAPSES
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.gate import change_report
@@ -62,6 +63,10 @@ class GateOptions(Struct, frozen=True, kw_only=True):
     """What the run is compared with; it has one agent."""
     overlapping: bool = False
     """Examples that are equal in both are compared although the plans are not."""
+    collapses: float = COLLAPSES
+    """Share of its conversations in which either side may earn nothing without being worse."""
+    allow_blind: bool = False
+    """A rule that even the loss of nine tenths of everything would not break counts as passed."""
     save: str = ""
     """The name of the baseline that is kept; "": none."""
     summary: Path | None = None
@@ -88,6 +93,8 @@ def parse_gate_options(
             lambda: _baseline_side(config, settings, run_folder),
         ),
         overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
+        collapses=_options.option_value(config, "ltm_compare_collapses"),
+        allow_blind=_options.option_value(config, "ltm_compare_blind") == "allow",
         save=read_option(
             config, "--ltm-save", lambda: _baseline_name(config, settings)
         ),
@@ -346,7 +353,11 @@ class Gate:
             cut = any(held.ended == "interrupted" for held in result.conversations)
             lost = unequal or ("the run did not finish" if cut else "")
             self.verdict = decide_gate(
-                result, self.options.rules, self.changes, lost_too=lost
+                result,
+                self.options.rules,
+                self.changes,
+                lost_too=lost,
+                allow_blind=self.options.allow_blind,
             )
         elif gated and whole:
             self._notes.append(
@@ -368,7 +379,11 @@ class Gate:
             plans = side_of_run(self._run.folder.path).plans
             side = GateSide(name="this run", result=result, plans=plans)
             self.changes = compare_sides(
-                self.options.before, side, WAYS, common=self.options.overlapping
+                self.options.before,
+                side,
+                WAYS,
+                common=self.options.overlapping,
+                collapses=self.options.collapses,
             )
         except LtmError as error:
             self._notes.append(one_line(f"not compared: {error}"))

@@ -398,6 +398,8 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
             "a baseline is of one agent, and this run has bot, other",
         ),
         (("--ltm-compare-plans=some",), "'some' is not one of equal, overlapping"),
+        (("--ltm-compare-collapses=30",), "'30' is not a share from 0 to 0.9"),
+        (("--ltm-compare-blind=yes",), "'yes' is not one of refuse, allow"),
         (("--ltm-summary=test_it.py/x.md",), "--ltm-summary: cannot write"),
     ],
 )
@@ -426,6 +428,25 @@ def test_what_is_equal_in_both_can_be_compared_all_the_same(bots: Project) -> No
     )
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*only the examples equal in both*"])
+
+
+def test_a_rule_that_cannot_turn_red_is_green_only_where_that_is_allowed(
+    bots: Project,
+) -> None:
+    saved(bots)
+    rule = ("--ltm-compare=main", "--ltm-compare-fail=mean:0.95")
+    blind = play(bots, "Bot", *rule)
+    allowed = play(bots, "Bot", *rule, "--ltm-compare-blind=allow")
+    sighted = play(bots, "Bot", "--ltm-compare=main", "--ltm-compare-fail=mean:5%")
+
+    assert (blind.ret, allowed.ret, sighted.ret) == (75, 0, 0)
+    assert "blind: the baseline has 1.00, and 0.95 may be lost" in " ".join(
+        blind.stdout.str().split()
+    )
+    told = " ".join(sighted.stdout.str().split())
+    assert re.search(
+        r"a drop of 0\.10 would have been seen in \d+ of 100 such runs", told
+    )
 
 
 def test_rules_stand_in_the_ini_file_a_line_each(bots: Project) -> None:

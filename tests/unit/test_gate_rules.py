@@ -7,7 +7,11 @@ import pytest
 from pytest_ltm._core.journal.result import ScenarioResult
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.figures.statistics.totals import pass_k
-from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.gate_rules import (
+    parse_change_rule,
+    parse_collapses,
+    parse_limit_rule,
+)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +189,14 @@ def test_of_three_trials_two_passed() -> None:
         == pytest.approx(2 / 3)
     )
     assert pass_k(rows, 4, every=True) is None
+
+
+@pytest.mark.parametrize("text", ["0", "0.3", ".9", "1e-1"])
+def test_a_share_of_collapses_is_a_number_below_one(text: str) -> None:
+    assert parse_collapses(text) == float(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "-0.1", "1", "30", "30%", "nan", "inf"])
+def test_another_share_of_collapses_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"share from 0 to 0\.9.*Write 0\.3"):
+        parse_collapses(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -10,16 +11,18 @@ import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
-from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm._core.journal.result import ConversationResult, RunResult
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.gate.change_report import (
     change_lines,
     changes_json,
     name_verdict,
     verdict_line,
+    verdict_lines,
 )
 from pytest_ltm.gate.changes import GateSide, compare_sides, one_agent
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.plan_facts import PlanFacts
 from pytest_ltm.gate.verdict import GateVerdict, decide_gate
 
 RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
@@ -41,7 +44,7 @@ def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
     same = side(held(FULL), held(FULL, span="32k"))
     found = compare_sides(same, same, WAYS)
 
-    assert compared(same, same, *RULES, "mean:0%", "p:0.5").state == "passed"
+    assert compared(same, same, *RULES, "mean:0%").state == "passed"
     for change in found.changes:
         assert change.is_identical
         assert change.overall.difference == 0
@@ -57,6 +60,89 @@ def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
     assert "mybot at 32k and this run have equal scores in all 6 examples" in " ".join(
         change_lines(found, 200)
     )
+
+
+def play_trials(
+    scores: Mapping[str, tuple[float, ...]], trials: int
+) -> list[tuple[ConversationResult, PlanFacts]]:
+    return [held(scores, trial=str(trial)) for trial in range(trials)]
+
+
+WIDE = {f"scenario_{n}": (1.0, 0.5) for n in range(11)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "ending"),
+    [
+        ("mean:5%", "; a drop of 0.10 would have been seen in"),
+        ("total:5%", "; a drop of 1.10 would have been seen in"),
+        ("pass_rate:0", "; a drop of 0.10 would have been seen in"),
+        ("p:0.05", "30% of either side's conversations may earn nothing"),
+        ("holm:0.05", "would have been seen in 11 of them"),
+    ],
+)
+def test_a_rule_that_holds_says_which_drop_it_would_have_seen(
+    rule: str, ending: str
+) -> None:
+    same = side(*play_trials(WIDE, 12))
+    verdict = compared(same, same, rule)
+
+    assert verdict.state == "passed"
+    assert ending in verdict.findings[0].sentence
+    assert ending in " ".join(" ".join(verdict_lines(verdict, 80)).split())
+
+
+def test_more_trials_would_have_seen_a_drop_more_often() -> None:
+    def seen(trials: int) -> int:
+        same = side(*play_trials(WIDE, trials))
+        (finding,) = compared(same, same, "p:0.05").findings
+        return int(finding.sentence.partition("seen in ")[2].partition(" ")[0])
+
+    assert seen(3) < seen(25) < seen(40)
+
+
+@pytest.mark.parametrize(
+    ("scores", "trials", "rule", "why"),
+    [
+        (FULL, 1, "p:0.5", "even if nine tenths of the baseline's 0.88 were lost"),
+        (WIDE, 2, "p:0.0001", "even if nine tenths of the baseline's 0.75 were lost"),
+        (WIDE, 7, "holm:0.0001", "cannot tell whether single scenarios dropped"),
+        (WIDE, 2, "mean:0.7", "the baseline has 0.75, and 0.70 may be lost"),
+        ({"colours": (0.0, 0.0)}, 2, "mean:0", "the baseline has nothing to lose"),
+        ({"colours": (0.0, 0.0)}, 9, "p:0.05", "the baseline has nothing to lose"),
+    ],
+)
+def test_a_rule_that_the_loss_of_nearly_everything_would_not_break_is_not_green(
+    scores: Mapping[str, tuple[float, ...]], trials: int, rule: str, why: str
+) -> None:
+    same = side(*play_trials(scores, trials))
+    verdict = compared(same, same, rule)
+
+    assert verdict.state == "unmeasurable"
+    assert why in verdict.findings[0].sentence
+    if "blind" in verdict.findings[0].sentence:
+        allowed = decide_gate(
+            same.result,
+            [parse_change_rule(rule)],
+            compare_sides(same, same, WAYS),
+            allow_blind=True,
+        )
+        assert allowed.state == "passed"
+        assert why in allowed.findings[0].sentence
+
+
+def test_fewer_collapses_supposed_let_a_smaller_drop_fail() -> None:
+    before = side(*play_trials(dict.fromkeys(WIDE, (1.0, 1.0)), 6))
+    after = side(*play_trials({**WIDE, "scenario_0": (1.0, 1.0)}, 6))
+    rules = [parse_change_rule("p:0.01")]
+    careful, bold = (
+        decide_gate(
+            after.result, rules, compare_sides(before, after, WAYS, collapses=share)
+        )
+        for share in (0.3, 0.0)
+    )
+
+    assert (careful.state, bold.state) == ("passed", "failed")
 
 
 def test_a_drop_is_told_with_both_means_the_limit_and_where_it_is() -> None:

@@ -110,9 +110,8 @@ def pairs(gains: list[float]) -> Sequence[Pair]:
 def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
     gains = [0.3, -0.1, 0.2, 0.05]
     apart, gain = float(stats.tstd(gains)), fsum(gains) / 4
-    unseen = (
-        (0.5 + gain) / 8
-    )  # what the later run, the better one, loses if one of eight conversations collapses
+    # what the later run, the better one, loses if these shares of conversations collapse
+    shares = (0.1, 0.2, 0.3)
 
     def is_told(n: int, tail: float, least: float) -> bool:
         return (
@@ -125,7 +124,11 @@ def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
     enough = next(
         n
         for n in range(5, 99)
-        if is_told(n, 0.025, 0) and is_told(n, 0.025 / (7 / 8) ** n, unseen)
+        if is_told(n, 0.025, 0)
+        and all(
+            is_told(n, 0.025 / (1 - share) ** n, share * (0.5 + gain))
+            for share in shares
+        )
     )
 
     assert trials_to_tell(pairs(gains)) == enough > 6

@@ -351,6 +351,8 @@ _ELSEWHERE = {
     "ltm_summary",
     "ltm_compare",
     "ltm_compare_plans",
+    "ltm_compare_collapses",
+    "ltm_compare_blind",
     "ltm_compare_fail",
     "ltm_fail_under",
 }

@@ -359,6 +359,22 @@ OPTIONS = (
         parse=one_of("equal", "overlapping"),
     ),
     Option(
+        "--ltm-compare-collapses",
+        "SHARE",
+        "share of its conversations in which either side may earn nothing without being worse, 0 to 0.9",
+        "0.3",
+        ADVANCED,
+        parse=lazy_parser("gate.gate_rules:parse_collapses"),
+    ),
+    Option(
+        "--ltm-compare-blind",
+        "WHAT",
+        "a rule that the loss of nine tenths of everything would not break: refuse: not measurable; allow: passed",
+        "refuse",
+        ADVANCED,
+        parse=one_of("refuse", "allow"),
+    ),
+    Option(
         "--ltm-compare-fail",
         "RULE",
         "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...",

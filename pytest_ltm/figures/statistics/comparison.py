@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from math import copysign, fsum, inf, sqrt
+from math import comb, copysign, fsum, inf, sqrt
 from operator import truediv
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,7 @@ from pytest_ltm.figures.statistics.pairs import (
     UnitKind,
     min_units,
     unit_kind,
+    unit_members,
     units_of,
 )
 from pytest_ltm.figures.statistics.totals import group_by
@@ -275,38 +276,79 @@ def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, 
     return () if kind == "conversation" else units_of(pairs, "conversation")
 
 
-# --- Conversations that collapse, where none was seen to.
+# --- Conversations that collapse, where fewer were seen to than do.
 #
-# An agent that earns nothing in a share r of its conversations shows no such one in n
-# of them with the chance (1 - r)^n, and is then taken for better by r than it is. A
-# test that errs there in alpha / (1 - r)^n of the runs errs in alpha of all.
+# An agent that earns nothing in a share r of its conversations shows k such ones or
+# fewer in n of them with the chance P(K <= k), K binomial, and is then taken for better
+# than it is. A test that errs there in alpha / P(K <= k) of the runs errs in alpha of
+# all.
 
 Side: TypeAlias = Literal["before", "after"]
 _SIDES: tuple[Side, Side] = ("before", "after")
-COLLAPSES = 1 / 8
-"""In which share of its conversations either agent may collapse; fewer collapses ask for less."""
+COLLAPSES = 0.3
+"""In which share of its conversations either agent may earn nothing without being worse."""
+# Shares up to that one that are tried, as parts of it.
+_PARTS = (1 / 3, 2 / 3, 1.0)
+# A conversation is empty if it earns less than this part of what those of its side earn.
+_EMPTY = 0.25
+
+
+class Collapse(Struct, frozen=True):
+    """What if one side collapses in a share of its conversations, and showed fewer of them."""
+
+    side: Side
+    kept: float
+    """Its mean would be this share of the one that was seen."""
+    unseen: float
+    """How often conversations show no more collapses than were seen."""
+
+
+def possible_collapses(pairs: Sequence[Pair], most: float) -> tuple[Collapse, ...]:
+    """Return what collapses in a share of up to `most` of the conversations would explain."""
+    conversations = unit_members(pairs, "conversation").values()
+    held, found = len(conversations), []
+    for side in _SIDES:
+        scores = [score_of(group, side) for group in conversations]
+        least = _EMPTY * fsum(scores) / max(held, 1)
+        empty = sum(score <= least for score in scores)
+        for part in _PARTS:
+            share = part * most
+            if empty < share * held:
+                kept = (1 - share) / (1 - empty / held)
+                found.append(Collapse(side, kept, binomial_below(empty, held, share)))
+    return tuple(found)
+
+
+def binomial_below(most: int, of: int, share: float) -> float:
+    """Return how often at most `most` of `of` events happen, each with the chance `share`."""
+    return fsum(
+        comb(of, count) * share**count * (1 - share) ** (of - count)
+        for count in range(most + 1)
+    )
 
 
 class ChanceOfRuns(Struct, frozen=True, kw_only=True):
     """What chance does to the difference of two runs, either of which may collapse in conversations not held."""
 
     seen: Chance
-    before: Chance
-    """The same, were the earlier run as much worse as collapses make it."""
-    after: Chance
-    """The same, were the later one."""
-    unseen: float
-    """How often conversations show no collapse."""
+    unseen: tuple[tuple[Collapse, Chance], ...]
+    """The same, were one run as much worse as collapses make it."""
 
     @property
     def p_drop(self) -> float:
         """How often equally good agents lose at least as much."""
-        return max(self.seen.p_drop, self.unseen * self.before.p_drop)
+        explained = [
+            collapse.unseen * chance.p_drop for collapse, chance in self._of("before")
+        ]
+        return max([self.seen.p_drop, *explained])
 
     @property
     def p_gain(self) -> float:
         """How often equally good agents gain at least as much."""
-        return max(self.seen.p_gain, self.unseen * self.after.p_gain)
+        explained = [
+            collapse.unseen * chance.p_gain for collapse, chance in self._of("after")
+        ]
+        return max([self.seen.p_gain, *explained])
 
     @property
     def p_value(self) -> float:
@@ -315,17 +357,32 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
 
     def interval(self, level: float) -> Interval | None:
         """Return the differences that some of the tests would not reject; None with too few units."""
-        tail = (1 - level) / 2 / self.unseen
         seen = self.seen.interval(level)
-        before, after = (
-            chance.bounds(tail) if tail < 1 else None
-            for chance in (self.before, self.after)
-        )
-        if seen is None or before is None or after is None:
-            return seen
+        if seen is None:
+            return None
+        tail = (1 - level) / 2
+        lows = [bounds[0] for bounds in self._bounds("after", tail)]
+        highs = [bounds[1] for bounds in self._bounds("before", tail)]
         return Interval(
-            max(-1.0, min(seen.low, after[0])), min(1.0, max(seen.high, before[1]))
+            max(-1.0, min([seen.low, *lows])), min(1.0, max([seen.high, *highs]))
         )
+
+    def _of(self, side: Side) -> list[tuple[Collapse, Chance]]:
+        return [
+            (collapse, chance)
+            for collapse, chance in self.unseen
+            if collapse.side == side
+        ]
+
+    def _bounds(self, side: Side, tail: float) -> Iterator[tuple[float, float]]:
+        for collapse, chance in self._of(side):
+            bounds = (
+                chance.bounds(tail / collapse.unseen)
+                if tail < collapse.unseen
+                else None
+            )
+            if bounds is not None:
+                yield bounds
 
 
 def chance_of_runs(
@@ -333,7 +390,7 @@ def chance_of_runs(
     kind: UnitKind,
     rng: random.Random,
     draws: int,
-    collapses: float,
+    collapses: Sequence[Collapse],
 ) -> ChanceOfRuns:
     """Return what chance does to the difference of two runs, by units of a kind."""
 
@@ -342,23 +399,19 @@ def chance_of_runs(
             units_of(which, kind), few_conversations(which, kind), rng, draws
         )
 
-    # All three look at the same assignments, so that swapping the runs swaps only
-    # signs.
-    before, after = (
-        chance(less_collapses(pairs, side, collapses), copy(rng)) for side in _SIDES
-    )
-    return ChanceOfRuns(
-        seen=chance(pairs, rng),
-        before=before,
-        after=after,
-        unseen=(1 - collapses) ** count_conversations(pairs),
-    )
+    # All look at the same assignments, so that swapping the runs swaps only signs.
+    unseen = [
+        (collapse, chance(less_collapses(pairs, collapse), copy(rng)))
+        for collapse in collapses
+    ]
+    return ChanceOfRuns(seen=chance(pairs, rng), unseen=tuple(unseen))
 
 
-def less_collapses(pairs: Sequence[Pair], side: Side, collapses: float) -> list[Pair]:
-    """Return the pairs as they would be on average if one side had collapsed in a share of its conversations."""
+def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
+    """Return the pairs as they would be on average if one side had collapsed as often as it may."""
+    side = collapse.side
     return [
-        structs.replace(pair, **{side: (1 - collapses) * getattr(pair, side)})
+        structs.replace(pair, **{side: collapse.kept * getattr(pair, side)})
         for pair in pairs
     ]
 
@@ -457,6 +510,7 @@ def compare_runs(
     kind: UnitKind | None = None,
     draws: int = DRAWS,
     collapses: float = COLLAPSES,
+    whole: Sequence[Pair] = (),
 ) -> Comparison:
     """Compare two runs; the order of the pairs changes nothing, and swapping the runs only the signs.
 
@@ -468,17 +522,19 @@ def compare_runs(
     conversations counts by a t test beside it: the larger p, the wider interval. One
     conversation does not show what befalls all of it: then nothing can be told but what
     holds for it alone (`chance_here`). `kind` chooses otherwise. Either run may
-    collapse in a share of its conversations, `collapses`; 0 where both sides are of the
-    same conversations. `rng` defaults to a fixed seed, so that equal runs get equal
+    collapse in a share of its conversations, up to `collapses`; 0 where both sides are
+    of the same conversations. `whole`: the pairs of all scenarios, where these are of
+    one of them. `rng` defaults to a fixed seed, so that equal runs get equal
     answers.
     """
     chosen = kind or unit_kind(pairs, level)
     units, conversations = units_of(pairs, chosen), count_conversations(pairs)
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
+    possible = possible_collapses(whole or pairs, collapses)
     chance = (
         None
         if reason
-        else chance_of_runs(pairs, chosen, rng or random.Random(0), draws, collapses)
+        else chance_of_runs(pairs, chosen, rng or random.Random(0), draws, possible)
     )
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
@@ -492,7 +548,7 @@ def compare_runs(
         p=chance.p_value if chance else None,
         p_drop=chance.p_drop if chance else None,
         p_gain=chance.p_gain if chance else None,
-        detectable=_detectable_drop(pairs, chosen, alpha, power, collapses)
+        detectable=_detectable_drop(pairs, chosen, alpha, power, possible)
         if chance
         else None,
         pairs=len(pairs),
@@ -515,6 +571,7 @@ def compare_scenarios(
     level: float = LEVEL,
     alpha: float = ALPHA,
     power: float = POWER,
+    collapses: float = COLLAPSES,
 ) -> dict[str, Comparison]:
     """Compare scenario by scenario, which are listed together; sorted by name.
 
@@ -533,7 +590,14 @@ def compare_scenarios(
     )
     comparisons = [
         compare_runs(
-            each, rng=seeded, level=level, alpha=one_of, power=power, kind=kind
+            each,
+            rng=seeded,
+            level=level,
+            alpha=one_of,
+            power=power,
+            kind=kind,
+            collapses=collapses,
+            whole=pairs,
         )
         for each in groups.values()
     ]
@@ -547,26 +611,99 @@ def compare_scenarios(
 
 
 def _detectable_drop(
-    pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float, collapses: float
+    pairs: Sequence[Pair],
+    kind: UnitKind,
+    alpha: float,
+    power: float,
+    collapses: Sequence[Collapse],
 ) -> float | None:
     """Return the smallest difference that is seen with a power, and is more than unseen collapses explain."""
-
-    def drop_seen(pairs: Sequence[Pair], alpha: float) -> float:
-        units, few = units_of(pairs, kind), few_conversations(pairs, kind)
-        result = [standard_error(units), *([of_conversations(few)] if few else [])]
-        if all(each.error < _NOISE for each in result):
-            return smallest_seen_drop(units, few, alpha, power)
-        return max(each.detectable(alpha, power) for each in result)
-
-    drop = drop_seen(pairs, alpha)
-    tail = alpha / (1 - collapses) ** count_conversations(pairs)
-    for side in _SIDES if tail < 1 else ():
-        drop = max(
-            drop,
-            collapses * score_of(pairs, side)
-            + drop_seen(less_collapses(pairs, side, collapses), tail),
-        )
+    drop = _seen_drop(pairs, kind, alpha, power)
+    for collapse in collapses:
+        tail = alpha / collapse.unseen
+        if tail < 1:
+            owed = (1 - collapse.kept) * score_of(pairs, collapse.side)
+            lower = less_collapses(pairs, collapse)
+            drop = max(drop, owed + _seen_drop(lower, kind, tail, power))
     return drop if drop <= 1 else None
+
+
+def _seen_drop(
+    pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float
+) -> float:
+    units, few = units_of(pairs, kind), few_conversations(pairs, kind)
+    scatters = [standard_error(units), *([of_conversations(few)] if few else [])]
+    if all(scatter.error < _NOISE for scatter in scatters):
+        return smallest_seen_drop(units, few, alpha, power)
+    return max(scatter.detectable(alpha, power) for scatter in scatters)
+
+
+def power_of_test(
+    pairs: Sequence[Pair],
+    drop: float,
+    *,
+    alpha: float = ALPHA,
+    collapses: float = COLLAPSES,
+) -> float | None:
+    """Return how often the one-sided test sees a drop of this size in runs that scatter as these do.
+
+    By the least sensitive test that counts; None where nothing can be told.
+    """
+    kind = unit_kind(pairs, LEVEL)
+    units = len(unit_members(pairs, kind))
+    if _too_little(len(pairs), units, kind, count_conversations(pairs), alpha):
+        return None
+    power = _power_at(pairs, kind, alpha, drop)
+    for collapse in possible_collapses(pairs, collapses):
+        tail = alpha / collapse.unseen
+        if tail < 1:
+            owed = (1 - collapse.kept) * score_of(pairs, collapse.side)
+            lower = less_collapses(pairs, collapse)
+            power = min(power, _power_at(lower, kind, tail, drop - owed))
+    return power
+
+
+def _power_at(
+    pairs: Sequence[Pair], kind: UnitKind, alpha: float, drop: float
+) -> float:
+    return min(
+        t_below(
+            drop / scatter.error - t_quantile(1 - alpha, scatter.degrees),
+            scatter.degrees,
+        )
+        for scatter in _scatters_of_drop(pairs, kind, drop)
+    )
+
+
+def power_of_limit(pairs: Sequence[Pair], drop: float, limit: float) -> float | None:
+    """Return how often a true drop of this size shows as one of more than the limit; None with a single unit."""
+    if len(unit_members(pairs, "scenario")) < 2:
+        return None
+    return min(
+        t_below((drop - limit) / scatter.error, scatter.degrees)
+        for scatter in _scatters_of_drop(pairs, "scenario", drop)
+    )
+
+
+def _scatters_of_drop(
+    pairs: Sequence[Pair], kind: UnitKind, drop: float
+) -> list[Scatter]:
+    """Return how a drop scatters between units, and between conversations if there are several.
+
+    Where no pair differs it is supposed that units lose a whole point or nothing.
+    """
+    groups = [units_of(pairs, kind)]
+    conversations = few_conversations(pairs, kind)
+    groups += [conversations] if len(conversations) > 1 else []
+    scatters = [standard_error(groups[0]), *map(of_conversations, groups[1:])]
+    if any(scatter.error > _NOISE for scatter in scatters):
+        return [scatter for scatter in scatters if scatter.error > _NOISE]
+    share = min(max(drop, 0.0), 1.0)
+    squares = fsum(unit.weight**2 for unit in units_of(pairs, kind))
+    error = max(sqrt(share * (1 - share) * squares), _NOISE)
+    return [
+        structs.replace(scatter, difference=-drop, error=error) for scatter in scatters
+    ]
 
 
 def _too_little(
@@ -609,7 +746,11 @@ def chance_here(
 
 
 def trials_to_tell(
-    pairs: Sequence[Pair], *, alpha: float = ALPHA, power: float = POWER
+    pairs: Sequence[Pair],
+    *,
+    alpha: float = ALPHA,
+    power: float = POWER,
+    collapses: float = COLLAPSES,
 ) -> int | None:
     """Return how many trials mostly tell a difference of this size, either way; None where more than MOST_TRIALS do.
 
@@ -628,16 +769,17 @@ def trials_to_tell(
     else:
         return None
     difference = abs(fsum(unit.gain for unit in cells))
-    owed = COLLAPSES * max(score_of(pairs, side) for side in _SIDES)
+    most = max(score_of(pairs, side) for side in _SIDES)
     for trials in range(max(FEWEST, held + 1), MOST_TRIALS + 1):
         mean = Scatter(
             difference=difference, error=apart / sqrt(trials), degrees=trials - 1
         )
-        tail = alpha / 2 / (1 - COLLAPSES) ** trials
-        beyond = owed + mean.detectable(tail, power) if tail < 1 else 0.0
-        if (
-            difference > _NOISE
-            and max(beyond, mean.detectable(alpha / 2, power)) <= difference
-        ):
+        needed = [mean.detectable(alpha / 2, power)]
+        for part in _PARTS:
+            share = part * collapses
+            tail = alpha / 2 / (1 - share) ** trials
+            if tail < 1:
+                needed.append(share * most + mean.detectable(tail, power))
+        if difference > _NOISE and max(needed) <= difference:
             return trials
     return None
