@@ -137,3 +137,16 @@ def pytest_collection_finish(session):
         "ltm-report",
         "ltm-xdist",
     ]
+
+
+def test_what_reads_speech_is_missed_before_the_first_message(project: Project) -> None:
+    project.file(SCENARIO)
+    without = ("-p", "no:ltm-feature-language")
+
+    result = project.ltm(*without, span="2k", subprocess=True)
+    result.stderr.fnmatch_lines(["ERROR: --ltm-thoughts: nothing here tells speech *"])
+    assert result.ret == 4
+
+    project.ltm(
+        *without, "--ltm-thoughts=keep", span="2k", subprocess=True
+    ).assert_outcomes(passed=1)

@@ -258,7 +258,13 @@ def _reading(config: pytest.Config) -> Reading:
     else:
         was = convert(recorded.get("reading", {}), Reading)
         thoughts, tags = config.getoption("ltm_thoughts") or was.thoughts, was.tags
-    return Reading(thoughts=thoughts, tags=tags) if thoughts == "strip" else RAW
+    if thoughts != "strip":
+        return RAW
+    reading = Reading(thoughts=thoughts, tags=tags)
+    # A feature that tells speech from thoughts may have been left out: that is said
+    # before the first message.
+    read_option(config, "--ltm-thoughts", partial(reading, ""))
+    return reading
 
 
 # The suite that definition files are played by, with the scenarios of all others: they
