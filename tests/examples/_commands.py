@@ -55,6 +55,7 @@ def run(command: str, folder: Path, *, columns: int = 80) -> Output:
         "pytest": [*python, "-c", _PYTEST],
         "python": python,
         "ltm": [*python, "-m", "pytest_ltm"],
+        "rm": ["rm"],
     }
     # A run inside a run would inherit the outer one's worker, options and current test.
     environment = {
