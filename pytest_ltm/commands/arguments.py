@@ -47,7 +47,7 @@ def choose_spec(given: Namespace, command: str) -> str:
     """Return SPEC, else that of the only bot of the project, and say so.
 
     `command`: how it is named, in which `SPEC` stands for it. ConfigurationError if there
-    is no such bot.
+    is none of that name.
     """
     if given.spec is not None:
         return str(given.spec)

@@ -184,7 +184,7 @@ def _read_characters(content: str) -> str:
 def _read_yaml(text: str, level: int) -> Fields:
     """Read keys in lower case, as programs write them, with what is indented below each.
 
-    A single line is no object: `answer: Riga` is a label.
+    A single line is not an object: `answer: Riga` is a label.
     """
     fields: Fields = {}
     if level > _MOST_LEVELS or (not level and "\n" not in text):
