@@ -15,7 +15,7 @@ from pytest_ltm.commands import USAGE, main, new_files
 from pytest_ltm.commands.gate_proof import Forecast
 from pytest_ltm.commands.init import TEMPLATE_FILES
 
-pytestmark = pytest.mark.nightly(
+NIGHTLY = pytest.mark.nightly(
     "whole runs of what is written: each test has its turn within days", every=8
 )
 
@@ -50,6 +50,7 @@ def commands(root: Path) -> list[str]:
     return [step["run"] for step in workflow(root)["steps"] if "run" in step]
 
 
+@NIGHTLY
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["python", "command"])
 def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
@@ -71,6 +72,7 @@ def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
     assert "gate: passed" in ran.stdout
 
 
+@NIGHTLY
 @pytest.mark.slow
 def test_the_workflow_writes_the_summary_of_its_step_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,6 +142,7 @@ BOTS = {
 }
 
 
+@NIGHTLY
 @pytest.mark.parametrize(("path", "source", "agent"), BOTS.values(), ids=BOTS)
 def test_it_finds_the_bot_of_a_project(
     folder: Path,
@@ -178,6 +181,7 @@ UNCLEAR = {
 }
 
 
+@NIGHTLY
 @pytest.mark.parametrize(("source", "told"), UNCLEAR.values(), ids=UNCLEAR)
 def test_where_the_bot_is_not_clear_it_asks_and_writes_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], source: str, told: list[str]
@@ -274,6 +278,7 @@ def test_the_scenario_is_of_the_project(folder: Path) -> None:
     )
 
 
+@NIGHTLY
 @pytest.mark.parametrize(
     ("readme", "subject", "seen"),
     [
@@ -306,6 +311,7 @@ def test_the_subject_of_the_scenario_is_one_that_the_readme_begins_with(
     assert seen in shown if seen else "the scenario is about" not in shown
 
 
+@NIGHTLY
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "subject", [each["name"] for each in TEMPLATE_FILES["subjects"]]
@@ -331,6 +337,7 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
         assert status == 0 or "total 0.00 of 1" in ran.stdout
 
 
+@NIGHTLY
 @pytest.mark.slow
 def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(
     folder: Path, capfd: pytest.CaptureFixture[str]
@@ -362,6 +369,7 @@ def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_ag
         assert said in ran.stdout
 
 
+@NIGHTLY
 @pytest.mark.slow
 def test_a_bot_without_memory_gets_no_gate(
     folder: Path, capfd: pytest.CaptureFixture[str]
@@ -377,6 +385,7 @@ def test_a_bot_without_memory_gets_no_gate(
     assert not (folder / "ltm_baselines/main.json").exists()
 
 
+@NIGHTLY
 def test_what_costs_more_than_is_allowed_is_not_played(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +399,7 @@ def test_what_costs_more_than_is_allowed_is_not_played(
     assert not (folder / ".github").exists()
 
 
+@NIGHTLY
 def test_a_bot_that_cannot_be_made_leaves_no_files(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

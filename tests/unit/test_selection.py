@@ -24,7 +24,13 @@ from selection import (
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"browser", "examples", "plugin", "properties", "unit"}
 MOST_NIGHTLY = 0.08
-EVERYTHING = {"pyproject.toml", "tests/conftest.py", "tests/samples", "tests/servers"}
+EVERYTHING = {
+    "pyproject.toml",
+    "setup.py",
+    "tests/conftest.py",
+    "tests/samples",
+    "tests/servers",
+}
 """What touches all nightly tests, and so has no rule."""
 has_git = pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
 
