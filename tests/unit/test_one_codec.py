@@ -17,7 +17,7 @@ OTHERS = {
         for room in ("datasets", "lab")
         for path in (PACKAGE / room / "locomo").rglob("*.py")
     ),
-    PACKAGE / "_core" / "calls" / "traces.py",
+    PACKAGE / "modes" / "traces.py",
 }
 """The data of LoCoMo has events of its own, and so have Mem0's results."""
 ROOM = {
