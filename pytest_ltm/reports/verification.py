@@ -583,7 +583,8 @@ def _summary_discrepancies(
     now = json.loads(json.dumps(rewrite_summary(run.result, summary)))
     for name in (name for name in _OF_SUMMARY if name not in summary):
         yield Discrepancy(SUMMARY, f"it has no {name}")
-    for name in now.keys() & summary.keys() - {"metrics"}:
+    # Results have the id of the folder, which may have been renamed: it is compared above.
+    for name in now.keys() & summary.keys() - {"metrics", "run_id"}:
         texts = list(islice(_value_differences(summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE

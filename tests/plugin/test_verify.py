@@ -336,7 +336,17 @@ def test_a_byte_of_a_bundle_that_was_flipped_is_named_or_does_not_matter(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["notices", "trust", "plan", "pytest_ltm_version"])
+def test_a_run_whose_folder_has_another_name_holds(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    renamed = run.rename(run.with_name("before-the-change"))
+    status, found = verify(renamed, capsys)
+    assert (status, found["differs"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "name", ["notices", "trust", "plan", "pytest_ltm_version", "run_id"]
+)
 def test_whatever_is_changed_in_a_summary_is_named(
     name: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
