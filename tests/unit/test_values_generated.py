@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, time, timedelta
@@ -13,7 +14,7 @@ from babel.dates import format_date
 from babel.numbers import format_currency, format_decimal, format_percent
 from babel.units import format_unit
 
-from pytest_ltm.language.values import Sameness, compare_values
+from pytest_ltm.language.values import Sameness, amounts, compare_values
 
 LOCALES = ("en", "en_IN", "de", "de_CH", "fr", "es", "it", "pt", "nl", "ru", "ja")
 UNITS = (
@@ -147,3 +148,13 @@ def test_no_value_in_a_form_of_another_locale_is_decided_wrongly() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_no_value_of_fifty_thousand_is_decided_wrongly(seed: int) -> None:
     check_pairs(seed=seed, count=5_000)
+
+
+def test_units_are_read_where_a_project_has_their_library_imported_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check_pairs(seed=8, count=50)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pint"]:
+        monkeypatch.delitem(sys.modules, name)
+    amounts._pint_unit.cache_clear()
+    check_pairs(seed=9, count=700)

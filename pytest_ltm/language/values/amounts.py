@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from pytest_ltm._core.model.words import STOP_WORDS
@@ -627,24 +628,29 @@ def _divided(amount: Amount, count: Fraction) -> Amount:
 
 
 @cache
-def _registry() -> Any:
+def _pint() -> ModuleType:
+    """Return one and the same module, as tests of a project may have it imported anew: errors are of its classes."""
     import pint
 
-    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+    return pint
+
+
+@cache
+def _registry() -> Any:
+    return _pint().UnitRegistry(autoconvert_offset_to_baseunit=True)
 
 
 @cache
 def _pint_unit(unit: str) -> Any:
     """Return Pint's unit for a CLDR id; None if it has none."""
-    import pint
-
+    errors = _pint().errors
     parts = unit.partition("-")[2].split("-per-")
     try:
         return _registry().parse_units("/".join(map(_pint_name, parts)))
     except (
-        pint.errors.UndefinedUnitError,
+        errors.UndefinedUnitError,
         ValueError,
-        pint.errors.DefinitionSyntaxError,
+        errors.DefinitionSyntaxError,
     ):
         return None
 
