@@ -117,6 +117,70 @@ class Option(NamedTuple):
 
 OPTIONS = (
     Option(
+        "--ltm-agent",
+        "SPEC[,SPEC...]",
+        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
+        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
+        "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
+        "scenarios are run.",
+        group=RUN,
+        many=True,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-resume",
+        "latest|RUN",
+        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
+        "recorded messages are not sent again",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-rescore",
+        "latest|RUN",
+        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
+        "and judge; no agent is called, and the differences are printed",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm",
+        "",
+        "start an LTM run with the agents of the ini value ltm_agents",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-dry-run",
+        "",
+        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-agent-process",
+        "",
+        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
+        " the run",
+        group=AGENTS,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-no-probe",
+        "",
+        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
+        "another (at most 6 messages for each agent)",
+        group=AGENTS,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
         "--ltm-span",
         "SPAN[,SPAN...]",
         "memory spans in tokens, such as 2k,32k, or 'isolated'",
@@ -342,70 +406,6 @@ OPTIONS = (
         ".ltm",
         REPORTS,
         is_path=True,
-    ),
-    Option(
-        "--ltm-agent",
-        "SPEC[,SPEC...]",
-        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
-        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
-        "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
-        "scenarios are run.",
-        group=RUN,
-        many=True,
-        has_twin=False,
-        repeats=False,
-    ),
-    Option(
-        "--ltm-resume",
-        "latest|RUN",
-        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
-        "recorded messages are not sent again",
-        group=RUN,
-        has_twin=False,
-        repeats=False,
-    ),
-    Option(
-        "--ltm-rescore",
-        "latest|RUN",
-        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
-        "and judge; no agent is called, and the differences are printed",
-        group=RUN,
-        has_twin=False,
-        repeats=False,
-    ),
-    Option(
-        "--ltm",
-        "",
-        "start an LTM run with the agents of the ini value ltm_agents",
-        group=RUN,
-        has_twin=False,
-        repeats=False,
-    ),
-    Option(
-        "--ltm-dry-run",
-        "",
-        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
-        group=RUN,
-        has_twin=False,
-        repeats=False,
-    ),
-    Option(
-        "--ltm-agent-process",
-        "",
-        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
-        " the run",
-        group=AGENTS,
-        has_twin=False,
-        repeats=False,
-    ),
-    Option(
-        "--ltm-no-probe",
-        "",
-        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
-        "another (at most 6 messages for each agent)",
-        group=AGENTS,
-        has_twin=False,
-        repeats=False,
     ),
 )
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
