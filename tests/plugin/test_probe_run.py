@@ -343,7 +343,7 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
         assert found
         return int(found[1].replace(",", "")), float(found[2])
 
-    bare = total("--ltm-no-probe", "--ltm-judge-canaries=off")
+    bare = total("--ltm-no-probe", "--ltm-judge=openai:m?canaries=off")
     assert "once in a run" not in told(
         project.ltm(*options, "--ltm-no-probe", "--ltm-judge=none", agent="bots:Clean")
     )
