@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from pytest_ltm._core.model.dataset import Dataset, DatasetOption
     from pytest_ltm._core.model.filler import Filler
+    from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.plan import Plan
     from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
@@ -59,6 +60,7 @@ __all__ = [
     "LtmRun",
     "OpenConversation",
     "Option",
+    "OwnSuite",
     "Plan",
     "PlayedConversation",
     "RunResult",
@@ -85,6 +87,7 @@ _HOMES = {
     "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
+    "_core.model.own_suite": "OwnSuite",
     "_core.model.plan": "Plan",
     "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",
