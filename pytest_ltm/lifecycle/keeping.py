@@ -10,7 +10,7 @@ from functools import partial
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.bench import DAY, Bench, first_of, shown
 from pytest_ltm.lifecycle.facts import Fact
-from pytest_ltm.lifecycle.subject import StoreRaised
+from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised
 
 _K, _FITTING = 3, 12
 _WRITERS, _EACH = 4, 8
@@ -117,9 +117,7 @@ def let_expire(bench: Bench) -> None:
     who, row, subject = bench.user("ann"), bench.row, bench.subject
     fact, neighbour = bench.make_facts.facts(2)
     if not (subject.takes("add", "expires") or subject.takes("add", "ttl")):
-        bench.tell([fact], who)
-        row.lacks("expired", "add() takes neither expires nor ttl")
-        return
+        raise NotSupported("add() takes neither expires nor ttl")
     life = timedelta(hours=6)
     if subject.takes("add", "expires"):
         subject.add(fact.text, who, expires=subject.now + life)
