@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from all_options import all_options
 from conftest import Project
 
-from pytest_ltm._core.session.options import ADVANCED, GROUPS, OPTIONS, PLAIN
+from pytest_ltm._core.session.options import ADVANCED, GROUPS
 
 PLUGIN = """
 from pytest_ltm.datasets import Dataset, DatasetOption
@@ -34,7 +35,9 @@ def rivers(project: Project, pytester: pytest.Pytester) -> Project:
     return project
 
 
-def test_the_help_shows_common_options_in_groups_and_v_all(rivers: Project) -> None:
+def test_the_help_shows_common_options_in_groups_and_v_all(
+    rivers: Project,
+) -> None:
     shown = str(rivers.pytest("--help").stdout)
     begins = [
         shown.index(f"\nlong-term memory (pytest-ltm), {name}")
@@ -42,7 +45,7 @@ def test_the_help_shows_common_options_in_groups_and_v_all(rivers: Project) -> N
         if name != ADVANCED
     ]
     assert begins == sorted(begins)
-    common = [o for o in (*OPTIONS, *PLAIN) if o.group != ADVANCED]
+    common = [option for option in all_options() if option.group != ADVANCED]
     assert len(common) <= 35
     assert all(f"\n  {option.flag}" in shown for option in common)
     assert "--ltm-scoring=RULES" not in shown

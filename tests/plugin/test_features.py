@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from conftest import Project
 
@@ -126,7 +128,7 @@ def pytest_collection_finish(session):
     project.file(SCENARIO)
     project.ltm(span="2k")
 
-    project.pytest("--ltm-rescore=latest", "-p", "xdist")
+    project.pytest("--ltm-rescore=latest", "-p", "xdist", "--ltm-fail-under=0")
 
     assert (project.path / "order.txt").read_text().split() == [
         "ltm-run",
@@ -150,3 +152,89 @@ def test_what_reads_speech_is_missed_before_the_first_message(project: Project) 
     project.ltm(
         *without, "--ltm-thoughts=keep", span="2k", subprocess=True
     ).assert_outcomes(passed=1)
+
+
+SECTIONS = """
+import pytest
+from pytest_ltm.api import Section
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_ltm_report_sections(result, status):
+    {body}
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_ltm_exit_status(result, status):
+    return 3 if result.scenarios and status == 1 else None
+"""
+
+
+def test_a_section_of_a_conftest_is_in_every_report_and_its_exit_status_counts(
+    project: Project,
+) -> None:
+    body = """return Section(title="Tides", sentences=["High <b>water</b> at 6."], json={"hour": 6})"""
+    project.conftest(SECTIONS.format(body=body))
+    project.file(SCENARIO)
+
+    result = project.ltm(
+        "--ltm-report=page.html", "--ltm-summary=page.md", agent="silent", span="2k"
+    )
+
+    assert result.ret == 3
+    result.stdout.fnmatch_lines(["Tides", "  High <b>water</b> at 6."])
+    [summary] = project.path.glob(".ltm/runs/*/summary.json")
+    assert json.loads(summary.read_text())["sections"] == [
+        {
+            "title": "Tides",
+            "sentences": ["High <b>water</b> at 6."],
+            "json": {"hour": 6},
+        }
+    ]
+    page = (project.path / "page.html").read_text()
+    assert "<h2>Tides</h2><p>High &lt;b&gt;water&lt;/b&gt; at 6.</p>" in page
+    markdown = (project.path / "page.md").read_text()
+    assert "### Tides\n\n- High &lt;b&gt;water&lt;/b&gt; at 6." in markdown
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("raise OSError('the sea is gone')", "*raised OSError*the sea is gone*"),
+        ("return 'Tides'", "*returns 'Tides', which is not a Section*"),
+        ("return Section(title='x', json={'a': {1}})", "*raised TypeError*"),
+        ("return Section(json={'tides': 1})", "*no field 'tides'*"),
+    ],
+)
+def test_a_section_that_cannot_be_made_is_named_and_the_rest_is_reported(
+    project: Project, body: str, why: str
+) -> None:
+    project.conftest(SECTIONS.format(body=body))
+    project.file(SCENARIO)
+
+    result = project.ltm(span="2k")
+
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([why])
+
+
+LOADED = """
+import sys
+
+def pytest_unconfigure():
+    names = [name for name in sys.modules if name.startswith("pytest_ltm.gate")]
+    open("loaded.txt", "w").write(" ".join(names))
+"""
+
+
+def test_the_gate_is_loaded_where_something_asks_for_it(project: Project) -> None:
+    project.conftest(LOADED)
+    project.file(SCENARIO)
+
+    project.ltm(span="2k", subprocess=True)
+    idle = (project.path / "loaded.txt").read_text().split()
+    project.ltm("--ltm-fail-under=0", span="2k", subprocess=True)
+    asked = (project.path / "loaded.txt").read_text().split()
+
+    unused = {"pytest_ltm.gate.run_gate", "pytest_ltm.gate.verdict"}
+    assert not unused & {*idle}
+    assert unused <= {*asked}

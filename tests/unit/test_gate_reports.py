@@ -13,6 +13,7 @@ import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
 from pytest_ltm._core.journal.result import ConversationResult, ExampleMetric, RunResult
+from pytest_ltm.figures.markdown import markdown_text
 from pytest_ltm.figures.sentences import span_sentences, spans_json
 from pytest_ltm.gate.change_report import (
     change_lines,
@@ -22,12 +23,11 @@ from pytest_ltm.gate.change_report import (
 )
 from pytest_ltm.gate.changes import GateSide, compare_sides
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm.gate.markdown import comparison_markdown, gate_section
 from pytest_ltm.gate.plan_facts import PlanFacts
 from pytest_ltm.gate.verdict import Finding, GateVerdict, decide_gate
 from pytest_ltm.reports.html import build_report
 from pytest_ltm.reports.markdown import (
-    comparison_markdown,
-    markdown_text,
     run_markdown,
 )
 from pytest_ltm.reports.terminal import summary_lines
@@ -255,9 +255,7 @@ def test_the_summary_leads_with_the_verdict_then_totals_then_what_moved() -> Non
     found = compare_sides(before, after, WAYS)
     page = run_markdown(
         after.result,
-        verdict=decide_gate(after.result, rules, found),
-        changes=found,
-        rules=rules,
+        sections=[gate_section(decide_gate(after.result, rules, found), found, rules)],
     )
     parts = [
         "## Long-term memory: regressed",

@@ -6,10 +6,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
+from all_options import all_options
 
 from pytest_ltm._core.session import items as _items
-from pytest_ltm._core.session import options as _options
 from pytest_ltm.agents import CAPABILITIES
 from pytest_ltm.commands import COMMANDS
 
@@ -52,29 +51,20 @@ def anchors(page: Path) -> set[str]:
     }
 
 
-def test_the_page_of_options_has_every_option_with_its_default(
-    pytestconfig: pytest.Config,
-) -> None:
+def test_the_page_of_options_has_every_option_with_its_default() -> None:
     rows = table_rows(ROOT / "docs" / "options.md")
-    options = _options.option_table(pytestconfig).rows.values()
+    options = all_options()
     for option in options:
+        if not option.has_twin:
+            continue
         [row] = [row for row in rows if row[0].startswith(f"`{option.flag}=")]
         assert row[1] == (f"`{option.default}`" if option.default else "-"), option.flag
     documented = {
         flag for row in rows for flag in re.findall(r"^`(--ltm[\w-]*)", row[0])
     }
-    with_twin = {option.flag for option in options} | {"--ltm-agent-process"}
-    assert documented == with_twin | {
-        "--ltm-agent",
-        "--ltm",
-        "--ltm-dry-run",
-        "--ltm-live",
-        "--ltm-no-probe",
-        "--ltm-rescore",
-        "--ltm-resume",
-        "--ltm-save",
-    }
-    assert options_without_twin() == documented - with_twin
+    assert documented == {option.flag for option in options}
+    plain = {option.flag for option in options if not option.has_twin}
+    assert options_without_twin() == plain - {"--ltm-agent-process"}
 
 
 def options_without_twin() -> set[str]:

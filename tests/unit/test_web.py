@@ -242,7 +242,9 @@ def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
             else None
         )
         run = RunResult(run_id="r", conversations=(far, near))
-        summary = summary_json(run, pytest_ltm_version="0", seed=0, plan={}, gate=gate)
+        summary = summary_json(
+            run, pytest_ltm_version="0", seed=0, plan={}, added={"gate": gate}
+        )
         folder = write_run(
             tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near
         )

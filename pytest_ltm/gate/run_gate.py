@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,20 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal.result import FAILED, RunResult, why_unmeasured
+from pytest_ltm._core.journal.result import (
+    DECIDED,
+    FAILED,
+    RunResult,
+    why_unmeasured,
+)
+from pytest_ltm._core.journal.section import ScreenLine, Section
+from pytest_ltm._core.model.plan import FRESH
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
+from pytest_ltm._core.session.items import LtmItem, items_by_conversation
 from pytest_ltm._core.session.options import path_base, read_option
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import LtmError, did_you_mean
-from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.guessing import only_guesses
@@ -38,15 +43,10 @@ from pytest_ltm.gate.changes import (
     one_agent,
 )
 from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.markdown import gate_section
 from pytest_ltm.gate.plan_facts import facts_of
 from pytest_ltm.gate.sides import find_side, save_baseline, side_of_run
 from pytest_ltm.gate.verdict import GateVerdict, decide_gate, why_undetectable
-from pytest_ltm.reports.agent_sentences import next_step, run_sentences
-from pytest_ltm.reports.markdown import (
-    STEP_SUMMARY,
-    add_to_step_summary,
-    run_markdown,
-)
 
 WAYS = CompareHints(
     common="--ltm-compare-plans=overlapping",
@@ -69,22 +69,21 @@ class GateOptions(Struct, frozen=True, kw_only=True):
     """A rule that even the loss of nine tenths of everything would not break counts as passed."""
     save: str = ""
     """The name of the baseline that is kept; "": none."""
-    summary: Path | None = None
-    """The file that `--ltm-summary` names."""
-    prints_summary: bool = False
-    """The summary is printed in place of the tables: `--ltm-summary=-`."""
 
 
 def parse_gate_options(
     config: pytest.Config, settings: RunSettings, run_folder: Path
 ) -> GateOptions:
     """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
+    if settings.seed.source == FRESH and _options.option_or_ini(config, "ltm_compare"):
+        raise pytest.UsageError(
+            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
+            "Use the baseline's seed: a number, or env:NAME for a secret one"
+        )
     against = _parse_rules(
         config, "ltm_compare_fail", _rules.parse_change_rule, "mean:5%"
     )
     under = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
-    summary = _options.option_value(config, "ltm_summary")
-    prints_summary = summary is not None and summary.name == "-"
     gate_options = GateOptions(
         rules=(*against, *under),
         before=read_option(
@@ -98,8 +97,6 @@ def parse_gate_options(
         save=read_option(
             config, "--ltm-save", lambda: _baseline_name(config, settings)
         ),
-        summary=None if prints_summary else summary,
-        prints_summary=prints_summary,
     )
     for rule in gate_options.rules:
         _refuse_rule(
@@ -270,54 +267,32 @@ def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> 
     )
 
 
-# The exit statuses that a gate replaces; any other says that the session did not
-# finish.
-DECIDED = frozenset({int(pytest.ExitCode.OK), int(pytest.ExitCode.TESTS_FAILED)})
-_COLORS = {
-    "passed": {"green": True},
-    "failed": {"red": True},
-    "unmeasurable": {"yellow": True},
-}
+_COLORS = {"passed": "green", "failed": "red", "unmeasurable": "yellow"}
 
 
 class Gate:
     """The gate of one run, in this process; workers only learn whether there is one."""
 
-    def __init__(self, run: LtmRun, options: GateOptions) -> None:
-        self._run, self.options = run, options
+    def __init__(self, run: LtmRun, options: GateOptions, failed: list[str]) -> None:
+        """`failed`: the node ids of what failed so far, to which others may be added."""
+        self._run, self.options, self._failed = run, options, failed
         self.verdict: GateVerdict | None = None
         """What the gate says once the run is over; None without a gate."""
         self.changes: Changes | None = None
         """What changed since the baseline; None if there is none."""
-        self.told: list[str] = []
-        """More for the Markdown summary, a sentence each."""
         self._notes: list[str] = []
-        self.page = ""
-        """The Markdown summary, where it is printed."""
-        self._failed: list[str] = []
 
     # --- before the run
 
-    def header(self) -> list[str]:
-        """Return what must hold, for the header of the session."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_header(self) -> list[str]:
+        """Return what must hold: pytest shows the first of the headers last."""
         options = self.options
         lines = [f"ltm: compared with: {options.before.name}"] if options.before else []
         return lines + [f"ltm: gate: {rule.sentence}" for rule in options.rules]
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        """Check what the items decide; in a worker here, where xdist's controller is told of it."""
-        yield
-        if self._run.is_worker:
-            self._look(items)
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Check what the items decide, after all plugins have selected among them."""
-        if not self._run.is_worker:
-            self._look(session.items)
-
-    def _look(self, items: Iterable[pytest.Item]) -> None:
-        known = [item.stash[LTM_ITEM] for item in items]
+    def check(self, known: Sequence[LtmItem]) -> None:
+        """Raise UsageError for what these items can never be measured by."""
         whole = self._run.settings.shard is None
         # An example's trials may be in several shards: pass_k is judged when those are
         # merged.
@@ -328,21 +303,10 @@ class Gate:
             check_items(known, self.options, self._run.settings)
             check_plans(known, self.options, self._run)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what failed although under a gate no score makes a test fail: errors in teardown, strict xfails."""
-        if report.failed and report.when != "setup":
-            self._failed.append(report.nodeid)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember what could not be collected."""
-        if report.failed:
-            self._failed.append(report.nodeid)
-
     # --- after it
 
-    def finish(self, result: RunResult, status: int) -> None:
-        """Compare, judge, keep the baseline and write the summaries; `status`: the session's exit status so far."""
+    def conclude(self, result: RunResult, status: int) -> Section:
+        """Compare, judge and keep the baseline; return what is to be said of it."""
         # First, because rules of --ltm-compare-fail are decided by what has changed.
         unequal = self._compare(result)
         gated = bool(self.options.rules) or any(
@@ -369,6 +333,12 @@ class Gate:
             )
         if self.options.save:
             self._notes.append(self._save(result, status))
+        return structs.replace(
+            gate_section(self.verdict, self.changes, self.options.rules),
+            json=self._json(),
+            screen=tuple(self._screen_lines()),
+            notes=tuple(self._notes),
+        )
 
     def _compare(self, result: RunResult) -> str:
         """Return why the run cannot be compared; "" if it can, or need not be."""
@@ -417,9 +387,9 @@ class Gate:
             saved = one_line(str(error))
         return saved.replace(str(self._run.config.rootpath) + os.sep, "")
 
-    def color_last_line(self, reporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Have pytest's last line end with the gate's verdict, in its colour: green tests do not hide a red gate."""
-        verdict, build = self.verdict, reporter.build_summary_stats_line
+        verdict, build = self.verdict, terminalreporter.build_summary_stats_line
         if verdict is None:
             return
         is_held = verdict.state == "passed" and not self._failed
@@ -435,92 +405,52 @@ class Gate:
                 ),
             ], color
 
-        reporter.build_summary_stats_line = build_with_verdict
+        terminalreporter.build_summary_stats_line = build_with_verdict
 
-    def status(self, before: int) -> int:
-        """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
-        if self.verdict is None or before not in DECIDED:
-            return before
+    def exit_status(self, status: int) -> int | None:
+        """Return the exit status of the verdict; only 0 and 1 are replaced."""
+        if self.verdict is None or status not in DECIDED:
+            return None
         return (
             FAILED
             if self.verdict.state == "passed" and self._failed
             else self.verdict.status
         )
 
-    def json(self) -> dict[str, Any]:
+    def _json(self) -> dict[str, Any]:
         """Return what `summary.json` has of gate and comparison."""
-        return {
-            "gate": None
-            if self.verdict is None
-            else change_report.gate_json(self.verdict),
-            "comparison": None
-            if self.changes is None
-            else change_report.changes_json(self.changes),
-        }
-
-    def sentences(self, result: RunResult) -> list[str]:
-        """Return the sentence on each agent, and the command that comes next."""
-        remarks, step = (
-            run_sentences(result_columns(result), self.json()["comparison"]),
-            next_step(result),
-        )
-        return [
-            *remarks[:-1],
-            *(f"{text}. Next: {step}" if step else text for text in remarks[-1:]),
-        ]
-
-    def write(self, result: RunResult) -> None:
-        """Write the Markdown summary, keep the one to print, and add it to the step summary of a CI job."""
-        if not (
-            self.options.summary
-            or self.options.prints_summary
-            or os.environ.get(STEP_SUMMARY)
-        ):
-            return
-        text = run_markdown(
-            result,
-            sentences=self.sentences(result),
-            verdict=self.verdict,
-            changes=self.changes,
-            rules=self.options.rules,
-            notes=[*self.told, *self._notes],
-        )
-        if self.options.prints_summary:
-            self.page = text
-        if self.options.summary:
-            try:
-                write_output(self.options.summary, for_file(text))
-            except LtmError as error:
-                self._notes.append(f"--ltm-summary: {error}")
-        problem = add_to_step_summary(text)
-        self._notes += [problem] * bool(problem)
-
-    def show(self, reporter: Any) -> None:
-        """Print what moved, and the verdict; the last line of a gate is what to look at first."""
-        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
-        lines = [line for note in self._notes for line in wrap_text(note, width, "  ")]
+        fields: dict[str, Any] = {}
+        if self.verdict is not None:
+            fields["gate"] = change_report.gate_json(self.verdict)
         if self.changes is not None:
-            if self._run.config.get_verbosity() >= 0:
-                lines = [
-                    "",
-                    *change_report.change_lines(self.changes, width),
-                    "",
-                    *lines,
-                ]
-            else:
-                lines = [*change_report.talk_lines(self.changes, width), *lines]
-        for line in lines:
-            reporter.write_line(line)
+            fields["comparison"] = change_report.changes_json(self.changes)
+        return fields
+
+    def _screen_lines(self) -> Iterator[ScreenLine]:
+        """Yield what moved, and the verdict; the last line of a gate is what to look at first."""
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
+        for line in (*self._change_lines(width), *self._note_lines(width)):
+            yield ScreenLine(line)
         if self.verdict is None:
             return
-        for number, line in enumerate(change_report.verdict_lines(self.verdict, width)):
-            reporter.write_line(
-                line, **(_COLORS[self.verdict.state] if not number else {})
-            )
+        color = _COLORS[self.verdict.state]
+        for line in change_report.verdict_lines(self.verdict, width):
+            yield ScreenLine(line, color)
+            color = ""
         if self.verdict.state == "passed" and self._failed:
-            reporter.write_line(
+            yield ScreenLine(
                 f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})",
-                red=True,
+                "red",
             )
         for line in change_report.github_annotations(self.verdict):
-            reporter.write_line(line)
+            yield ScreenLine(line)
+
+    def _change_lines(self, width: int) -> list[str]:
+        if self.changes is None:
+            return []
+        if self._run.config.get_verbosity() < 0:
+            return change_report.talk_lines(self.changes, width)
+        return ["", *change_report.change_lines(self.changes, width), ""]
+
+    def _note_lines(self, width: int) -> list[str]:
+        return [line for note in self._notes for line in wrap_text(note, width, "  ")]
