@@ -262,9 +262,10 @@ class LifeItem(pytest.Item):
         text = for_screen(str(excinfo.value))
         return f"{text}\nproves: {self._test.proves}\na pass leaves open: {self._test.not_proven}"
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return what pytest shows of where it is."""
-        return Path(ROOT), None, self.name
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        """What pytest shows of where it is."""
+        return ROOT, None, self.name
 
 
 def run_test(test: LifeTest, bench: Bench) -> str:
