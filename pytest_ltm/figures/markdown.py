@@ -1,4 +1,4 @@
-"""Words, tables and lists as Markdown that shows exactly them, from any author."""
+"""Words, tables and lists as Markdown that shows exactly what their author wrote."""
 
 from __future__ import annotations
 
