@@ -1,4 +1,4 @@
-"""OwnSuite: a suite that a feature runs by itself, whose tests are no conversations."""
+"""OwnSuite: a suite that a feature runs by itself, without conversations."""
 
 from __future__ import annotations
 
