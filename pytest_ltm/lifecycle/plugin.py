@@ -34,7 +34,7 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
             "--ltm-pace",
             "settle|poll|SECONDS",
             "real time for a memory store between the last message and a search: what its settle() takes,"
-            " until its newest text is found, or so many seconds",
+            " until its newest text is found, or a number of seconds",
             "settle",
             parse=lazy("pytest_ltm.agents.memory.pace:parse_pace"),
         )
