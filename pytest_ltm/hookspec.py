@@ -78,7 +78,7 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
 
 @hookspec(historic=True)
 def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
-    """Register suites without conversations: `--ltm-suite=NAME` then starts their tests in place of a run.
+    """Register suites whose tests are not conversations: `--ltm-suite=NAME` then starts these in place of a run.
 
     Called when pytest loads plugins: import nothing heavy. The function that a suite
     names is called with pytest's configuration, and registers what collects the tests.

@@ -1,4 +1,4 @@
-"""OwnSuite: a suite that a feature runs by itself, without conversations."""
+"""OwnSuite: a suite that a feature runs by itself, whose tests are not conversations."""
 
 from __future__ import annotations
 
