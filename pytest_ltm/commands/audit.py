@@ -121,7 +121,10 @@ def _check_limits(audit: Audit, limits: dict[Kind, float]) -> int:
 
 
 def read_retrieved(path: str) -> frozenset[str]:
-    """Return all texts and numbers of a log, whatever its fields are called; ConfigurationError where it is not JSON."""
+    """Return all texts and numbers of a log, whatever its fields are called.
+
+    ConfigurationError where it cannot be read.
+    """
     dump = read_dump(Path(path))
     return frozenset(text for row in dump.rows for text in _iter_texts(row))
 
