@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_ltm.api import AnsweredCall, Call, CallRule, Check
+from pytest_ltm._core.model.score import Check
+from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
 from pytest_ltm.language.values import Sameness, compare_values
 
 SAME, OTHER, UNKNOWN = Sameness.SAME, Sameness.OTHER, Sameness.UNKNOWN

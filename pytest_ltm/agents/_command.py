@@ -114,7 +114,7 @@ class CommandAgent:
         answer = self._asked(request, "reply")
         calls: tuple[Call, ...] = ()
         if "tools" in request:
-            calls = _adapt.parse_calls(answer.get("calls"), self._called())
+            calls = _adapt.parse_calls(answer.get("tool_calls"), self._called())
         if not isinstance(answer["reply"], str):
             value = _adapt.shorten_foreign_text(json.dumps(answer["reply"]))
             raise AgentError(f"{self._called()}: its 'reply' is {value}, not a text")

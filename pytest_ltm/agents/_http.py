@@ -97,16 +97,16 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(
     r"authorization|cookie|key|token|secret|password", re.IGNORECASE
 )
-_RESULTS, _CALLS = JsonPath("results"), JsonPath("calls")
+_RESULTS, _CALLS = JsonPath("tool_results"), JsonPath("tool_calls")
 _MESSAGE, _CONVERSATION, _REPLY = (
     JsonPath("message"),
     JsonPath("conversation"),
     JsonPath("reply"),
 )
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
-_PATHS = ("message", "reply", "results", "calls", *_NUMBERS)
+_PATHS = ("message", "reply", "tool_results", "tool_calls", *_NUMBERS)
 # Settings that are in no fingerprint where they are not given: they came later.
-_LATER = ("written", "settle", "delete", "tools", "results", "calls")
+_LATER = ("written", "settle", "delete", "tools", "tool_results", "tool_calls")
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
@@ -143,9 +143,9 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     """Where to post the `id` of a record, to have it deleted; "": nowhere."""
     tools: JsonPath | None = None
     """The request's field for the tools that a scenario offers; None: it can offer none."""
-    results: JsonPath = _RESULTS
+    tool_results: JsonPath = _RESULTS
     """The request's field for the answers to the calls of the response before."""
-    calls: JsonPath = _CALLS
+    tool_calls: JsonPath = _CALLS
     """The response's field for the tools that the agent calls: a list of {"name", "arguments", "id"}."""
     keeps_conversations: bool = False
     """Whether the server still knows a conversation's id when a run is resumed."""
@@ -212,7 +212,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
             for name, value in plain.items()
         }
         if self.tools is None:
-            shown["results"] = shown["calls"] = None
+            shown["tool_results"] = shown["tool_calls"] = None
         shown = {
             name: value for name, value in shown.items() if value or name not in _LATER
         }
@@ -368,12 +368,12 @@ class HttpAgent:
         shown = shown_tools(tools)
         request = settings.message.written(self._common(user), message)
         request = settings.tools.written(request, shown["tools"])
-        request = settings.results.written(request, shown["results"])
+        request = settings.tool_results.written(request, shown["tool_results"])
         data = self._post("", request)
         usage, cost = self._took(data)
         called = None
         with suppress(LookupError):
-            called = settings.calls.read(data)
+            called = settings.tool_calls.read(data)
         calls = _adapt.parse_calls(called, settings.place(""))
         text = "" if calls else self._read(data, usage)
         return Reply(text, usage, cost, calls=calls)

@@ -107,6 +107,7 @@ def test_a_chat_model_that_is_offered_nothing_is_asked_as_before(
 def responses(post: Post) -> Any:
     items = post.body["input"]
     usage = {"input_tokens": 5, "output_tokens": 2}
+    output: list[dict[str, Any]]
     if items[-1].get("type") == "function_call_output":
         text = {"type": "output_text", "text": f"Result: {items[-1]['output']}"}
         output = [{"type": "message", "content": [text]}]
@@ -119,6 +120,7 @@ def responses(post: Post) -> Any:
 def messages(post: Post) -> Any:
     last = post.body["messages"][-1]["content"]
     usage = {"input_tokens": 5, "output_tokens": 2}
+    content: list[dict[str, Any]]
     if isinstance(last, list) and last[0]["type"] == "tool_result":
         results = ", ".join(part["content"] for part in last)
         content = [{"type": "text", "text": f"Result: {results}"}]
@@ -154,10 +156,10 @@ def test_other_protocols_pass_tools_and_calls_through(
 
 def bot(post: Post) -> dict[str, Any]:
     body = post.body
-    if not body.get("offered") or body["results"]:
-        results = [one["result"] for one in body.get("results", ())]
+    if not body.get("offered") or body["tool_results"]:
+        results = [one["result"] for one in body.get("tool_results", ())]
         return {"reply": f"done: {results}"}
-    return {"calls": [{"name": "book", "arguments": ARGUMENTS, "id": "1"}]}
+    return {"tool_calls": [{"name": "book", "arguments": ARGUMENTS, "id": "1"}]}
 
 
 @contextmanager
@@ -175,19 +177,22 @@ def test_a_server_is_posted_the_tools_in_the_field_that_is_named() -> None:
     assert [call.id for call in tools.answered] == ["1"]
     third, first, second = (post.body for post in server.posts)
     assert first["offered"][0]["name"] == "book"
-    assert second["results"] == [{"id": "1", "name": "book", "result": "booked"}]
+    assert second["tool_results"] == [{"id": "1", "name": "book", "result": "booked"}]
     assert "offered" not in third
 
 
 def test_a_server_without_that_field_takes_no_tools_and_is_configured_as_ever() -> None:
     with serving(bot) as server, http_agent(server.url) as agent:
         assert "TakesTools" not in capabilities_of(agent)
-        assert not {"tools", "results", "calls"} & agent.configuration()["http"].keys()
+        assert (
+            not {"tools", "tool_results", "tool_calls"}
+            & agent.configuration()["http"].keys()
+        )
 
 
 def test_calls_that_are_none_are_the_servers_fault() -> None:
     def wrong(_: Post) -> dict[str, Any]:
-        return {"calls": ["book"]}
+        return {"tool_calls": ["book"]}
 
     with (
         serving(wrong) as server,
@@ -201,12 +206,12 @@ PROCESS = """
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
-    if not asked.get("tools") or asked["results"]:
-        told = [one["result"] for one in asked.get("results", ())]
+    if not asked.get("tools") or asked["tool_results"]:
+        told = [one["result"] for one in asked.get("tool_results", ())]
         print(json.dumps({"reply": f"done: {told}"}), flush=True)
     else:
         call = {"name": "book", "arguments": {"place": "Rossi's", "time": "10:00"}}
-        print(json.dumps({"reply": "", "calls": [call]}), flush=True)
+        print(json.dumps({"reply": "", "tool_calls": [call]}), flush=True)
 """
 
 

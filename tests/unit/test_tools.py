@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import AnsweredCall, Call, Ltm, Reply, Tools
 from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import strip_checksum
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.model.score import Score, Unscored
@@ -245,7 +246,7 @@ def recorded(agent: object, scenario: Callable[[Ltm], object]) -> bytes:
 
 def events_in(journal: bytes) -> Sequence[events.Event]:
     return [
-        events.decode_event(events.strip_checksum(line), "here")
+        events.decode_event(strip_checksum(line), "here")
         for line in journal.splitlines(keepends=True)
     ]
 

@@ -513,12 +513,21 @@ class Ltm:
 
     @_refuse_misuse
     def check_call_order(self, *names: str) -> bool:
-        """Note as one check that these tools were first called in this order, in this scenario so far."""
+        """Note as one check that these tools were first called in this order, in this scenario so far.
+
+        Args:
+            *names: The tools; others may have been called in between.
+        """
         return self._note_finding("order", [Call(name) for name in names], self.calls)
 
     @_refuse_misuse
     def check_only_calls(self, *calls: Call) -> bool:
-        """Note as one check that the last message was answered by these calls, each once, and by no others."""
+        """Note as one check that the last message was answered by these calls, each once, and by no others.
+
+        Args:
+            *calls: The calls with all their arguments, in any order; none: nothing was
+                called.
+        """
         return self._note_finding("only", calls, self._last_calls)
 
     @_refuse_misuse

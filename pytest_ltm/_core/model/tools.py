@@ -232,7 +232,18 @@ class Tools(Sequence[Tool]):
         ]
 
     def call(self, name: str, /, **arguments: Any) -> str:
-        """Call a tool and return what it came to; AgentFault after too many calls."""
+        """Call a tool and return what it came to.
+
+        Args:
+            name: The tool's name.
+            **arguments: Its arguments, JSON values.
+
+        Returns:
+            The result as a text; one that begins with "error:" where it was refused.
+
+        Raises:
+            AgentFault: If the agent has called too often for this message.
+        """
         return self._answer(Call(name, arguments)).result
 
     def begin(self) -> None:
@@ -314,13 +325,13 @@ def shown_tools(tools: Tools) -> dict[str, Any]:
         {"id": call.id, "name": call.name, "result": call.result}
         for call in tools.results
     ]
-    return {"tools": offered, "results": results}
+    return {"tools": offered, "tool_results": results}
 
 
 def read_shown_tools(shown: Mapping[str, Any]) -> Tools:
     """Return the tools that `shown_tools` returned, in the process that got them."""
     tools = [Tool(**fields) for fields in shown["tools"]]
-    results = [AnsweredCall(arguments={}, **fields) for fields in shown["results"]]
+    results = [AnsweredCall(arguments={}, **fields) for fields in shown["tool_results"]]
     return ShownTools(tools, results=results)
 
 

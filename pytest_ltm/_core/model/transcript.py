@@ -140,6 +140,12 @@ class Exchange:
     """The tools that the agent called before it replied, in order."""
 
     @property
+    def acted_reply(self) -> str:
+        """The reply as people are shown it, after a line for each call of a tool before it."""
+        acted = [f"[{call}: {call.result}]" for call in self.calls]
+        return "\n".join([*acted, self.reply])
+
+    @property
     def call_tokens(self) -> int:
         """Tokens of its calls, and of what they came to, by the run's tokenizer."""
         return sum(call.tokens + call.result_tokens for call in self.calls)
