@@ -389,7 +389,7 @@ def pytest_ltm_check_calls(
         rule: "called": one of them is the wanted call. "once": exactly one is. "not
             called": none is; a wanted call without a name is any. "order": the wanted
             names were first called in this order. "only": all of them are the wanted
-            calls, each once.
+            calls, each once; "sequence": in this order, too.
         wanted: What the scenario wants; a value may be a function.
         calls: The calls in order, refused ones included.
     """

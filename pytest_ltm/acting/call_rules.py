@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_ltm._core.model.score import Check
@@ -31,16 +32,15 @@ _RULE_WORDS: Mapping[CallRule, str] = {
     "not called": "does not call",
     "order": "calls in this order:",
     "only": "calls",
+    "sequence": "calls in this order:",
 }
 
 
 def _judge(
     rule: CallRule, wanted: Sequence[Call], made: Sequence[AnsweredCall]
 ) -> Sameness:
-    if rule == "order":
-        return SAME if _in_order([call.name for call in wanted], made) else OTHER
-    if rule == "only":
-        return _match_all(wanted, made)
+    if rule in _OF_ALL:
+        return _OF_ALL[rule](wanted, made)
     [call] = wanted
     fits = [compare_calls(call, other) for other in made]
     if rule == "called":
@@ -67,9 +67,10 @@ def _all(fits: Sequence[Sameness]) -> Sameness:
     return UNKNOWN if UNKNOWN in fits else SAME
 
 
-def _in_order(names: Sequence[str], made: Sequence[AnsweredCall]) -> bool:
+def _keep_order(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
+    names = [call.name for call in wanted]
     first = list(dict.fromkeys(call.name for call in made))
-    return [name for name in first if name in names] == list(names)
+    return SAME if [name for name in first if name in names] == names else OTHER
 
 
 def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
@@ -85,6 +86,22 @@ def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness
         if best is not OTHER:
             left.remove(ranked[best])
     return _all(fits)
+
+
+def _match_in_order(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
+    if len(wanted) != len(made):
+        return OTHER
+    return _all(
+        [
+            compare_whole_calls(call, other)
+            for call, other in zip(wanted, made, strict=True)
+        ]
+    )
+
+
+_OF_ALL: Mapping[
+    CallRule, Callable[[Sequence[Call], Sequence[AnsweredCall]], Sameness]
+] = {"order": _keep_order, "only": _match_all, "sequence": _match_in_order}
 
 
 def compare_calls(wanted: Call, made: AnsweredCall) -> Sameness:
@@ -175,7 +192,18 @@ def _compare_lists(
 def _compare_texts(wanted: str, made: str, name: str) -> Sameness:
     if plain_text(wanted) == plain_text(made):
         return SAME
-    return compare_values(wanted, made, question=f"what {name.replace('_', ' ')}?")
+    question = f"what {name.replace('_', ' ')}?"
+    sameness = compare_values(wanted, made, question=question)
+    if sameness is not UNKNOWN:
+        return sameness
+    # A tool is told of things by what they were called.
+    words, others = _name_words(wanted), _name_words(made)
+    shared = len(words & others)
+    return OTHER if 2 * shared < min(len(words), len(others)) else UNKNOWN
+
+
+def _name_words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text.casefold())} - {"the", "a", "an"}
 
 
 def plain_text(text: str) -> str:
@@ -191,7 +219,7 @@ def _show_wanted(rule: CallRule, wanted: Sequence[Call]) -> str:
     shown = [
         _show_call(call.name or "any tool", _wanted_arguments(call)) for call in wanted
     ]
-    more = " and nothing else" if rule == "only" else ""
+    more = " and nothing else" if rule in ("only", "sequence") and wanted else ""
     return f"{', '.join(shown)}{more}"
 
 

@@ -521,14 +521,19 @@ class Ltm:
         return self._note_finding("order", [Call(name) for name in names], self.calls)
 
     @_refuse_misuse
-    def check_only_calls(self, *calls: Call) -> bool:
+    def check_only_calls(
+        self, *calls: Call, besides: Iterable[str] = (), ordered: bool = False
+    ) -> bool:
         """Note as one check that the last message was answered by these calls, each once, and by no others.
 
         Args:
-            *calls: The calls with all their arguments, in any order; none: nothing was
-                called.
+            *calls: The calls with all their arguments; none: nothing was called.
+            besides: Tools whose calls do not matter.
+            ordered: Whether they must come in this order.
         """
-        return self._note_finding("only", calls, self._last_calls)
+        passed_over = set(besides)
+        made = [call for call in self._last_calls if call.name not in passed_over]
+        return self._note_finding("sequence" if ordered else "only", calls, made)
 
     @_refuse_misuse
     def wait(

@@ -29,8 +29,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-# What is asked of calls: that one was made, was made once, was not made, that they came in an order, or were all.
-CallRule = Literal["called", "once", "not called", "order", "only"]
+# What is asked of calls: that one was made, was made once, was not made, that they came
+# in an order, that they are all, and that they are all and in order.
+CallRule = Literal["called", "once", "not called", "order", "only", "sequence"]
 
 
 class Call(Struct, frozen=True):
@@ -252,11 +253,19 @@ class Tools(Sequence[Tool]):
         self.answered.clear()
 
     def answer(self, calls: Sequence[Call]) -> None:
-        """Answer the calls of a reply, which `results` then has; AgentFault after too many calls."""
+        """Answer the calls of a reply, which `results` then has; AgentFault after too many calls.
+
+        Args:
+            calls: The calls in order.
+        """
         self.results = tuple([self._answer(call) for call in calls])
 
     def repeat(self, calls: Sequence[AnsweredCall]) -> None:
-        """Call again what is recorded, so that functions of the scenario know of it; the record's results count."""
+        """Call again what is recorded, so that functions of the scenario know of it; the record's results count.
+
+        Args:
+            calls: The recorded calls in order.
+        """
         for call in calls:
             if not call.refused:
                 self._carry_out(call.name, call.arguments)
