@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.journal.section import ScreenLine, Section
     from pytest_ltm._core.model.dataset import Dataset, DatasetOption
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.plan import Plan
@@ -70,6 +71,8 @@ __all__ = [
     "RunResult",
     "RunSettings",
     "ScenarioResult",
+    "ScreenLine",
+    "Section",
     "Suite",
     "TokenCounter",
     "Transcript",
@@ -93,6 +96,7 @@ _HOMES = {
     "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
+    "_core.journal.section": "ScreenLine Section",
     "_core.model.plan": "Plan",
     "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",

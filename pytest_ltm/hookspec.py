@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.journal.section import Section
     from pytest_ltm._core.model.dataset import Dataset, Definitions
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.score import Check, Score, Unscored
@@ -289,13 +290,39 @@ def pytest_ltm_precheck(session: pytest.Session) -> str | None:
     """
 
 
+def pytest_ltm_report_sections(
+    result: RunResult, status: int
+) -> Section | Sequence[Section] | None:
+    """Return what a feature adds to the reports of a run that is over; None: nothing.
+
+    Called once, in pytest-xdist's controller, before `summary.json` is written. Every
+    report shows a section with a title; `ltm report` and `ltm export` read it from there.
+
+    Args:
+        result: What the run came to.
+        status: pytest's exit status so far.
+
+    Example:
+        def pytest_ltm_report_sections(result):
+            loud = sum(row.reason.endswith("!") for row in result.scenarios)
+            return Section(title="Loud reasons", sentences=(f"{loud} end in '!'.",))
+    """
+
+
 @hookspec(firstresult=True)
 def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
-    """Return the exit status of a finished session, or None to leave it as it is.
+    """Return the exit status of a session with results, or None to leave that to others.
+
+    Called once, after all sections were made. Where it stays 0 or 1 and nothing could
+    be measured, it becomes 75.
 
     Args:
         result: What the run came to.
         status: The status so far.
+
+    Example:
+        def pytest_ltm_exit_status(result, status):
+            return 1 if result.notices else None
     """
 
 
