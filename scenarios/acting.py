@@ -214,7 +214,7 @@ def standing(task: Task) -> None:
 
 
 def constraint(task: Task) -> None:
-    """What somebody must not eat, told once; what somebody else must not is no concern of the order."""
+    """What somebody must not eat, told once; what somebody else must not does not matter."""
     task.tools = ("order_meal",)
     name, other = task.person(), task.person()
     food, foods = task.rng.sample(FOODS, 2)
@@ -320,7 +320,7 @@ def wanted_calls(rows: Sequence[Sequence[Any]]) -> list[Call]:
     version="1",
 )
 def test_acting(ltm: Ltm) -> None:
-    """Calls the right tool with what was told before, once, and nothing when nothing is to be done."""
+    """Calls the right tool with what was told before, once, and nothing when there is nothing to do."""
     definition = ltm.definition
     for name in definition.parameters["tools"]:
         description, schema = TOOLS[name]
@@ -347,7 +347,7 @@ def test_acting(ltm: Ltm) -> None:
             stray += [str(call) for call in new if call.name != LOOK_UP]
     if stray:
         ltm.check(
-            f"calls nothing where nothing is to be done: {', '.join(stray)}", ok=False
+            f"calls nothing when there is nothing to do: {', '.join(stray)}", ok=False
         )
     lookups = sum(call.name == LOOK_UP for call in ltm.calls)
     ltm.metric("lookups", lookups)
