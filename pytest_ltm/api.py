@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.journal.section import ScreenLine, Section
     from pytest_ltm._core.model.dataset import Dataset, DatasetOption
     from pytest_ltm._core.model.filler import Filler
+    from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.plan import Plan
     from pytest_ltm._core.model.score import Check
     from pytest_ltm._core.model.suite import Suite
@@ -66,6 +67,7 @@ __all__ = [
     "LtmRun",
     "OpenConversation",
     "Option",
+    "OwnSuite",
     "Plan",
     "PlayedConversation",
     "RunResult",
@@ -96,6 +98,7 @@ _HOMES = {
     "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
+    "_core.model.own_suite": "OwnSuite",
     "_core.journal.section": "ScreenLine Section",
     "_core.model.plan": "Plan",
     "_core.model.transcript": "Count Exchange Transcript",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.journal.section import Section
     from pytest_ltm._core.model.dataset import Dataset, Definitions
     from pytest_ltm._core.model.filler import Filler
+    from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.score import Check, Score, Unscored
     from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
@@ -73,6 +74,20 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     Called when pytest loads plugins, in every session: import nothing heavy. Options
     must be known before conftest files are read, so this is for plugins, not for a
     conftest.
+    """
+
+
+@hookspec(historic=True)
+def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
+    """Register suites whose tests are not conversations: `--ltm-suite=NAME` then starts these in place of a run.
+
+    Called when pytest loads plugins: import nothing heavy. The function that a suite
+    names is called with pytest's configuration, and registers what collects the tests.
+
+    Example:
+        def pytest_ltm_suites(register):
+            begin = lazy("mypackage.drills:begin_drills")
+            register(OwnSuite("drills", "what a backup brings back", begin))
     """
 
 

@@ -1,4 +1,4 @@
-"""Words, tables and lists as Markdown that shows exactly them, whoever wrote them."""
+"""Words, tables and lists as Markdown that shows exactly what their author wrote."""
 
 from __future__ import annotations
 

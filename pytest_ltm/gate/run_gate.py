@@ -306,7 +306,7 @@ class Gate:
     # --- after it
 
     def conclude(self, result: RunResult, status: int) -> Section:
-        """Compare, judge and keep the baseline; return what is to be said of it."""
+        """Compare, judge and keep the baseline; return the section that reports it."""
         # First, because rules of --ltm-compare-fail are decided by what has changed.
         unequal = self._compare(result)
         gated = bool(self.options.rules) or any(

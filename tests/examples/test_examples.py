@@ -103,6 +103,14 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 1}, "train                                          1.00"),
         ({"passed": 1}, "gate: passed (1 rule, each for one agent at one memory span)"),
     ],
+    "store_life": [
+        ({"passed": 3, "deselected": 24}, "3 passed, 24 deselected in TIME"),
+        ({"failed": 3, "deselected": 24}, "3 failed, 24 deselected in TIME"),
+        (
+            {"failed": 1, "skipped": 1, "deselected": 25},
+            "1 failed, 1 skipped, 25 deselected in TIME",
+        ),
+    ],
     "memory_operations": [
         ({"passed": 1}, "updated                                            100%"),
         (

@@ -22,6 +22,7 @@ from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_yo
 
 if TYPE_CHECKING:
     from pytest_ltm._core.model.dataset import Dataset, Definitions
+    from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.suite import Suite
 
 
@@ -420,6 +421,8 @@ class OptionTable:
         """By dest."""
         self.datasets: dict[str, Dataset] = {}
         """By name."""
+        self.own_suites: dict[str, OwnSuite] = {}
+        """By name."""
 
     def add(self, option: Option) -> None:
         """Take an option of a feature; ConfigurationError for one that there is already."""
@@ -433,6 +436,12 @@ class OptionTable:
         if dataset.name in self.datasets:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
+
+    def take_suite(self, suite: OwnSuite) -> None:
+        """Take a suite of a feature; ConfigurationError for a name that is taken."""
+        if suite.name in self.own_suites or suite.name in self.datasets:
+            raise ConfigurationError(f"two plugins have a suite {suite.name!r}")
+        self.own_suites[suite.name] = suite
 
 
 NAME = "ltm-options"
@@ -479,6 +488,7 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     hook = manager.hook
     hook.pytest_ltm_options.call_historic(kwargs={"register": result.add})
     hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
+    hook.pytest_ltm_suites.call_historic(kwargs={"register": result.take_suite})
 
 
 def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
@@ -549,6 +559,12 @@ def _add_twin(parser: pytest.Parser, option: Option) -> None:
         type=kind,
         default=None,
     )
+
+
+def own_suite(config: pytest.Config) -> OwnSuite | None:
+    """Return the suite of a feature that the session plays in place of conversations, if it plays one."""
+    name = option_or_ini(config, "ltm_suite")
+    return option_table(config).own_suites.get(name or "")
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:

@@ -299,7 +299,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     if path.is_file():
         suite = config.hook.pytest_ltm_read_suite(path=path, scenarios=known)
         return check_parameters(suite)
-    suites = [*_suite.built_in_names(), *datasets, "none"]
+    own = _options.option_table(config).own_suites
+    suites = [*_suite.built_in_names(), *datasets, *own, "none"]
     raise pytest.UsageError(
         f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
         f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file, or a published configuration"

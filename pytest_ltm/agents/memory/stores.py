@@ -165,6 +165,11 @@ class Stored(TakesTurns):
         self._never: list[str] = []
         """Texts that were found and never added."""
 
+    @property
+    def store(self) -> Any:
+        """The store itself."""
+        return self._store
+
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time."""
         self._now = now

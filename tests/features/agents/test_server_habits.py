@@ -1,15 +1,13 @@
-"""What servers do that imitate OpenAI's: each habit of the table in docs/openai.md, over real HTTP on loopback."""
+"""What servers do that imitate OpenAI's: each of the habits, over real HTTP on loopback."""
 
 from __future__ import annotations
 
 import gzip
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +23,6 @@ from pytest_ltm.agents._chat_agent import CUT_SILENTLY
 from pytest_ltm.agents._registry import find_agent
 
 NOW = datetime(2024, 3, 4, tzinfo=timezone.utc)
-DOCS = Path(__file__).parents[3] / "docs" / "openai.md"
 
 
 @pytest.fixture(autouse=True)
@@ -79,17 +76,6 @@ def test_a_habit_of_servers_is_understood(
         chat_server.requests[-1].messages
     )
     agent.close()
-
-
-def test_the_table_of_the_docs_has_each_habit_once_and_no_other() -> None:
-    table = (
-        DOCS.read_text(encoding="utf-8")
-        .partition("## What servers do")[2]
-        .partition("\n## ")[0]
-    )
-    [_, *rows] = re.findall(r"^\| .* \| (.*) \|$", table, re.MULTILINE)
-    names = [name for row in rows for name in row.split("; ")]
-    assert sorted(names) == sorted(habit.name for habit in HABITS)
 
 
 def test_a_server_that_counts_far_less_than_it_was_sent_is_noticed(
