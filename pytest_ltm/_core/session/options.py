@@ -43,11 +43,6 @@ class IntegerParser:
         return number
 
 
-def parse_traces_port(text: str) -> int | None:
-    """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
-    return None if not text else 0 if text == "auto" else IntegerParser(1)(text)
-
-
 def parse_seconds(text: str, hint: str = "") -> float:
     """Return a finite number of seconds, 0 or more; ConfigurationError for any other text."""
     try:
@@ -273,13 +268,6 @@ OPTIONS = (
         "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
         group=AGENTS,
         parse=lazy_parser("_core.model.schedule:parse_sessions_option"),
-    ),
-    Option(
-        "--ltm-traces",
-        "auto|PORT",
-        "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
-        group=AGENTS,
-        parse=parse_traces_port,
     ),
     Option(
         "--ltm-judge",
