@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.plan import Plan
+    from pytest_ltm._core.model.score import Check
     from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
+    from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
     from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
@@ -45,6 +47,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentChoice",
     "AgentKind",
+    "AnsweredCall",
+    "Call",
+    "CallRule",
+    "Check",
     "Command",
     "ConversationInputs",
     "ConversationMode",
@@ -81,7 +87,9 @@ hookimpl = pluggy.HookimplMarker("pytest")
 """Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
 
 _HOMES = {
+    "_core.model.score": "Check",
     "_core.model.tokens": "TokenCounter",
+    "_core.model.tools": "AnsweredCall Call CallRule",
     "_core.model.dataset": "Dataset DatasetOption",
     "_core.model.filler": "Filler",
     "_core.model.suite": "Suite",

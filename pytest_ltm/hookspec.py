@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from pytest_ltm._core.model.dataset import Dataset, Definitions
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.own_suite import OwnSuite
-    from pytest_ltm._core.model.score import Score, Unscored
+    from pytest_ltm._core.model.score import Check, Score, Unscored
     from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
+    from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
     from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
@@ -418,3 +419,19 @@ def pytest_ltm_failure_text(
     result: ScenarioResult, transcript: Transcript, again: str
 ) -> str | None:
     """Return what pytest shows of an example that failed; `again`: the command that has its conversation again."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_check_calls(
+    rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
+) -> Check | None:
+    """Return whether an agent's calls of tools are what a scenario wants, or None if you cannot tell.
+
+    Args:
+        rule: "called": one of them is the wanted call. "once": exactly one is. "not
+            called": none is; a wanted call without a name is any. "order": the wanted
+            names were first called in this order. "only": all of them are the wanted
+            calls, each once; "sequence": in this order, too.
+        wanted: What the scenario wants; a value may be a function.
+        calls: The calls in order, refused ones included.
+    """

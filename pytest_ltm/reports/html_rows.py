@@ -125,7 +125,7 @@ def example_transcript(
         parts.append(
             f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
             f"<b>{_html_text(exchange.user or 'you')}:</b> {_html_text(exchange.message)}\n"
-            f"<b>agent:</b> {_html_text(exchange.reply)}</div>"
+            f"<b>agent:</b> {_html_text(exchange.acted_reply)}</div>"
         )
         before = exchange
     return "".join(parts)

@@ -36,6 +36,7 @@ from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.model.scenario import Ask, Say, Wait
 from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import COUNTS, Count, Exchange, Transcript
 from pytest_ltm._core.storage.clock import SimulatedClock
 from pytest_ltm._core.storage.errors import AgentFault, LtmError
@@ -344,8 +345,9 @@ class Voice(AgentCaller):
         user: str = "",
         *,
         alone: bool = False,
+        tools: Tools | None = None,
     ) -> Reply:
-        del message, images, user, alone
+        del message, images, user, alone, tools
         return Reply("r" * self.case.replies[self._called() % len(self.case.replies)])
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:

@@ -28,7 +28,7 @@ class Bare:
 
 class Able(Bare):
     stateless, max_message_tokens = True, 500
-    def reply(self, message, user=""): return "I do not know."
+    def reply(self, message, user="", tools=None): return "I do not know."
     def answer_alone(self, message): return "I do not know."
     def reset(self): ...
     def save(self): return b"state"

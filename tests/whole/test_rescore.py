@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -510,17 +509,6 @@ def test_what_is_shown_fits_a_terminal_of_80_columns(
         ) :
     ]
     assert max(map(len, shown)) <= 80
-
-
-def test_the_command_is_the_same(project: Project) -> None:
-    first = played(project)
-    result = project.pytester.run(
-        sys.executable, "-m", "pytest_ltm", "rescore", "latest", "-q"
-    )
-    result.stdout.fnmatch_lines(
-        [f"scored again: run {first.name}: 3 verdicts unchanged, 0 moved"]
-    )
-    assert result.ret == 1
 
 
 def test_a_run_cannot_be_resumed_and_scored_again_at_once(project: Project) -> None:

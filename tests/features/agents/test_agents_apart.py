@@ -41,7 +41,7 @@ class Able:
     async def begin_session(self, user):
         self.user = user
 
-    def reply(self, message, user=""):
+    def reply(self, message, user="", tools=None):
         if user:
             return f"for {user}"
         if message == "user":

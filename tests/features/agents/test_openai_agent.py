@@ -636,7 +636,7 @@ def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) ->
         "Configured",
         "CountsTokens",
     }
-    having |= {"LimitsMessages", "ReportsUsage", "Resettable"}
+    having |= {"LimitsMessages", "ReportsUsage", "Resettable", "TakesTools"}
     assert capabilities_of(chat()) == having
     assert capabilities_of(chat(kind="ts")) == having | {"TimeAware"}
 
