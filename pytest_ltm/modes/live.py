@@ -29,6 +29,7 @@ from pytest_ltm._core.model.agent import (
     SEES_CLOCK,
     Agent,
     Capabilities,
+    Compacts,
     TakesTools,
 )
 from pytest_ltm._core.model.plan import (
@@ -372,17 +373,17 @@ class LiveMode(ConversationMode):
             )
 
 
-def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
-    """Return what a header says of the agent: that it takes tools only where an example needs that.
+# Capabilities of which a header says only where an example or the plan needs them:
+# journals of all others are what they were before there were tools and compactions.
+_LATER = frozenset({TakesTools.__name__, Compacts.__name__})
 
-    Journals of all other conversations are what they were before there were tools.
-    """
+
+def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
+    """Return what a header says of the agent in the conversation of a plan."""
     needed = {name for example in plan.examples for name in example.requires}
-    kept = [
-        name
-        for name in facts.capabilities
-        if name != TakesTools.__name__ or name in needed
-    ]
+    if plan.compact:
+        needed.add(Compacts.__name__)
+    kept = [name for name in facts.capabilities if name not in _LATER or name in needed]
     return structs.replace(facts, capabilities=tuple(kept))
 
 

@@ -18,6 +18,7 @@ from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.model.judge import PROMPTS, Judge, Opinion, ask_judge
 from pytest_ltm._core.model.scenario import (
     Ask,
+    Compact,
     Definition,
     NewSession,
     Request,
@@ -225,6 +226,7 @@ class Ltm:
         heard: Returns this scenario's exchanges so far.
         users: Returns how the model of a simulated user is asked.
         offers: Whether it may offer tools: the scenario's marker requires TakesTools.
+        compacts: Whether it may have the agent compact: the marker requires Compacts.
     """
 
     def __init__(
@@ -241,8 +243,9 @@ class Ltm:
         heard: Callable[[], Sequence[Exchange]] = tuple,
         users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
         offers: bool = True,
+        compacts: bool = True,
     ) -> None:
-        self._offers = offers
+        self._offers, self._compacts = offers, compacts
         self._heard, self._users = heard, users
         self._answered: list[tuple[Ask, str]] = []
         """The questions asked for credit, with their answers."""
@@ -612,6 +615,25 @@ class Ltm:
         """
         __tracebackhide__ = True
         self._send(NewSession())
+
+    @_refuse_misuse
+    def compact(self) -> str:
+        """Have the agent replace its context by something shorter, for all scenarios of the conversation.
+
+        Returns:
+            The summary that it goes on with, "" where it shows none.
+
+        Raises:
+            ScenarioError: If the scenario's marker does not require Compacts.
+            Unmeasured: If the agent does not compact: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        if not self._compacts:
+            raise ScenarioError(
+                "a scenario that has the agent compact says so: @pytest.mark.ltm(requires=['Compacts'])"
+            )
+        summary: str = self._send(Compact())
+        return summary
 
     @_refuse_misuse
     def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:

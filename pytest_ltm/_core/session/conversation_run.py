@@ -117,6 +117,7 @@ class PlayedConversation:
                 judge=judge,
                 users=users,
                 offers="TakesTools" in example.requires,
+                compacts="Compacts" in example.requires,
             )
             self._handles.append(ltm)
             body.join(

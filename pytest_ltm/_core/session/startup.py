@@ -115,6 +115,7 @@ _AS_SAID = (
     "worker_tries",
     "shard",
     "sessions",
+    "compact",
     "judge_votes",
     "latency",
 )
