@@ -30,7 +30,7 @@ class Compacting(FreshPromptAgent):
         self.reply = agent.reply
 
     async def compact(self) -> str | Reply:
-        """Return the summary with which the other agent goes on."""
+        """Return the summary that the other agent continues from."""
         summary: str | Reply = await await_result(self._agent.reply(COMPACTION))
         text = summary.text if isinstance(summary, Reply) else summary
         await await_result(self._agent.reset())
@@ -72,7 +72,7 @@ SECRETS = "secrets"
 
 
 class Compactor(Reader):
-    """A reader that compacts by rules: it goes on with the sentences on projects that it has noted, without secrets.
+    """A reader that compacts by rules: it continues from the sentences on projects that it has noted, without secrets.
 
     `loses`: the kind that its summaries leave out; "secrets": they hold those, too. Compacts.
     """
@@ -82,7 +82,7 @@ class Compactor(Reader):
         self._loses = loses
 
     def compact(self) -> str:
-        """Return the summary with which it goes on."""
+        """Return the summary that it continues from."""
         from pytest_ltm.agents.reader.work import WORK
 
         left_out = {*LOSSES.get(self._loses, ())}

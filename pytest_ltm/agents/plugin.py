@@ -131,7 +131,7 @@ def _adapters() -> list[AgentKind]:
         AgentKind(
             "compacting",
             lazy(f"{_AGENTS}._registry:make_compacting_agent"),
-            "Another agent, which compacts by writing a summary, being reset, and going on with that.",
+            "Another agent, which compacts by writing a summary, being reset, and continuing from that.",
             "SPEC",
         ),
         _ADAPTER(

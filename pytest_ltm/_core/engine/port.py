@@ -88,7 +88,7 @@ class AgentLine(Protocol):
         """
 
     def compact(self) -> Reply:
-        """Have the agent compact; return the summary that it goes on with."""
+        """Have the agent compact; return the summary that it continues from."""
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""

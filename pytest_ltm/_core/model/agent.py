@@ -228,15 +228,15 @@ class TakesTools(Protocol):
 
 @runtime_checkable
 class Compacts(Protocol):
-    """Can replace its context by something shorter, and go on with that."""
+    """Can replace its context by something shorter, and continue from that."""
 
     def compact(self) -> str | Reply | None:
-        """Compact the context; return the summary that it goes on with, None where there is none to show."""
+        """Compact the context; return the summary that it continues from, None where there is none to show."""
 
 
 # How an agent that does not compact by itself is asked for a summary, and told it again.
 COMPACTION = (
-    "Your context ends here. Write down all that you will need to go on with our work: goals, open tasks, files, "
+    "Your context ends here. Write down all that you will need to continue our work: goals, open tasks, files, "
     "conventions, corrections, reasons. You will know nothing else. Leave out what must not be written down."
 )
 HANDED_ON = "What you wrote down when your context ended:"

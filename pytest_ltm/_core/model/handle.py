@@ -621,7 +621,7 @@ class Ltm:
         """Have the agent replace its context by something shorter, for all scenarios of the conversation.
 
         Returns:
-            The summary that it goes on with, "" where it shows none.
+            The summary that it continues from, "" where it shows none.
 
         Raises:
             ScenarioError: If the scenario's marker does not require Compacts.

@@ -307,11 +307,15 @@ def parse_compact_option(text: str) -> str:
     return text
 
 
+_LONGEST_NUMBER = 10
+
+
 def _parse_compaction(text: str) -> int:
     """Return the tokens after which the agent compacts."""
     number = text.removeprefix(EVERY)
     digits = number.removesuffix("k")
-    if number == text or not digits.isdecimal() or not int(digits):
+    is_number = digits.isdecimal() and len(digits) < _LONGEST_NUMBER and int(digits)
+    if number == text or not is_number:
         raise ConfigurationError(f"{text!r} is not every:TOKENS, such as every:8k")
     return int(digits) * (1_000 if number.endswith("k") else 1)
 

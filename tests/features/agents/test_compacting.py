@@ -214,7 +214,10 @@ def test_a_run_whose_agent_cannot_compact_is_over_at_once() -> None:
     assert not played.transcript
 
 
-@pytest.mark.parametrize("text", ["8k", "every:", "every:0", "every:8h", "at:0.5", ""])
+@pytest.mark.parametrize(
+    "text",
+    ["8k", "every:", f"every:{'9' * 5_000}", "every:0", "every:8h", "at:0.5", ""],
+)
 def test_what_says_no_number_of_tokens_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not every:TOKENS"):
         parse_compact_option(text)
