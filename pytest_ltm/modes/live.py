@@ -26,11 +26,11 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import (
+    NAMED_WHERE_NEEDED,
     SEES_CLOCK,
     Agent,
     Capabilities,
     Compacts,
-    TakesTools,
 )
 from pytest_ltm._core.model.plan import (
     Plan,
@@ -373,17 +373,16 @@ class LiveMode(ConversationMode):
             )
 
 
-# Capabilities of which a header says only where an example or the plan needs them:
-# journals of all others are what they were before there were tools and compactions.
-_LATER = frozenset({TakesTools.__name__, Compacts.__name__})
-
-
 def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
     """Return what a header says of the agent in the conversation of a plan."""
     needed = {name for example in plan.examples for name in example.requires}
     if plan.compact:
         needed.add(Compacts.__name__)
-    kept = [name for name in facts.capabilities if name not in _LATER or name in needed]
+    kept = [
+        name
+        for name in facts.capabilities
+        if name not in NAMED_WHERE_NEEDED or name in needed
+    ]
     return structs.replace(facts, capabilities=tuple(kept))
 
 

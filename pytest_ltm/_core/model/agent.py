@@ -400,6 +400,11 @@ CAPABILITIES: Mapping[str, type] = {
 }
 
 
+# A header names these only where the plan or an example needs them: journals of all
+# other conversations are what they were before there were tools and compactions.
+NAMED_WHERE_NEEDED = frozenset({TakesTools.__name__, Compacts.__name__})
+
+
 class Capabilities(frozenset[str]):
     """The names of what an agent can do beyond replying."""
 
