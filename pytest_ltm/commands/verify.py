@@ -70,7 +70,6 @@ _REPEATED = (
     "ltm_compact",
     "ltm_language",
     "ltm_count",
-    "ltm_judge_votes",
     "keyword",
     "markexpr",
     "deselect",

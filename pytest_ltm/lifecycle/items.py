@@ -15,7 +15,7 @@ from pytest_ltm._core.session.options import option_value, read_option
 from pytest_ltm._core.storage.disk import make_private, write_whole
 from pytest_ltm._core.storage.errors import LtmError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm.agents.memory.pace import Pace
+from pytest_ltm.agents.memory.pace import pace_of_run, use_pace
 from pytest_ltm.lifecycle.bench import Bench
 from pytest_ltm.lifecycle.matrix import Line, matrix_lines, usage_record
 from pytest_ltm.lifecycle.row import NoControl
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 ROOT = "ltm/lifecycle"
 FILE = "lifecycle.json"
-PACE = pytest.StashKey["Pace"]()
-"""How long stores have; by default as long as they take to settle."""
 _PROPERTY = "ltm_lifecycle"
 # Options that mean something where no conversation is held.
 _TAKEN = frozenset(
@@ -52,6 +50,7 @@ def begin_lifecycle(config: pytest.Config) -> None:
     """Begin a session that tests stores; UsageError for an option or an agent that cannot be used."""
     config.add_cleanup(use_session_hooks(config.hook))
     _refuse_options(config)
+    config.add_cleanup(use_pace(option_value(config, "ltm_pace")))
     config.pluginmanager.register(LifecycleSession(config), "ltm-lifecycle")
 
 
@@ -230,8 +229,7 @@ class LifeItem(pytest.Item):
     def runtest(self) -> None:
         """Run it: Finding for what is wrong, a skip for what the store lacks."""
         rng = random.Random(f"{self._seed}/{self._test.name}")
-        pace = self.config.stash.get(PACE, None) or Pace()
-        subject = Subject(self._make, pace)
+        subject = Subject(self._make, pace_of_run())
         bench = Bench(subject, rng)
         try:
             lack = run_test(self._test, bench)

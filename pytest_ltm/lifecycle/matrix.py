@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import quantiles
 from textwrap import wrap
 from typing import Any
 
+from pytest_ltm.agents.memory.pace import LIMIT, lag_sentence, percentiles
 from pytest_ltm.lifecycle.row import SIGNS, Cell
 from pytest_ltm.lifecycle.subject import Usage
-
-_POINTS = (50, 95, 99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +80,5 @@ def _usage_lines(lines: Sequence[Line]) -> Iterator[str]:
             yield f"{name} in s, p50/p95/p99: {percentiles(values)} ({len(values):,} calls)"
     lags = [value for line in lines for value in line.usage["lags"]]
     missed = sum(line.usage["missed"] for line in lines)
-    if lags or missed:
-        never = f", {missed:,} not found" if missed else ""
-        yield f"write to readable in s, p50/p95/p99: {percentiles(lags)} ({len(lags):,} facts{never})"
-
-
-def percentiles(values: Sequence[float]) -> str:
-    """Return the 50th, 95th and 99th percentile, written `0.001/0.002/0.002`."""
-    if not values:
-        return "unknown"
-    if len(values) == 1:
-        return "/".join([f"{values[0]:.3f}"] * len(_POINTS))
-    cuts = quantiles(values, n=100, method="inclusive")
-    return "/".join(f"{cuts[point - 1]:.3f}" for point in _POINTS)
+    if sentence := lag_sentence(lags, missed, LIMIT):
+        yield sentence

@@ -132,7 +132,7 @@ class Subject:
         if self.can("settle"):
             method = self._method("settle")
             self._call("settle", method, **scope_arguments(method, who))
-        self.pace.let_pass()
+        self._sleep(self.pace.wait)
 
     # --- writing
 
@@ -257,12 +257,29 @@ class Subject:
         # A text that nobody looked for when another search ran may have been readable
         # by then, so the time until now is not its lag.
         is_first_look = self._searched_at <= since
-        lag = self.pace.poll(found, since)
+        lag = self._poll(found, since)
         if begun and lag is None:
             self.usage.missed += 1
         elif begun and lag is not None and is_first_look:
             self.usage.lags.append(lag)
         return hits
+
+    def _poll(self, found: Callable[[], bool], since: float) -> float | None:
+        """Look until it is found; return the seconds since then, None if it was not found within the limit."""
+        for pause in self.pace.pauses(since):
+            self._sleep(pause)
+            if found():
+                return self.pace.clock.seconds() - since
+        return None
+
+    def _sleep(self, seconds: float) -> None:
+        """Let real time pass, in which an async store may go on."""
+        if not seconds:
+            return
+        if inspect.iscoroutinefunction(self._method("search")):
+            self._loop.run_until_complete(asyncio.sleep(seconds))
+        else:
+            self.pace.clock.sleep(seconds)
 
     def listed(self, power: str, who: Scope) -> dict[str, list[Hit]]:
         """Return the records that `list` or `export` gives, by kind."""

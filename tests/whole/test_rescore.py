@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -450,7 +449,7 @@ def test_what_the_judge_said_is_not_asked_again_unless_another_one_is_named(
     project.file(BOT, "bot.py")
     project.file(JUDGED)
     ran = project.pytest(
-        *OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes", "--ltm-judge-canaries=off"
+        *OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes?canaries=off"
     )
     ran.assert_outcomes(passed=1)
     first = latest_run(project.path)
@@ -473,9 +472,7 @@ def test_a_question_that_was_not_recorded_stays_unscored_without_a_judge(
     project.file(JUDGE, "judges.py")
     project.file(BOT, "bot.py")
     project.file(JUDGED)
-    project.pytest(
-        *OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes", "--ltm-judge-canaries=off"
-    )
+    project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes?canaries=off")
     project.file(JUDGED.replace("Is it called Kelvin?", "Is it Kelvin?"))
     result, _, rescored = again(project, "--ltm-judge=none")
     (move,) = rescored["moved"]
@@ -510,17 +507,6 @@ def test_what_is_shown_fits_a_terminal_of_80_columns(
         ) :
     ]
     assert max(map(len, shown)) <= 80
-
-
-def test_the_command_is_the_same(project: Project) -> None:
-    first = played(project)
-    result = project.pytester.run(
-        sys.executable, "-m", "pytest_ltm", "rescore", "latest", "-q"
-    )
-    result.stdout.fnmatch_lines(
-        [f"scored again: run {first.name}: 3 verdicts unchanged, 0 moved"]
-    )
-    assert result.ret == 1
 
 
 def test_a_run_cannot_be_resumed_and_scored_again_at_once(project: Project) -> None:
