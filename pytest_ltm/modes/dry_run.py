@@ -35,8 +35,8 @@ from pytest_ltm._core.session.conversation_setup import (
     NO_JUDGE,
     ConversationInputs,
     ConversationMode,
-    KnownAnswers,
     KnownCost,
+    KnownQuestions,
     OpenConversation,
 )
 from pytest_ltm._core.session.item_body import ItemBody
@@ -104,7 +104,7 @@ class Rehearsed(ConversationMode):
         )
 
     def judge(
-        self, opened: OpenConversation, _known: KnownAnswers
+        self, opened: OpenConversation, _known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
