@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands.arguments import RUN
-from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 
 _PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
 

@@ -19,8 +19,8 @@ from pytest_ltm._core.journal.result import RunResult, ScenarioResult
 from pytest_ltm._core.model.transcript import Exchange, needle_gap
 from pytest_ltm._core.session.state import LANE
 from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.text import format_distance, verdict_text
-from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.failure import shown_state
 from pytest_ltm.reports.html.charts import score_by_span
 from pytest_ltm.reports.html.headline import (

@@ -14,10 +14,10 @@ from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.columns import GUESSED, result_columns
 from pytest_ltm.figures.figures import figure_notes, shown_figures
 from pytest_ltm.figures.metrics import agent_metrics, leading_sentences
+from pytest_ltm.figures.sentences import precheck_sentences, span_sentences
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate.changes import Changes
 from pytest_ltm.gate.gate_rules import Rule
-from pytest_ltm.gate.sentences import precheck_sentences, span_sentences
 from pytest_ltm.gate.verdict import GateVerdict
 from pytest_ltm.reports.terminal import missing_lines, scoreless_sentence
 

@@ -39,7 +39,7 @@ from pytest_ltm.gate.changes import (
 )
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.plan_facts import facts_of
-from pytest_ltm.gate.run_loading import find_side, save_baseline, side_of_run
+from pytest_ltm.gate.sides import find_side, save_baseline, side_of_run
 from pytest_ltm.gate.verdict import GateVerdict, decide_gate, why_undetectable
 from pytest_ltm.reports.agent_sentences import next_step, run_sentences
 from pytest_ltm.reports.markdown import (

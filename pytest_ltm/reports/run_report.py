@@ -44,20 +44,20 @@ from pytest_ltm._core.storage.disk import refuse_named_pipe
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
-from pytest_ltm.figures.statistics.totals import agent_paces
-from pytest_ltm.figures.text import score_text, wrap_text
-from pytest_ltm.gate.run_loading import (
+from pytest_ltm.figures.run_loading import (
     ResultsInFolder,
     prechecks_in,
     read_run,
     results_in,
     suite_of,
 )
-from pytest_ltm.gate.sentences import (
+from pytest_ltm.figures.sentences import (
     account_sentences,
     mishap_sentences,
     trust_sentence,
 )
+from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.figures.text import score_text, wrap_text
 from pytest_ltm.reports import terminal as _terminal
 from pytest_ltm.reports.run_gate import DECIDED, Gate
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts

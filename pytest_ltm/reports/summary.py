@@ -26,8 +26,8 @@ from pytest_ltm._core.storage.schema import (
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions
 from pytest_ltm.figures.metrics import metrics_json
-from pytest_ltm.gate.run_loading import LoadedRun
-from pytest_ltm.gate.sentences import spans_json
+from pytest_ltm.figures.run_loading import LoadedRun
+from pytest_ltm.figures.sentences import spans_json
 
 FORMAT = "pytest-ltm summary 2"
 

@@ -41,6 +41,7 @@ from pytest_ltm.figures.metrics import (
     metric_lines,
     quiet_line,
 )
+from pytest_ltm.figures.sentences import precheck_sentences, span_sentences
 from pytest_ltm.figures.statistics.totals import DRAWS, FULL_MARKS, group_by
 from pytest_ltm.figures.table import (
     Style,
@@ -51,7 +52,6 @@ from pytest_ltm.figures.table import (
     render_table,
 )
 from pytest_ltm.figures.text import clip_text, exact_dollars, shorten_text, wrap_text
-from pytest_ltm.gate.sentences import precheck_sentences, span_sentences
 from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,
     agents_under_test,

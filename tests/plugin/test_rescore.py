@@ -18,7 +18,7 @@ from run_folders import latest_run
 
 from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.storage.locks import FolderLock
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8

@@ -10,7 +10,7 @@ from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._core.journal import amendments as _amendments
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.modes import resume
 
 pytestmark = pytest.mark.nightly(

@@ -11,7 +11,7 @@ from run_folders import latest_run
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._hidden import can_hide_folders
-from pytest_ltm.gate.sentences import trust_sentence
+from pytest_ltm.figures.sentences import trust_sentence
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

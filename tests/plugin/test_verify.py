@@ -22,7 +22,7 @@ from run_folders import latest_run
 from pytest_ltm._core.journal import events
 from pytest_ltm.commands import main
 from pytest_ltm.commands.bundle import MANIFEST, open_bundle
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.verification import find_discrepancies
 
 pytestmark = [

@@ -302,7 +302,7 @@ CORRECTED = {
     "Shopping": 95,
     "Spy Meeting": 10,
 }
-"""Rows of docs/evaluators.md, "deliberate corrections"."""
+"""Rows that the deliberate corrections of docs/evaluators.md change, by data set."""
 
 
 @pytest.mark.slow

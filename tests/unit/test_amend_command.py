@@ -17,7 +17,7 @@ from pytest_ltm._core.journal.result import (
     write_results,
 )
 from pytest_ltm.commands import main
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reports.terminal import summary_lines
 

@@ -16,7 +16,7 @@ from run_folders import HOSTILE
 from pytest_ltm._core.journal.run_file import RunFile, write_run_file
 from pytest_ltm.commands import main
 from pytest_ltm.commands.sharing import COLOURS
-from pytest_ltm.gate.run_loading import save_baseline
+from pytest_ltm.gate.sides import save_baseline
 
 RUN = "20260101-080000-aaaa"
 

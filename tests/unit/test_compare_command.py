@@ -10,7 +10,7 @@ from gate_sides import FULL, WORSE, held, side
 
 from pytest_ltm._core.journal.result import write_results
 from pytest_ltm.commands import main
-from pytest_ltm.gate.run_loading import save_baseline
+from pytest_ltm.gate.sides import save_baseline
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
 from pytest_ltm.commands import main, make_parser
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.gate.change_report import gate_from_json, gate_json
-from pytest_ltm.gate.run_loading import LoadedRun, read_run
 from pytest_ltm.gate.verdict import Finding, GateVerdict
 from pytest_ltm.reports.exports.loaded import Results
 from pytest_ltm.reports.exports.result_rows import TABLES

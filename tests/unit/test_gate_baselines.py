@@ -15,7 +15,7 @@ from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
 from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, compare_sides
 from pytest_ltm.gate.plan_facts import unequal_plans, value_or_digest
-from pytest_ltm.gate.run_loading import find_side, save_baseline
+from pytest_ltm.gate.sides import find_side, save_baseline
 
 MIXED = {**FULL, "spy": (None, 1 / 3)}
 

@@ -13,6 +13,7 @@ import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
 from pytest_ltm._core.journal.result import ConversationResult, ExampleMetric, RunResult
+from pytest_ltm.figures.sentences import span_sentences, spans_json
 from pytest_ltm.gate.change_report import (
     change_lines,
     github_annotations,
@@ -22,7 +23,6 @@ from pytest_ltm.gate.change_report import (
 from pytest_ltm.gate.changes import GateSide, compare_sides
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm.gate.plan_facts import PlanFacts
-from pytest_ltm.gate.sentences import span_sentences, spans_json
 from pytest_ltm.gate.verdict import Finding, GateVerdict, decide_gate
 from pytest_ltm.reports.html import build_report
 from pytest_ltm.reports.markdown import (

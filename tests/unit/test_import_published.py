@@ -15,7 +15,7 @@ from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.lab.commands.import_published import (
     check_leaderboard,
     import_conversations,

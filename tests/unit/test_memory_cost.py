@@ -14,8 +14,8 @@ from pytest_ltm._core.journal.timings import ReplyTime, TellTime, Timing
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.figures import shown_figures
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.totals import agent_paces
-from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.html.report_data import report_material
 from pytest_ltm.reports.html.score_tables import figure_table
 from pytest_ltm.reports.html_rows import embedded_summary

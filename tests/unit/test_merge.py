@@ -20,7 +20,7 @@ from pytest_ltm._core.journal.timings import ReplyTime, Timings
 from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm.commands import main
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 
 Merge = Callable[..., tuple[int, str, str]]
 

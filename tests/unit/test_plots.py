@@ -17,9 +17,9 @@ from run_folders import HOSTILE, held, played, write_run
 from pytest_ltm._core.journal.result import ConversationResult
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands import main
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.frontier import PUBLISHED, lafs
 from pytest_ltm.gate.changes import compare_sides, one_agent
-from pytest_ltm.gate.run_loading import read_run
 from pytest_ltm.reports.plots import plot_data
 from pytest_ltm.reports.plots.drawing import RenderedPlot
 from pytest_ltm.reports.plots.plot_data import Content
@@ -240,7 +240,7 @@ def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
 
 def _run(*talks: ConversationResult) -> Any:
     from pytest_ltm._core.journal.result import RunResult
-    from pytest_ltm.gate.run_loading import LoadedRun
+    from pytest_ltm.figures.run_loading import LoadedRun
 
     return LoadedRun.from_results(RunResult(run_id="run", conversations=talks))
 

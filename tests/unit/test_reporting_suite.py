@@ -11,7 +11,7 @@ from run_folders import write_run
 from sample_runs import conversation
 
 from pytest_ltm._core.journal.result import RunResult
-from pytest_ltm.gate.run_loading import read_run, suite_of
+from pytest_ltm.figures.run_loading import read_run, suite_of
 from pytest_ltm.reports.html import build_report
 from pytest_ltm.reports.markdown import run_markdown
 from pytest_ltm.reports.terminal import summary_lines

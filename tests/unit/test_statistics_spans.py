@@ -9,9 +9,9 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import WORLDS, remembered
+from pytest_ltm.figures.sentences import short_span, span_sentence
 from pytest_ltm.figures.statistics.pairs import ScoredRow
 from pytest_ltm.figures.statistics.spans_reached import effective_span
-from pytest_ltm.gate.sentences import short_span, span_sentence
 
 SCENARIOS = 11
 

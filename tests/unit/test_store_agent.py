@@ -405,7 +405,8 @@ def test_memories_of_another_conversation_are_noticed_and_named() -> None:
     asked(first, TRAIN)
     with pytest.raises(AgentFault, match="another conversation told it") as found:
         asked(second, "What about my train?")
-    assert found.value.fatal
+    assert found.value.leak
+    assert "search('What about my train?')" in str(found.value)
 
 
 def test_a_reset_that_keeps_memories_is_noticed_too() -> None:

@@ -17,7 +17,7 @@ from run_folders import HOSTILE
 
 from pytest_ltm.commands import main
 from pytest_ltm.commands.run_history import file_versions
-from pytest_ltm.gate.run_loading import save_baseline
+from pytest_ltm.gate.sides import save_baseline
 from pytest_ltm.reports.history import read_past
 from pytest_ltm.reports.trend import (
     PLAIN,

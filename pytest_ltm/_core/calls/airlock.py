@@ -329,7 +329,7 @@ def _settle_fault(error: BaseException) -> AgentFault:
     if inherits(error, TransientFault):
         seconds = _seconds(read_attribute(error, "retry_after"))
         fault = TransientFault(text_of(error), retry_after=seconds)
-    for name in ("fatal", "interrupted", "refused"):
+    for name in ("fatal", "interrupted", "refused", "leak"):
         setattr(fault, name, read_attribute(error, name) is True)
     usage = read_attribute(error, "usage")
     fault.usage = usage if type(usage) is Usage else None

@@ -240,6 +240,7 @@ class Channel:
                     passing=fault.passing,
                     lost=fault.usage,
                     account=fault.account,
+                    leak=fault.leak,
                 )
             )
             raise

@@ -617,6 +617,8 @@ class Conversation:
             self._heard(exchange)
 
     def _note(self, fault: _errors.AgentFault) -> None:
+        if fault.leak:
+            return
         faults = self.channel.record.faults_in_a_row
         if fault.fatal or faults >= MAX_CONSECUTIVE_FAULTS:
             times = f"{faults} faults in a row, the last: " if faults > 1 else ""

@@ -829,6 +829,7 @@ class Recorded:
             # recorded one.
             again = AgentFault(fault.text, fatal=fault.fatal)
             again.passing, again.usage = fault.passing, fault.lost
+            again.leak = fault.leak
             raise again
         result = self.upcoming(kind)
         if result is None:

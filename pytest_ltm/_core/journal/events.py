@@ -264,6 +264,8 @@ class Fault(JournalRecord, frozen=True, kw_only=True):
     """What was used all the same."""
     account: Account | Literal[""] = ""
     """How a reply came to be that is not an answer: broken off, kept back ...; "" where none came."""
+    leak: bool = False
+    """The agent served what belongs to somebody else: the example fails, and the conversation goes on."""
 
 
 class End(JournalRecord, frozen=True, kw_only=True):

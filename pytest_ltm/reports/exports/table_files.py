@@ -24,7 +24,7 @@ from pytest_ltm.reports.exports.result_rows import TABLES, PlacedRow
 from pytest_ltm.reports.markdown import markdown_table
 
 if TYPE_CHECKING:
-    from pytest_ltm.gate.run_loading import LoadedRun
+    from pytest_ltm.figures.run_loading import LoadedRun
     from pytest_ltm.reports.exports.loaded import Results, ResultTable
 
 

@@ -25,9 +25,9 @@ from pytest_ltm._core.storage.secrets import dump_json_redacted
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.memory_measures import needle_rows
 from pytest_ltm.figures.metrics import agent_metrics
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent, score_text, short_count
-from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.agent_sentences import largest_span_label
 from pytest_ltm.reports.html.charts import score_by_cost, score_by_span, shade_class
 from pytest_ltm.reports.html.details import (
