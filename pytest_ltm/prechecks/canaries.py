@@ -167,6 +167,8 @@ class Canaries:
             write_whole(path, read_regular(source))
         if judge is None or not _journal.asks_judge(self._folder):
             return
+        if not _journal.wanted_checks(list(_journal.recorded_checks(self._folder))):
+            return
         # What is drawn depends on what the conversations asked: rows of a run that went
         # on since, or is scored again, serve only where the very same is asked.
         recorded = {check.prompt: check for check in _journal.checks_in(path)}
