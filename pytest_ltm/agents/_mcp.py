@@ -29,6 +29,8 @@ from pytest_ltm.agents._adapt import (
     is_keyless,
 )
 from pytest_ltm.agents._process import guarded_command
+from pytest_ltm.agents.memory.backends import Backend
+from pytest_ltm.agents.memory.pace import pace_of_run
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
 from pytest_ltm.agents.memory.scopes import (
@@ -117,10 +119,13 @@ def store_source(
     having: Collection[str] = (),
 ) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
-    heard = dict[int, str]()
+    heard, backend = dict[int, str](), Backend(make)
+    if backend.is_shared:
+        # One user must not forget, or put back, what all others said.
+        having = set(having) - {"Resettable", "Checkpointable"}
 
     def made() -> Stored:
-        store = make()
+        store = backend.store()
         _check_store(store, f"agent {spec!r}")
         return Stored(
             store,
@@ -129,8 +134,11 @@ def store_source(
             reads.reading,
             heard,
             {"path": name, **settings, **reads.record},
+            is_shared=backend.is_shared,
         )
 
+    if pace_of_run().waits:
+        having = {*having, "Settles"}
     return agent_source(
         made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having))
     )

@@ -29,6 +29,7 @@ from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
+from pytest_ltm._core.model.tools import read_shown_tools
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
@@ -182,8 +183,10 @@ class _Child:
                 "reply_with_images", request["message"], images, admit=_take_reply
             )
         else:
-            user = user_kwargs(request["user"])
-            reply = self._call("reply", request["message"], admit=_take_reply, **user)
+            named: dict[str, Any] = {**user_kwargs(request["user"])}
+            if "tools" in request:
+                named["tools"] = read_shown_tools(request)
+            reply = self._call("reply", request["message"], admit=_take_reply, **named)
         return {"reply": to_builtins(reply)}
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:

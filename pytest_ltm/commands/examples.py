@@ -170,7 +170,7 @@ def _exchange_lines(
     else:
         yield from speech_lines(
             "agent:",
-            _shorten_message(exchange.reply, chat.result.evidence, full=full),
+            _shorten_message(exchange.acted_reply, chat.result.evidence, full=full),
             width,
         )
 

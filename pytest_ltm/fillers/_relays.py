@@ -19,6 +19,7 @@ from pytest_ltm.language.small_talk import LONGEST_RELAYED, PARAGRAPHS
 # to play, books to be listened to. `paper` says what `standard` does.
 _ORDERS = frozenset(
     [
+        "acting",
         "chapter_break",
         "prospective_memory",
         "restaurant",

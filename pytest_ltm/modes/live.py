@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from pytest_ltm._core.calls.hub import own_time
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.engine import recording_folder as _recording
@@ -23,8 +25,14 @@ from pytest_ltm._core.journal.result import (
     write_results,
 )
 from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import SEES_CLOCK, Agent, Capabilities
+from pytest_ltm._core.model.agent import (
+    SEES_CLOCK,
+    Agent,
+    Capabilities,
+    TakesTools,
+)
 from pytest_ltm._core.model.plan import (
+    Plan,
     agent_fingerprint,
     definition_rng,
 )
@@ -217,7 +225,7 @@ class LiveMode(ConversationMode):
                 plan_fingerprint=plan.fingerprint,
                 agent_fingerprint=made.fingerprint,
                 now=site.clock.now,
-                agent=made.facts,
+                agent=_needed_facts(made.facts, plan),
             )
         )
         return OpenConversation(
@@ -362,6 +370,20 @@ class LiveMode(ConversationMode):
             shutil.rmtree(
                 self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
             )
+
+
+def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
+    """Return what a header says of the agent: that it takes tools only where an example needs that.
+
+    Journals of all other conversations are what they were before there were tools.
+    """
+    needed = {name for example in plan.examples for name in example.requires}
+    kept = [
+        name
+        for name in facts.capabilities
+        if name != TakesTools.__name__ or name in needed
+    ]
+    return structs.replace(facts, capabilities=tuple(kept))
 
 
 def checkpoints_of(folder: Path) -> Checkpoints:

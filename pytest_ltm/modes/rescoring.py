@@ -27,6 +27,7 @@ from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.run_file import read_run_file
+from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import Capabilities, Reply
 from pytest_ltm._core.model.judge import Inquiry
@@ -120,7 +121,8 @@ class Rescoring:
                 ]
             )
 
-    def compare(self, result: _result.RunResult) -> _changes.Rescored:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ltm_report_sections(self, result: _result.RunResult) -> Section:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
@@ -146,7 +148,10 @@ class Rescoring:
             self._source.name, before, after, plans=plans, kept=kept
         )
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
-        return self.came_to
+        return Section(
+            json={"rescored": self.came_to.to_json()},
+            notes=tuple(self.came_to.sentences()),
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:

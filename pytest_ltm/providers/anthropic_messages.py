@@ -65,6 +65,8 @@ class Anthropic(Provider):
         for message in messages:
             if message["role"] == "system":
                 systems.append(message["content"])
+            elif message["role"] == "tool":
+                _add_result(body["messages"], message)
             else:
                 body["messages"].append(_turn(message))
         if systems:
@@ -162,15 +164,22 @@ def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _add_result(turns: list[dict[str, Any]], message: Message) -> None:
+    """Add the result of a call: those of one turn belong into one message."""
+    result = {
+        "type": "tool_result",
+        "tool_use_id": message["tool_call_id"],
+        "content": message["content"],
+    }
+    last = turns[-1] if turns else {}
+    if last.get("role") == "user" and isinstance(last["content"], list):
+        last["content"].append(result)
+    else:
+        turns.append({"role": "user", "content": [result]})
+
+
 def _turn(message: Message) -> dict[str, Any]:
-    """Return a message as this API has it: calls of tools and their results are parts of the content."""
-    if message["role"] == "tool":
-        result = {
-            "type": "tool_result",
-            "tool_use_id": message["tool_call_id"],
-            "content": message["content"],
-        }
-        return {"role": "user", "content": [result]}
+    """Return a message as this API has it: calls of tools are parts of the content."""
     text = message.get("content")
     parts = [{"type": "text", "text": text}] if text else []
     for call in message.get("tool_calls", ()):

@@ -1,6 +1,6 @@
 """Habits of servers that imitate OpenAI's, or of gateways before them: what they answer, and what is to come of it.
 
-The table of docs/openai.md has each by its name.
+docs/openai.md has them by kind.
 """
 
 from __future__ import annotations

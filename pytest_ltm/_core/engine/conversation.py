@@ -30,6 +30,7 @@ from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.storage import errors as _errors
 
@@ -517,6 +518,9 @@ class Conversation:
             return None
         if request.user and "SeparatesUsers" not in self.channel.capabilities:
             raise _errors.Unmeasured(_schedule.NO_USERS, cause="requires")
+        tools = lane.body.sheet.offered_tools()
+        if tools is not None and "TakesTools" not in self.channel.capabilities:
+            raise _errors.Unmeasured(_schedule.NO_TOOLS, cause="requires")
         asked = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
         images: Sequence[str] = ()
@@ -526,7 +530,8 @@ class Conversation:
             apart = (
                 self.plan.questions == "alone" if asked.alone is None else asked.alone
             )
-            alone = apart and self.channel.capabilities.asked_alone
+            can_act = tools is not None  # to act is to leave a trace
+            alone = apart and self.channel.capabilities.asked_alone and not can_act
             images = (
                 asked.images if "AcceptsImages" in self.channel.capabilities else ()
             )
@@ -546,6 +551,8 @@ class Conversation:
                 user=request.user,
                 alone=alone,
                 withdrawn=lane.withdrawn_values(request),
+                tools=tools,
+                calls=() if asked is None else asked.calls,
             )
         except _errors.AgentFault as fault:
             self._note(fault)
@@ -556,6 +563,8 @@ class Conversation:
                 CreditedQuestion(exchange.number, needles, answer or "")
             )
         self._heard(exchange)
+        if tools is not None:
+            _settle_calls(tools, exchange)
         return exchange.reply
 
     def _renew(self, event: events.SessionBegan) -> None:
@@ -693,3 +702,13 @@ class Conversation:
                 False  # its verdict could not be kept, and nothing of it was reported
             )
             raise
+
+
+def _settle_calls(tools: Tools, exchange: Exchange) -> None:
+    """Have the scenario's functions know of calls that are recorded; ScenarioError for what one of them raised."""
+    if exchange.calls and not tools.answered:
+        tools.repeat(exchange.calls)
+    if tools.failure is not None:
+        raise _errors.ScenarioError(
+            f"a tool of the scenario failed with {_errors.describe_error(tools.failure)}"
+        ) from tools.failure

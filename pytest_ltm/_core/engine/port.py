@@ -35,6 +35,7 @@ from pytest_ltm._core.model.agent import (
     Usage,
 )
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.tools import AnsweredCall, Tools, format_call
 from pytest_ltm._core.model.transcript import Exchange, Kind, Transcript
 from pytest_ltm._core.storage.clock import Clock, stopwatch_seconds
 from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
@@ -79,8 +80,12 @@ class AgentLine(Protocol):
         user: str = "",
         *,
         alone: bool = False,
+        tools: Tools | None = None,
     ) -> Reply:
-        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself."""
+        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself.
+
+        `tools`: what it may call before it replies.
+        """
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""
@@ -131,6 +136,8 @@ class Enclosed(Struct, frozen=True):
     """What full marks ask for in reply, for a control that is Prompted."""
     deletes: Sequence[str] = ()
     """The records that an agent that DeletesRecords is to delete after it."""
+    tools: Tools | None = None
+    """What the agent may call before it replies."""
 
 
 NOTHING = Enclosed()
@@ -406,6 +413,7 @@ class LivePort:
                         enclosed.images,
                         message.user,
                         alone=message.alone and not strays,
+                        tools=enclosed.tools,
                     )
             finally:
                 self._lose(line.lost)
@@ -447,6 +455,7 @@ class LivePort:
             account="" if account == "whole" else account,
             mishaps=reply.mishaps,
             memory=_as_asked(memory, message.kind),
+            calls=self._counted_calls(enclosed.tools),
         )
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -658,6 +667,20 @@ class LivePort:
         )
 
     # --- its replies and what they cost
+
+    def _counted_calls(self, tools: Tools | None) -> tuple[AnsweredCall, ...]:
+        """Return the calls of a reply with their tokens."""
+        count = self._counter.count
+        return tuple(
+            [
+                replace(
+                    call,
+                    tokens=count(format_call(call.name, call.arguments)),
+                    result_tokens=count(call.result),
+                )
+                for call in (() if tools is None else tools.answered)
+            ]
+        )
 
     def _places(
         self,

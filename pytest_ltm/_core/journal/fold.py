@@ -303,4 +303,5 @@ def _fold_exchange(
         unread=None if reply == got.text else got.text,
         account=got.account or sort_end(got.finish_reason),
         alone=asked.alone,
+        calls=got.calls,
     )

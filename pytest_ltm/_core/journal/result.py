@@ -652,4 +652,6 @@ def read_results(path: Path) -> ConversationResult:
 
 
 PASSED, FAILED, UNMEASURABLE = 0, 1, 75
+# The exit statuses of a session that finished.
+DECIDED = frozenset({PASSED, FAILED})
 """Exit statuses; 75 is EX_TEMPFAIL: try again."""

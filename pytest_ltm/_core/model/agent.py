@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.model.tools import Call, Tools
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import ReportedCount
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -127,6 +128,8 @@ class Reply:
     """What was thought for it, apart from the text: kept in the record, never sent again, never scored."""
     mishaps: tuple[Mishap, ...] = ()
     """What went wrong on the way."""
+    calls: Sequence[Call] = ()
+    """Tools that it calls before it replies: it is asked again, with the results."""
 
 
 @runtime_checkable
@@ -205,6 +208,21 @@ class SeparatesUsers(Protocol):
             user: Who wrote it, the same id in the whole conversation; left out where
                 nobody in particular did. An AcceptsHistory agent whose `accept` has a
                 `user` as well is told with it.
+        """
+
+
+@runtime_checkable
+class TakesTools(Protocol):
+    """Can call the tools that a scenario offers."""
+
+    def reply(self, message: str, tools: Tools = ...) -> str | Reply:
+        """Return the reply, or call tools.
+
+        Args:
+            message: The message, the same as before where `tools.results` answers the
+                calls of the reply before.
+            tools: What may be called, by `tools.call(name, ...)` or by a Reply with
+                `calls`; left out where the scenario that speaks offers nothing.
         """
 
 
@@ -347,6 +365,7 @@ CAPABILITIES: Mapping[str, type] = {
         Checkpointable,
         KeepsUsers,
         SeparatesUsers,
+        TakesTools,
         AnswersAlone,
         AcceptsHistory,
         TimeAware,
@@ -445,6 +464,8 @@ class ExpectedReply:
     """Empty where any reply will do."""
     needles: tuple[str, ...]
     """The messages that it depends on."""
+    calls: tuple[Call, ...] = ()
+    """The calls of tools that are to come before it."""
 
 
 class Prompted(ABC):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.model.words import (
     has_phrase,
@@ -71,6 +72,8 @@ class Ask:
     """Whether the state before it is put back behind it; None: as the run says."""
     images: Sequence[str] = field(default=(), kw_only=True)
     """Files shown with it to an agent that AcceptsImages."""
+    calls: Sequence[Call] = field(default=(), kw_only=True, hash=False)
+    """The calls of tools that full marks ask for before the answer, told to the control `oracle` alone."""
     tells: Mapping[str, Sequence[str]] = field(
         default_factory=dict, kw_only=True, hash=False
     )

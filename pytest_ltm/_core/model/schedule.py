@@ -232,6 +232,9 @@ class Agenda:
 # Capabilities with which an agent can be met again.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
 EVERY = "every:"
+NO_TOOLS = (
+    "the agent cannot call tools: its reply() has no parameter `tools` (TakesTools)"
+)
 NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
 
 

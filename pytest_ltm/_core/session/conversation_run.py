@@ -111,7 +111,12 @@ class PlayedConversation:
             judge = None if self._judge is None else self._judge.handle(example.key)
             users = self._users.handle(example.key)
             ltm = factory.handle(
-                body.send, example, lambda: self.conversation, judge=judge, users=users
+                body.send,
+                example,
+                lambda: self.conversation,
+                judge=judge,
+                users=users,
+                offers="TakesTools" in example.requires,
             )
             self._handles.append(ltm)
             body.join(

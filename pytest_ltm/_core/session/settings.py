@@ -111,8 +111,6 @@ class RunSettings(Struct, frozen=True):
     """How often a message is sent again after a passing fault of the agent."""
     dataset: DatasetSuite | None = None
     """The data set that is played; its entries are the suite."""
-    report: Path | None = None
-    """The file that `--ltm-report` names."""
     worker_tries: int = 2
     """The number of xdist workers that may die at the same point of a conversation before it is given up."""
     shard: Shard | None = None

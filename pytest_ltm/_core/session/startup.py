@@ -15,7 +15,7 @@ from msgspec import convert, structs
 from pytest_ltm._core.features import use_session_hooks
 from pytest_ltm._core.journal.cost import Limits, read_prices
 from pytest_ltm._core.model import suite as _suite
-from pytest_ltm._core.model.plan import FRESH, Seed
+from pytest_ltm._core.model.plan import Seed
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.session import options as _options
@@ -112,7 +112,6 @@ _AS_SAID = (
     "count",
     "time",
     "retries",
-    "report",
     "worker_tries",
     "shard",
     "sessions",
@@ -225,13 +224,6 @@ def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
     config.option.ltm_seed = worker.get(
         "ltm_seed", config.option.ltm_seed
     )  # a fresh one is drawn by the controller
-    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(
-        config, "ltm_compare"
-    ):
-        raise pytest.UsageError(
-            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
-            "Use the baseline's seed: a number, or env:NAME for a secret one"
-        )
     seed: Seed = _options.option_value(config, "ltm_seed")
     if seed.source:
         config.option.ltm_seed = seed.option
@@ -307,7 +299,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     if path.is_file():
         suite = config.hook.pytest_ltm_read_suite(path=path, scenarios=known)
         return check_parameters(suite)
-    suites = [*_suite.built_in_names(), *datasets, "none"]
+    own = _options.option_table(config).own_suites
+    suites = [*_suite.built_in_names(), *datasets, *own, "none"]
     raise pytest.UsageError(
         f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
         f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file, or a published configuration"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import uuid
@@ -17,6 +18,7 @@ from msgspec import structs
 
 from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
+from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
     Reading,
@@ -39,6 +41,8 @@ VERSION = 2
 PAUSE = timedelta(hours=1)
 """A longer one begins another session."""
 _PARTS, _WRITTEN = 4, 3
+_MISSES = 3
+"""Texts in a row that were not found within the limit, after which none is polled for."""
 _SHOWN = 80
 # Generators in place of two copies of each method: those of a store may be async or
 # not.
@@ -110,8 +114,13 @@ class Stored(TakesTurns):
         reading: Reading,
         heard: dict[int, str],
         settings: Mapping[str, Any],
+        *,
+        is_shared: bool = False,
     ) -> None:
-        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store."""
+        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store.
+
+        `is_shared`: so is the store.
+        """
         self._store, self._name, self._thinker, self._reading = (
             store,
             name,
@@ -121,8 +130,13 @@ class Stored(TakesTurns):
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
         self._used = Usage()
-        self._lent = False
+        self._lent = is_shared
         """The store is another's."""
+        self._pace = pace_of_run()
+        self._lags: list[float] = []
+        """Seconds from a write to the first search that found it."""
+        self._missed = self._missed_in_a_row = 0
+        """Texts that no search found within the limit."""
         self._begin()
         # On the instance: a member is what a capability is known by.
         if separates_users(store):
@@ -134,8 +148,11 @@ class Stored(TakesTurns):
             ("settle",),
             ("delete",),
         ):
-            for method in methods if all(map(self._offers, methods)) else ():
+            is_own = not is_shared or methods[0] not in {"reset", "save"}
+            for method in methods if is_own and all(map(self._offers, methods)) else ():
                 setattr(self, method, getattr(self, f"_{method}"))
+        if self._pace.waits:
+            self.settle = self._settle
 
     def _begin(self) -> None:
         # Another one after each reset: what a store cannot forget is nobody's then.
@@ -156,6 +173,8 @@ class Stored(TakesTurns):
         self._pending: list[Utterance] = []
         """What was said in this session, for a store that takes whole sessions."""
         self._unsettled = False
+        self._fresh: tuple[str, float] | None = None
+        """The newest text, and when it was written in real seconds."""
         self._found: list[str] = []
         self._query = ""
         """What was searched for last."""
@@ -164,6 +183,11 @@ class Stored(TakesTurns):
         """What was found just now and belongs to somebody else, with whose it is."""
         self._never: list[str] = []
         """Texts that were found and never added."""
+
+    @property
+    def store(self) -> Any:
+        """The store itself."""
+        return self._store
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time."""
@@ -237,6 +261,9 @@ class Stored(TakesTurns):
                 yield from self._note_written([saying])
             # The first counts, whoever repeats it: a store without ids cannot say which
             # of them it found.
+            if role == "user" and text not in self._said:
+                # An acknowledgement may be found that was said before.
+                self._fresh = text, self._pace.clock.seconds()
             self._said.setdefault(text, saying)
             # By its hash: this is common to all conversations of a run, whose texts
             # would fill the memory.
@@ -273,6 +300,7 @@ class Stored(TakesTurns):
             "store": VERSION,
             **self._settings,
             **self._thinker.configuration(),
+            **({"pace": str(self._pace)} if self._pace.waits else {}),
             "own": dict(own),
         }
 
@@ -289,15 +317,19 @@ class Stored(TakesTurns):
         )
         if callable(close) and not self._lent:
             yield close()
+        lags = lag_sentence(self._lags, self._missed, self._pace.limit)
+        told = f". {lags}" if lags else ""
         if self._said and self._searches and self._empty == self._searches:
             raise AgentFault(
-                f"store {self._name!r} found nothing in any of {self._searches:,} searches"
+                f"store {self._name!r} found nothing in any of {self._searches:,} searches{told}"
             )
         if self._never:
             raise AgentFault(
                 f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
-                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
+                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them{told}"
             )
+        if lags:
+            raise AgentFault(f"store {self._name!r}: {lags}")
 
     def ingested(self) -> tuple[Any, ...]:
         """Return the store and what is known of it, for another of its kind that only asks."""
@@ -381,7 +413,52 @@ class Stored(TakesTurns):
         yield from self._flush()
         if self._unsettled and self._offers("settle"):
             yield self._called("settle", **self._scope_for("settle"))
+        if self._unsettled and self._pace.waits:
+            yield from self._keep_pace()
         self._unsettled = False
+
+    def _keep_pace(self) -> Steps:
+        """Wait as long as the pace says, or until the newest text is found, which shows the lag."""
+        yield self._sleep(self._pace.wait)
+        fresh, self._fresh = self._fresh, None
+        if fresh is None or not self._pace.polls or self._missed_in_a_row == _MISSES:
+            return
+        text, since = fresh
+        for pause in self._pace.pauses(since):
+            yield self._sleep(pause)
+            hits = yield self._called(
+                "search", text, k=self._reading.k, **self._scope_for("search")
+            )
+            if self._holds(hits, text):
+                self._lags.append(self._pace.clock.seconds() - since)
+                self._missed_in_a_row = 0
+                return
+        self._missed += 1
+        self._missed_in_a_row += 1
+
+    def _sleep(self, seconds: float) -> Any:
+        """Let real time pass; return what an async store, which may go on meanwhile, has to be awaited with."""
+        if seconds and inspect.iscoroutinefunction(
+            getattr(self._store, "search", None)
+        ):
+            return asyncio.sleep(seconds)
+        if seconds:
+            self._pace.clock.sleep(seconds)
+        return None
+
+    def _holds(self, hits: Any, text: str) -> bool:
+        """Return whether a search found a text that was added, or a record that was made of it."""
+        is_list = isinstance(hits, Iterable) and not isinstance(hits, (str, Mapping))
+        for hit in hits if is_list else ():
+            is_record = isinstance(hit, (tuple, list)) and len(hit) == _PARTS
+            key, served = (hit[0], hit[1]) if is_record else (None, hit)
+            saying = self._by_id.get(str(key))
+            sources = self._records.get(str(key), ())
+            if text in {served, *sources} or (
+                saying is not None and saying.text == text
+            ):
+                return True
+        return False
 
     @stepwise
     def _delete(self, record: str) -> Steps:

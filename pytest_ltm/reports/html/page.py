@@ -18,6 +18,7 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._core.journal.section import sections_of
 from pytest_ltm._core.model.transcript import TextFile
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
@@ -346,6 +347,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             title=f"Long-term memory: {', '.join(material.agents)}",
             found=material,
             gates=[*gate_answers(material), *leading_metric_answers(material)],
+            sections=[
+                section for run in material.runs for section in sections_of(run.summary)
+            ],
             standings=agent_sentences(material),
             curve=score_by_span(material),
             trust=trust_line(material),
