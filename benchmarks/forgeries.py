@@ -95,8 +95,7 @@ _PLAYED: Mapping[str, Sequence[str]] = {
         "--ltm-agent=full",
         "--ltm-span=2k",
         *_STANDARD,
-        "--ltm-judge=judging:judge",
-        "--ltm-judge-canaries=off",  # it throws a coin, which is rightly named
+        "--ltm-judge=judging:judge?canaries=off",  # it throws a coin, which is rightly named
     ),
 }
 

@@ -145,7 +145,7 @@ _KEPT = re.compile(
 _RUN_ID = re.compile(rf"(?!\.){_NAME}")
 # What of run.json is published: no path of the machine.
 _PRIVATE = re.compile(
-    r"ltm_(?:report|summary|save|compare|agent_process|data|judge_cache|definitions)\w*"
+    r"ltm_(?:report|summary|save|compare|agent_process|data|definitions)\w*"
 )
 _LARGEST = 2_000_000_000
 _MOST_FILES = 50_000

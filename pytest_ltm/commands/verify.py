@@ -69,7 +69,6 @@ _REPEATED = (
     "ltm_sessions",
     "ltm_language",
     "ltm_count",
-    "ltm_judge_votes",
     "keyword",
     "markexpr",
     "deselect",

@@ -32,7 +32,6 @@ from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.conversation_setup import (
-    NO_JUDGE,
     ConversationInputs,
     ConversationMode,
     KnownCost,
@@ -108,7 +107,7 @@ class Rehearsed(ConversationMode):
     ) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
-        if given.settings.judge == NO_JUDGE:
+        if given.settings.judge.is_none:
             return None
 
         def approve(inquiry: Inquiry) -> Reply:
@@ -129,7 +128,7 @@ class Rehearsed(ConversationMode):
             journal=opened.journal,
             timings=opened.timings,
             trial=str(given.place.trial),
-            votes=given.settings.judge_votes,
+            votes=given.settings.judge.votes,
         )
 
     def users(self, opened: OpenConversation) -> UserConnection:

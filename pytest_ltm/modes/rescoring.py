@@ -31,6 +31,7 @@ from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import Capabilities, Reply
 from pytest_ltm._core.model.judge import Inquiry
+from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import Plan, compared_definition
 from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.session import conversation_setup as _setup
@@ -232,7 +233,7 @@ class RescoredConversation(_setup.ConversationMode):
         if recorded is None:
             return today
         return _changes.rescored_plan(
-            recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE
+            recorded, today, same_judge=self.given.settings.judge.is_none
         )
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
@@ -297,11 +298,7 @@ class RescoredConversation(_setup.ConversationMode):
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
         asked = _asked.judge_for(given, opened, known, recalled=self._recalled)
-        if (
-            asked is not None
-            or self._plan is None
-            or self._plan.judge == _setup.NO_JUDGE
-        ):
+        if asked is not None or self._plan is None or self._plan.judge == NO_JUDGE:
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
@@ -346,17 +343,19 @@ class RescoredConversation(_setup.ConversationMode):
         A judge that failed is asked again, if there is one.
         """
         judge = self.given.settings.judge
-        anew = judge != _setup.NO_JUDGE
         then = "" if self._plan is None else self._plan.judge
         # The plan names the judge with the versions of its prompts, which may have
         # changed since.
         if self._plan is None or (
-            anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)
+            not judge.is_none
+            and (then.rpartition(" (")[0] or then) != redact_secrets(judge.judge)
         ):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
         return (
-            None if result is not None and anew and result.fault is not None else result
+            None
+            if result is not None and not judge.is_none and result.fault is not None
+            else result
         )
 
     # --- what becomes of its examples

@@ -19,8 +19,7 @@ from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion, LtmJudge
 from pytest_ltm._core.model.plan import definition_rng
 from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.conversation_setup import NO_JUDGE, RunJudge, run_judge
+from pytest_ltm._core.session.conversation_setup import RunJudge, run_judge
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
@@ -76,7 +75,7 @@ CANARIES = (
 STOPPING = 2
 
 
-JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge-canaries=off measures all the same"
+JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge='JUDGE?canaries=off' measures all the same"
 
 
 class Canaries:
@@ -87,9 +86,7 @@ class Canaries:
 
     @property
     def _is_off(self) -> bool:
-        return bool(
-            _options.option_value(self._run.config, "ltm_judge_canaries") == "off"
-        )
+        return not self._run.settings.judge.has_canaries
 
     def pytest_sessionstart(self) -> None:
         """Forget a judge's failure when the run is resumed: by now it may be better."""
@@ -212,7 +209,7 @@ class Canaries:
 
     def forecast(self) -> TokenUse:
         """Return what asking them would take."""
-        if self._run.settings.judge == NO_JUDGE or self._is_off:
+        if self._run.settings.judge.is_none or self._is_off:
             return TokenUse()
         from pytest_ltm.agents.reader.memory_policies import count_tokens
 

@@ -40,7 +40,6 @@ from pytest_ltm._core.journal.run_file import (
 from pytest_ltm._core.journal.section import Section, as_sections
 from pytest_ltm._core.session import dataset as _dataset
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.conversation_setup import NO_JUDGE
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm._core.storage.clock import stopwatch_seconds
@@ -136,9 +135,9 @@ class Report:
             lines.append(
                 f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}"
             )
-        votes = f"votes on a 'no': {settings.judge_votes}"
-        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (
-            settings.judge != NO_JUDGE
+        votes = f"votes on a 'no': {settings.judge.votes}"
+        lines += [f"ltm: judge: {settings.judge.judge}; {votes}"] * (
+            not settings.judge.is_none
         )
         lines += [
             *[f"ltm: run folder: {run.folder.shown()}"] * run.plays,

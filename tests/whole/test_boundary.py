@@ -300,8 +300,7 @@ def test_nothing_planted_comes_out_of_a_run(
         "-o",
         "junit_logging=all",
         "--log-file=run.log",
-        "--ltm-judge=bots:Judge",
-        "--ltm-judge-canaries=off",
+        "--ltm-judge=bots:Judge?canaries=off",
         *ALL,
     )
     done = planted.ltm(*given, *options, agent="bots:Bot", subprocess=True)

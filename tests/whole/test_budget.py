@@ -254,8 +254,7 @@ def test_the_judge_spends_from_the_same_budget(project: pytest.Pytester) -> None
     )
     result = run(
         project,
-        "--ltm-judge=bots:Judge",
-        "--ltm-judge-canaries=off",
+        "--ltm-judge=bots:Judge?canaries=off",
         "--ltm-max-cost=1.03",
         "test_talk.py",
     )

@@ -449,8 +449,7 @@ def test_what_the_judge_used_in_vain_is_told(
     project.makepyfile(test_judged=JUDGED)
     chat_server.default = silent({"prompt_tokens": 30, "completion_tokens": 5_000})
     judge = [
-        f"--ltm-judge=openai:m@{chat_server.url}",
-        "--ltm-judge-canaries=off",
+        f"--ltm-judge=openai:m@{chat_server.url}?canaries=off",
         "--ltm-price=judge=1/1",
     ]
     result = run(project, *judge, *words, "test_judged.py", agent="echo")

@@ -386,9 +386,7 @@ def test_a(ltm, capsys):
     )
     talking.ltm(
         *MANY,
-        "--ltm-judge=judging:Judge",
-        "--ltm-judge-cache=off",
-        "--ltm-judge-canaries=off",
+        "--ltm-judge=judging:Judge?cache=off&canaries=off",
         agent="bots:Bot",
     ).assert_outcomes(passed=8)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from all_options import all_options
 from conftest import Project
@@ -83,3 +85,28 @@ def test_two_data_sets_of_one_name_are_refused(
     assert "two plugins have a data set 'locomo'" in str(found.stdout) + str(
         found.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "dataset: rivers\nparameters: {count: 7, data: rhine.txt}",
+            r"opened .* with \{'count': 7\}",
+        ),
+        ("dataset: rivers\nparameters: {cuont: 7}", "*no parameter 'cuont'*"),
+        ("dataset: river", "*own/r.yml: there is no data set 'river'. Did you mean*"),
+        ("dataset: rivers\ncount: 7", "*r.yml*count*"),
+    ],
+)
+def test_a_data_set_may_stand_in_a_file_with_its_parameters(
+    rivers: Project, content: str, message: str
+) -> None:
+    folder = rivers.path / "own"
+    folder.mkdir()
+    (folder / "r.yml").write_text(content)
+    found = rivers.pytest("-p", "rivers", "--ltm-agent=echo", "--ltm-suite=own/r.yml")
+    printed = str(found.stdout) + str(found.stderr)
+    assert re.search(message.replace("*", ".*"), printed), printed
+    if "7" in message:
+        assert str(folder / "rhine.txt") in printed

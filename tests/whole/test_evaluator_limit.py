@@ -84,8 +84,7 @@ def test_a_judge_has_a_limit_of_its_own(project: Project) -> None:
     )
     project.ltm(
         "--ltm-evaluator-timeout=1",
-        "--ltm-judge=slow:Judge",
-        "--ltm-judge-canaries=off",
+        "--ltm-judge=slow:Judge?canaries=off",
         subprocess=True,
     )
     assert project.results()["it"]["score"] == 1
@@ -103,8 +102,7 @@ def test_the_time_before_and_after_a_judge_counts_together(project: Project) -> 
     )
     project.ltm(
         "--ltm-evaluator-timeout=1",
-        "--ltm-judge=quick:Judge",
-        "--ltm-judge-canaries=off",
+        "--ltm-judge=quick:Judge?canaries=off",
         subprocess=True,
     )
     assert project.results()["it"]["cause"] == "evaluator"

@@ -117,7 +117,9 @@ def test_modes_are_registered_around_all_other_features(project: Project) -> Non
     """pytest calls the last first: xdist's side hears of items before anybody, and what resumes after the gate."""
     project.conftest(
         """
-def pytest_collection_finish(session):
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        return
     names = [name for name, _ in session.config.pluginmanager.list_name_plugin()]
     order = [name for name in names if name in (
         "ltm-run", "ltm-rescoring", "ltm-canaries", "ltm-probe", "ltm-gate",
@@ -128,7 +130,7 @@ def pytest_collection_finish(session):
     project.file(SCENARIO)
     project.ltm(span="2k")
 
-    project.pytest("--ltm-rescore=latest", "-p", "xdist", "--ltm-fail-under=0")
+    project.pytest("--ltm-rescore=latest", "-n1", "--ltm-fail-under=0")
 
     assert (project.path / "order.txt").read_text().split() == [
         "ltm-run",

@@ -82,13 +82,20 @@ def test_hobby(ltm, ltm_judge):
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makepyfile(judges=JUDGES, test_hobby=TEST)
-    pytester.makeini("[pytest]\nltm_judge_canaries = off\n")
     pytester.syspathinsert()
     return pytester
 
 
 def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.RunResult:
-    return project.runpytest_inprocess(f"--ltm-agent={agent}", *words)
+    options = map(without_canaries, words)
+    return project.runpytest_inprocess(f"--ltm-agent={agent}", *options)
+
+
+def without_canaries(word: str) -> str:
+    """Return an option, a judge in it without canaries unless it says whether it has them."""
+    if not word.startswith("--ltm-judge=") or "canaries=" in word:
+        return word
+    return f"{word}{'&' if '?' in word else '?'}canaries=off"
 
 
 def precheck(project: pytest.Pytester, kind: str = "canaries") -> dict[str, Any]:
@@ -159,9 +166,7 @@ def test_an_assert_shows_what_the_judge_thinks(project: pytest.Pytester) -> None
             assert ltm_judge.ask("Is it polite?", ltm.ask("What do I do?"))
         """
     )
-    result = run(
-        project, "--ltm-judge=judges:Never", "--ltm-judge-votes=1", "test_hobby.py"
-    )
+    result = run(project, "--ltm-judge=judges:Never?votes=1", "test_hobby.py")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*assert Opinion(yes=False, reason='So it is.')*"])
     assert asked(project) == ["statement 0"]
@@ -190,9 +195,9 @@ def test_the_memory_can_be_switched_off_and_trials_never_share_it(
         project, "--ltm-judge=judges:Judge", "--ltm-trials=2", "test_hobby.py"
     ).assert_outcomes(passed=2)
     assert len(asked(project)) == 4
-    run(
-        project, "--ltm-judge=judges:Judge", "--ltm-judge-cache=off", "test_hobby.py"
-    ).assert_outcomes(passed=1)
+    run(project, "--ltm-judge=judges:Judge?cache=off", "test_hobby.py").assert_outcomes(
+        passed=1
+    )
     assert len(asked(project)) == 6
 
 
@@ -245,8 +250,7 @@ def test_a_judge_that_fails_a_canary_costs_no_agent_anything(
 ) -> None:
     result = run(
         project,
-        "--ltm-judge-canaries=on",
-        f"--ltm-judge={judge}",
+        f"--ltm-judge={judge}?canaries=on",
         "--ltm-retries=0",
         "-rs",
         "test_hobby.py",
@@ -261,9 +265,7 @@ def test_a_judge_that_fails_a_canary_costs_no_agent_anything(
 
 
 def test_one_canary_may_be_missed(project: pytest.Pytester) -> None:
-    result = run(
-        project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Slips", "test_hobby.py"
-    )
+    result = run(project, "--ltm-judge=judges:Slips?canaries=on", "test_hobby.py")
     assert result.ret == 1
     assert (precheck(project)["verdict"], precheck(project, "checks")["verdict"]) == (
         "right",
@@ -278,9 +280,7 @@ def test_one_canary_may_be_missed(project: pytest.Pytester) -> None:
 def test_a_judge_that_misjudges_known_answers_during_the_run_makes_it_unmeasurable(
     project: pytest.Pytester, judge: str
 ) -> None:
-    result = run(
-        project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "test_hobby.py"
-    )
+    result = run(project, f"--ltm-judge={judge}?canaries=on", "test_hobby.py")
     assert result.ret == 75
     result.stdout.fnmatch_lines(
         [
@@ -293,7 +293,7 @@ def test_a_judge_that_misjudges_known_answers_during_the_run_makes_it_unmeasurab
 def test_known_answers_stand_among_the_questions_of_the_journal(
     project: pytest.Pytester,
 ) -> None:
-    run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "test_hobby.py")
+    run(project, "--ltm-judge=judges:Good?canaries=on", "test_hobby.py")
     [journal] = journals(project)
     kinds = [
         event["event"] for event in map(json.loads, journal.read_text().splitlines())
@@ -311,9 +311,7 @@ def test_known_answers_are_handed_back_when_a_run_is_resumed(
     project: pytest.Pytester,
 ) -> None:
     words = (
-        "--ltm-judge-canaries=on",
-        "--ltm-judge=judges:Good",
-        "--ltm-judge-cache=off",
+        "--ltm-judge=judges:Good?canaries=on&cache=off",
         "test_hobby.py",
     )
     run(project, *words)
@@ -342,8 +340,7 @@ def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(
 ) -> None:
     result = run(
         project,
-        "--ltm-judge-canaries=on",
-        "--ltm-judge=judges:Good",
+        "--ltm-judge=judges:Good?canaries=on",
         "--ltm-max-cost=1",
         "test_hobby.py",
     )
@@ -360,8 +357,7 @@ def test_workers_ask_a_judge_that_fails_a_canary_once_and_a_resumed_run_asks_it_
     project: pytest.Pytester,
 ) -> None:
     options = (
-        "--ltm-judge-canaries=on",
-        "--ltm-judge=judges:Moody",
+        "--ltm-judge=judges:Moody?canaries=on",
         "--ltm-trials=4",
         "test_hobby.py",
     )
@@ -388,20 +384,20 @@ def test_a_run_that_is_scored_again_asks_the_canaries_of_a_judge_that_was_not_as
 ) -> None:
     run(project, "--ltm-judge=judges:Good", "test_hobby.py")
     first, before = latest_run(project.path).name, asked(project)
-    assert run(project, f"--ltm-rescore={first}", "--ltm-judge-canaries=on").ret == 1
+    good = "--ltm-judge=judges:Good?canaries=on"
+    assert run(project, f"--ltm-rescore={first}", good).ret == 1
     assert asked(project)[len(before) :][:3] == ["answer"] * 3
     assert precheck(project, "checks")["calls"] >= LEAST_CHECKS
 
     again, before = latest_run(project.path).name, asked(project)
-    assert run(project, f"--ltm-rescore={again}", "--ltm-judge-canaries=on").ret == 1
+    assert run(project, f"--ltm-rescore={again}", good).ret == 1
     assert asked(project) == before
     assert (precheck(project)["verdict"], precheck(project)["calls"]) == ("right", 0)
 
     result = run(
         project,
         f"--ltm-rescore={again}",
-        "--ltm-judge-canaries=on",
-        "--ltm-judge=always-yes",
+        "--ltm-judge=always-yes?canaries=on",
     )
     assert result.ret == 75
     result.stdout.fnmatch_lines(
@@ -448,12 +444,16 @@ def test_a_watcher_may_ask_the_judge(project: pytest.Pytester) -> None:
             "*--ltm-judge: unknown judge 'rulez'. Did you mean 'rules'?*",
         ),
         (
-            ["--ltm-judge=rules", "--ltm-judge-votes=4"],
-            "*--ltm-judge-votes: 4 votes may be tied*",
+            ["--ltm-judge=rules?votes=4"],
+            "*--ltm-judge: votes: 4 may be tied; use an odd number*",
         ),
         (
-            ["--ltm-judge-cache=maybe"],
-            "*--ltm-judge-cache: 'maybe' is not one of on, off*",
+            ["--ltm-judge=rules?cache=maybe"],
+            "*--ltm-judge: cache: 'maybe' is not one of on, off*",
+        ),
+        (
+            ["--ltm-judge=none?votes=3"],
+            "*--ltm-judge: 'none?*: none judges nothing*",
         ),
     ],
 )
@@ -518,9 +518,9 @@ def test_a_run_that_is_resumed_asks_about_nothing_twice(
             ltm.check("two", ltm_judge.ask("Is it short?", ltm.ask("Second?")))
         """,
     )
-    words = ("--ltm-judge-cache=off",)
-    start = ("--ltm-agent=bot:Bot", "--ltm-judge=judges:Never", "test_two.py")
-    assert project.runpytest_subprocess(*words, *start).ret == 75
+    judge = "--ltm-judge=judges:Never?cache=off&canaries=off"
+    start = ("--ltm-agent=bot:Bot", judge, "test_two.py")
+    assert project.runpytest_subprocess(*start).ret == 75
     assert asked(project) == ["statement 0", "statement 1"]
     (project.path / "again").touch()
     project.runpytest_subprocess("--ltm-resume=latest").assert_outcomes(failed=1)

@@ -171,7 +171,7 @@ def test_an_agent_without_history_is_sent_messages(project: Project) -> None:
 
 
 def test_a_judge_decides_what_no_rule_can(project: Project) -> None:
-    run = played(project, "--ltm-judge=always-yes", "--ltm-judge-canaries=off")
+    run = played(project, "--ltm-judge=always-yes?canaries=off")
 
     run.assert_outcomes(passed=3)
     assert (
@@ -349,9 +349,7 @@ def test_a_record_that_cannot_be_read_ends_its_own_question_only(
 )
 def test_a_recorded_run_is_judged_later(project: Project, options: list[str]) -> None:
     played(project, *options).assert_outcomes(passed=2, skipped=1)
-    run = project.pytest(
-        "--ltm-rescore=latest", "--ltm-judge=always-yes", "--ltm-judge-canaries=off"
-    )
+    run = project.pytest("--ltm-rescore=latest", "--ltm-judge=always-yes?canaries=off")
 
     run.assert_outcomes(passed=3)
     run.stdout.fnmatch_lines(["scored again: run *: 2 verdicts unchanged, 1 moved"])

@@ -115,7 +115,7 @@ def test_a_judge_decides_the_only_answer_that_the_rules_left_open(
     opened: Project,
 ) -> None:
     opened.file(ONLY_OPEN)
-    opened.pytest(*RUN, "--ltm-judge=judges:sure", "--ltm-judge-canaries=off")
+    opened.pytest(*RUN, "--ltm-judge=judges:sure?canaries=off")
 
     row = opened.results()["all_open"]
     assert (row["outcome"], row["score"], row["rule"]) == (

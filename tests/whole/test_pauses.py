@@ -172,9 +172,7 @@ def test_nor_a_judges(slow: Project) -> None:
     slow.file(JUDGED)
 
     words = [
-        "--ltm-judge=judges:Judge",
-        "--ltm-judge-canaries=off",
-        "--ltm-judge-cache=off",
+        "--ltm-judge=judges:Judge?canaries=off&cache=off",
     ]
     status, text = played_with_a_stop(slow, "--ltm-agent=echo", *words)
 

@@ -313,9 +313,9 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
         "--ltm-span=2k,4k",
         "--ltm-price=90/90",
         "--ltm-price=judge=100/100",
-        "--ltm-judge=openai:m",
     )
-    result = project.ltm(*options, agent="a=bots:Clean,b=echo,c=bots:Blank")
+    judge = "--ltm-judge=openai:m"
+    result = project.ltm(*options, judge, agent="a=bots:Clean,b=echo,c=bots:Blank")
     said = re.search(
         r"isolation probe of a, once in a run: 4 messages, (\d+) tokens in and (\d+) out, \$(\S+)",
         told(result),
@@ -343,12 +343,12 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
         assert found
         return int(found[1].replace(",", "")), float(found[2])
 
-    bare = total("--ltm-no-probe", "--ltm-judge-canaries=off")
+    bare = total("--ltm-no-probe", "--ltm-judge=openai:m?canaries=off")
     assert "once in a run" not in told(
         project.ltm(*options, "--ltm-no-probe", "--ltm-judge=none", agent="bots:Clean")
     )
-    assert total()[0] == bare[0] + 4
-    assert total()[1] == pytest.approx(
+    assert total(judge)[0] == bare[0] + 4
+    assert total(judge)[1] == pytest.approx(
         bare[1] + float(said[3]) + float(graded[2]), abs=2e-4
     )
 

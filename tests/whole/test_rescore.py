@@ -449,7 +449,7 @@ def test_what_the_judge_said_is_not_asked_again_unless_another_one_is_named(
     project.file(BOT, "bot.py")
     project.file(JUDGED)
     ran = project.pytest(
-        *OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes", "--ltm-judge-canaries=off"
+        *OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes?canaries=off"
     )
     ran.assert_outcomes(passed=1)
     first = latest_run(project.path)
@@ -472,9 +472,7 @@ def test_a_question_that_was_not_recorded_stays_unscored_without_a_judge(
     project.file(JUDGE, "judges.py")
     project.file(BOT, "bot.py")
     project.file(JUDGED)
-    project.pytest(
-        *OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes", "--ltm-judge-canaries=off"
-    )
+    project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-judge=judges:yes?canaries=off")
     project.file(JUDGED.replace("Is it called Kelvin?", "Is it Kelvin?"))
     result, _, rescored = again(project, "--ltm-judge=none")
     (move,) = rescored["moved"]

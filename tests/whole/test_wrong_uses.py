@@ -54,7 +54,7 @@ COMMANDS = {
     "--ltm-agent=echo --ltm-filler=trivia:no.txt": "filler file 'no.txt' cannot be read (No such file or directory)",
     "--ltm-agent=echo --ltm-scoring=v4": "--ltm-scoring: 'v4' is not one of current, v3.5, paper",
     "--ltm-agent=echo --ltm-judge=gpt-4o": "unknown judge 'gpt-4o'. A model is named with its provider: 'openai:gpt-4o'. There are none, * openai:MODEL",
-    "--ltm-agent=echo --ltm-judge-votes=2": "--ltm-judge-votes: 2 votes may be tied; use an odd number",
+    "--ltm-agent=echo --ltm-judge=rules?votes=2": "--ltm-judge: votes: 2 may be tied; use an odd number",
     "--ltm-agent=echo --ltm-time=fast": "--ltm-time: 'fast' is not one of simulated, jump, signal, sleep",
     "--ltm-agent=echo --ltm-reply-timeout=soon": "'soon' is not a number of seconds; 0 means no limit",
     "--ltm-agent=echo --ltm-shard=3/2": "--ltm-shard: '3/2' is not a shard. Write I/N, counted from 1",

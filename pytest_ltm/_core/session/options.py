@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class IntegerParser:
-    """The parser of a whole number, which is at least `least`; an even number of votes may have no majority."""
+    """The parser of a whole number, which is at least `least`."""
 
-    def __init__(self, least: int, *, votes: bool = False) -> None:
-        self._least, self._votes = least, votes
+    def __init__(self, least: int) -> None:
+        self._least = least
 
     def __call__(self, text: str) -> int:
         """Return the number; ConfigurationError for any other text."""
@@ -40,8 +40,6 @@ class IntegerParser:
             raise ConfigurationError(f"{text!r} is not a whole number") from None
         if number < self._least:
             raise ConfigurationError(f"at least {self._least}, not {number}")
-        if self._votes and number % 2 == 0:
-            raise ConfigurationError(f"{number} votes may be tied; use an odd number")
         return number
 
 
@@ -286,31 +284,9 @@ OPTIONS = (
     Option(
         "--ltm-judge",
         "SPEC",
-        "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none",
+        "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none; with parameters: 'openai:MODEL?votes=5'",
         "none",
         AGENTS,
-    ),
-    Option(
-        "--ltm-judge-votes",
-        "N",
-        "votes that confirm a judge's 'no'; an odd number",
-        "3",
-        AGENTS,
-        parse=IntegerParser(1, votes=True),
-    ),
-    Option(
-        "--ltm-judge-cache",
-        "on|off",
-        "reuse the judge's earlier replies (on) or ask again (off)",
-        "on",
-        parse=one_of("on", "off"),
-    ),
-    Option(
-        "--ltm-judge-canaries",
-        "on|off",
-        "first test the judge on three answers with known grades",
-        "on",
-        parse=one_of("on", "off"),
     ),
     Option(
         "--ltm-time",

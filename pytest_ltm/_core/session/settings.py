@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field, structs
 
 from pytest_ltm._core.journal.cost import Limits, Prices
+from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.plan import Questions, Seed
 from pytest_ltm._core.model.score import Scoring
 from pytest_ltm._core.model.suite import Suite
@@ -117,9 +118,7 @@ class RunSettings(Struct, frozen=True):
     """Which share of the conversations is played; None: all."""
     concurrency: int | None = 1
     """How many conversations this process plays at once; None: as many as suit each agent."""
-    judge: str = "none"
-    judge_votes: int = 1
-    judge_cache: bool = True
+    judge: JudgeSpec = field(default_factory=JudgeSpec)
     agent_process: bool = False
     """Whether agents that dotted paths name run in processes of their own."""
     rescored: Path | None = None
@@ -183,7 +182,7 @@ class RunSettings(Struct, frozen=True):
             "tokenizer": self.tokenizer,
             "scoring": self.scoring,
             "count": None if self.count is None else count_option(self.count),
-            "judge": redact_secrets(self.judge),
+            "judge": redact_secrets(self.judge.judge),
             "time": self.time,
             # Left out where they are the default: runs that were recorded before there
             # was such a setting stay equal.

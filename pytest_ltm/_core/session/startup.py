@@ -28,7 +28,12 @@ from pytest_ltm._core.session.collection import (
 from pytest_ltm._core.session.conversation_setup import (
     judge_of_run,
 )
-from pytest_ltm._core.session.dataset import SPANS, dataset_of, questions_of
+from pytest_ltm._core.session.dataset import (
+    SPANS,
+    chosen_dataset,
+    dataset_of,
+    questions_of,
+)
 from pytest_ltm._core.session.options import (
     chosen_spans,
     name_option_in_errors,
@@ -115,7 +120,6 @@ _AS_SAID = (
     "worker_tries",
     "shard",
     "sessions",
-    "judge_votes",
     "latency",
 )
 
@@ -195,7 +199,6 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         dataset=dataset,
         concurrency=_chosen_concurrency(config),
         judge=judge_of_run(config),
-        judge_cache=said("judge_cache") == "on",
         agent_process=bool(
             config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")
         ),
@@ -281,8 +284,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         )
     given = _options.option_or_ini(config, "ltm_suite")
     datasets = _options.option_table(config).datasets
-    named = (given or "").partition("?")[0]
-    if given == "none" or named in datasets or (given is None and has_paths):
+    is_other = given == "none" or chosen_dataset(config) is not None
+    if is_other or (given is None and has_paths):
         return None
     known = _suite.scenario_names()
     if given is None and _options.option_value(config, "ltm_definitions"):

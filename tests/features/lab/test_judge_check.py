@@ -125,9 +125,7 @@ def test_a_vote_saves_what_one_call_would_have_lost(
                 "lab",
                 "judge-check",
                 "--ltm-judge",
-                spec,
-                "--ltm-judge-votes",
-                votes,
+                f"{spec}?votes={votes}",
                 "--json",
             ]
         )
@@ -141,7 +139,7 @@ def test_a_vote_saves_what_one_call_would_have_lost(
     [
         ([], "which judge? Give --ltm-judge SPEC"),
         (["--ltm-judge", "none"], "--ltm-judge=none judges nothing"),
-        (["--ltm-judge", "rules", "--ltm-judge-votes", "2"], "an odd number, not 2"),
+        (["--ltm-judge", "rules?votes=2"], "2 may be tied; use an odd number"),
         (["--ltm-judge", "rules", "--limit", "kapa:0.5"], "Did you mean 'kappa'?"),
         (["--ltm-judge", "rules", "--limit", "kappa:80"], "needs a number from 0 to 1"),
         (
