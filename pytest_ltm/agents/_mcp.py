@@ -62,6 +62,22 @@ _GIVEN = {
     "delete": ("id", *SCOPE_PARTS),
     "add_session": ("messages", "at", "session", "user", "agent"),
     "written": SCOPE_PARTS,
+    "maintain": SCOPE_PARTS,
+    "update": ("id", "text", *SCOPE_PARTS),
+    "export": SCOPE_PARTS,
+    "list": SCOPE_PARTS,
+    "get": ("id", *SCOPE_PARTS),
+    "size": (),
+}
+# Those of a memory's life (docs/lifecycle.md), which no conversation needs: by name the
+# arguments that are given by place.
+_LIFE = {
+    "maintain": (),
+    "update": ("id", "text"),
+    "export": (),
+    "list": (),
+    "get": ("id",),
+    "size": (),
 }
 # What a store has, and what its methods are called with: the first by place, the others
 # by name.
@@ -274,16 +290,33 @@ class Server:
         for name in ("settle", "written", "add_session", "delete"):
             if tools[name].name in self._schemas:
                 setattr(self, name, getattr(self, f"_{name}"))
+        for name in _LIFE:
+            if tools[name].name in self._schemas:
+                setattr(self, name, self._life_method(name))
         adds = "add_session" if hasattr(self, "add_session") else "add"
-        if self._takes_user(adds) and self._takes_user("search"):
+        if self.tool_takes(adds, "user") and self.tool_takes("search", "user"):
             self.search = self._search_as  # type: ignore[method-assign,assignment]
 
-    def _takes_user(self, method: str) -> bool:
-        """Return whether a tool is told whose call it is."""
+    def _life_method(self, name: str) -> Callable[..., Any]:
+        """Return what calls a tool, with the scope only if the tool is told the user."""
+
+        def call(*values: Any) -> Any:
+            named = dict(zip(_LIFE[name], values, strict=True))
+            return self._called(name, {**self._told, **named})
+
+        def call_as(*values: Any, scope: Scope) -> Any:
+            self._note_scope(scope)
+            return call(*values)
+
+        call.__name__ = call_as.__name__ = name
+        return call_as if self.tool_takes(name, "user") else call
+
+    def tool_takes(self, method: str, argument: str) -> bool:
+        """Return whether the tool behind a method is given an argument of ours."""
         tool = self._tools[method]
         if tool.arguments:
-            return "user" in tool.arguments.values()
-        return "user" in self._schemas[tool.name].get("properties", ())
+            return argument in tool.arguments.values()
+        return argument in self._schemas[tool.name].get("properties", ())
 
     def _settle(self) -> None:
         self._called("settle", self._told)

@@ -14,12 +14,18 @@ from pytest_ltm.lifecycle.subject import Hit, NotSupported, Subject
 
 _SHOWN = 80
 DAY = timedelta(days=1)
+CAPACITY = 300
+"""Facts that a store has to hold, where nobody asks for more."""
 
 
 class Bench:
     """One test's store, chance and row."""
 
-    def __init__(self, subject: Subject, rng: random.Random) -> None:
+    def __init__(
+        self, subject: Subject, rng: random.Random, facts: int = CAPACITY
+    ) -> None:
+        """`facts`: the number of those among which one is looked for."""
+        self.capacity = facts
         self.subject, self.rng, self.row = subject, rng, Row()
         self.make_facts = FactMaker(rng)
         self._token = f"{rng.getrandbits(32):08x}"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._core.features import use_session_hooks
-from pytest_ltm._core.session.options import option_value, read_option
+from pytest_ltm._core.session.options import option_or_ini, option_value, read_option
 from pytest_ltm._core.storage.disk import make_private, write_whole
-from pytest_ltm._core.storage.errors import LtmError, did_you_mean
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm.agents.memory.pace import pace_of_run, use_pace
-from pytest_ltm.lifecycle.bench import Bench
+from pytest_ltm.agents.memory.pace import pace_of_run
+from pytest_ltm.lifecycle.bench import CAPACITY, Bench
 from pytest_ltm.lifecycle.matrix import Line, matrix_lines, usage_record
 from pytest_ltm.lifecycle.row import NoControl
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 ROOT = "ltm/lifecycle"
 FILE = "lifecycle.json"
+_MOST_FACTS = 1_000_000
 _PROPERTY = "ltm_lifecycle"
 # Options that mean something where no conversation is held.
 _TAKEN = frozenset(
@@ -50,8 +52,24 @@ def begin_lifecycle(config: pytest.Config) -> None:
     """Begin a session that tests stores; UsageError for an option or an agent that cannot be used."""
     config.add_cleanup(use_session_hooks(config.hook))
     _refuse_options(config)
-    config.add_cleanup(use_pace(option_value(config, "ltm_pace")))
-    config.pluginmanager.register(LifecycleSession(config), "ltm-lifecycle")
+    facts = read_option(config, "--ltm-suite", partial(_read_facts, config))
+    config.hook.pytest_ltm_start(config=config)
+    config.pluginmanager.register(LifecycleSession(config, facts), "ltm-lifecycle")
+
+
+def _read_facts(config: pytest.Config) -> int:
+    """Return the number of facts that the suite's parameter `facts` asks for; ConfigurationError for anything else."""
+    query = (option_or_ini(config, "ltm_suite") or "").partition("?")[2]
+    name, equals, text = query.partition("=")
+    if not query:
+        return CAPACITY
+    is_number = text.isdecimal() and 1 <= int(text) <= _MOST_FACTS
+    if name != "facts" or not equals or not is_number:
+        raise ConfigurationError(
+            f"lifecycle has the parameter facts, a number up to {_MOST_FACTS:,}, as in 'lifecycle?facts=10000'; got "
+            f"{query!r}"
+        )
+    return int(text)
 
 
 def _refuse_options(config: pytest.Config) -> None:
@@ -69,8 +87,8 @@ def _refuse_options(config: pytest.Config) -> None:
 class LifecycleSession:
     """Collects the tests of the suite, and reports what they saw."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+    def __init__(self, config: pytest.Config, facts: int) -> None:
+        self._config, self._facts = config, facts
         self._dir: Path = option_value(config, "ltm_dir")
         self._seed = option_value(config, "ltm_seed").value
         self._wanted = _take_ids(config)
@@ -129,6 +147,7 @@ class LifecycleSession:
                     agent=label,
                     make=make,
                     seed=self._seed,
+                    facts=self._facts,
                 )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -221,16 +240,18 @@ class LifeItem(pytest.Item):
         agent: str,
         make: Callable[[], Any],
         seed: int,
+        facts: int,
         **keywords: Any,
     ) -> None:
         super().__init__(**keywords)
-        self._test, self._agent, self._make, self._seed = test, agent, make, seed
+        self._test, self._agent, self._make = test, agent, make
+        self._seed, self._facts = seed, facts
 
     def runtest(self) -> None:
         """Run it: Finding for what is wrong, a skip for what the store lacks."""
         rng = random.Random(f"{self._seed}/{self._test.name}")
         subject = Subject(self._make, pace_of_run())
-        bench = Bench(subject, rng)
+        bench = Bench(subject, rng, facts=self._facts)
         try:
             lack = run_test(self._test, bench)
         finally:

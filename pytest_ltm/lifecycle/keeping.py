@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from statistics import median
 
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.bench import DAY, Bench, first_of, shown
@@ -15,7 +16,6 @@ from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised
 _K, _FITTING = 3, 12
 _WRITERS, _EACH = 4, 8
 _TIMES, _ROUNDS = 12, 6
-_CAPACITY = 300
 
 
 def find_what_was_written(bench: Bench) -> None:
@@ -200,16 +200,23 @@ def _count_records(bench: Bench, who: Scope) -> int:
 
 
 def hold_many(bench: Bench) -> None:
-    """Find facts among some hundred others."""
-    who, row = bench.user("ann"), bench.row
+    """Find facts among many others, some hundred unless more are asked for."""
+    who, row, subject = bench.user("ann"), bench.row, bench.subject
     fact = bench.make_facts.fact()
     bench.tell([fact], who)
     row.control("alone", bench.missing(fact, who))
-    many = list(bench.make_facts.many(_CAPACITY))
-    bench.tell(many, who)
-    row.expect(f"among {_CAPACITY}", bench.missing(fact, who))
-    sample = bench.rng.sample(many, 5)
-    row.expect("any of them", first_of(bench.missing(one, who) for one in sample))
+    asked = set(bench.rng.sample(range(bench.capacity), min(20, bench.capacity)))
+    sample = []
+    for number, one in enumerate(bench.make_facts.many(bench.capacity)):
+        subject.add(one.text, who)
+        sample += [one] * (number in asked)
+    subject.settle(who)
+    row.expect(f"among {bench.capacity:,}", bench.missing(fact, who))
+    lost = [text for one in sample if (text := bench.missing(one, who))]
+    row.expect("any of them", first_of(lost))
+    row.note("found", f"{len(sample) - len(lost)} of {len(sample)}")
+    seconds = subject.usage.seconds["search"][-len(sample) :]
+    row.note("seconds a search", f"{median(seconds):.4f}")
 
 
 def survive_a_crash(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -44,11 +45,11 @@ class AgentStore:
         if "TimeAware" in self._powers:
             self._agent.tell_time(now)
 
-    def add(self, text: str) -> None:
+    def add(self, text: str) -> Any:
         """Say a text to it."""
-        self._tell(text, {})
+        return self._tell(text, {})
 
-    def search(self, query: str) -> list[str]:
+    def search(self, query: str) -> Any:
         """Ask it; return what it retrieved and replied."""
         return self._ask(query, {})
 
@@ -59,23 +60,37 @@ class AgentStore:
         )
         return close() if callable(close) else None
 
-    def _add_as(self, text: str, scope: Scope) -> None:
-        self._tell(text, {"user": scope.user})
+    def _add_as(self, text: str, scope: Scope) -> Any:
+        return self._tell(text, {"user": scope.user})
 
-    def _search_as(self, query: str, scope: Scope) -> list[str]:
+    def _search_as(self, query: str, scope: Scope) -> Any:
         return self._ask(query, {"user": scope.user})
 
-    def _tell(self, text: str, named: dict[str, str]) -> None:
+    def _tell(self, text: str, named: dict[str, str]) -> Any:
         if "AcceptsHistory" in self._powers:
-            self._agent.accept(text, "Noted.", **named)
+            took = self._agent.accept(text, "Noted.", **named)
         else:
-            self._agent.reply(text, **named)
+            took = self._agent.reply(text, **named)
+        return finished(took, lambda _: None)
 
-    def _ask(self, query: str, named: dict[str, str]) -> list[str]:
+    def _ask(self, query: str, named: dict[str, str]) -> Any:
         alone = "AnswersAlone" in self._powers and not named
         ask = self._agent.answer_alone if alone else self._agent.reply
-        reply = ask(query, **named)
-        found = (
-            list(self._agent.retrieved()) if "ShowsRetrieval" in self._powers else []
-        )
+        return finished(ask(query, **named), self._found)
+
+    def _found(self, reply: Any) -> list[str]:
+        """Return what it retrieved and replied."""
+        shows = "ShowsRetrieval" in self._powers
+        found = list(self._agent.retrieved()) if shows else []
         return [*found, getattr(reply, "text", str(reply))]
+
+
+def finished(value: Any, finish: Callable[[Any], Any]) -> Any:
+    """Return what a value comes to; of one that has to be awaited, what has to be awaited in its place."""
+    if not inspect.isawaitable(value):
+        return finish(value)
+
+    async def awaited() -> Any:
+        return finish(await value)
+
+    return awaited()

@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.errors import LtmError, describe_error
+from pytest_ltm.agents._mcp import Server
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.memory.scopes import (
     Scope,
@@ -104,6 +105,10 @@ class Subject:
     def takes(self, power: str, argument: str) -> bool:
         """Return whether its method can be told an argument, or a part of the scope."""
         method = self._method(power)
+        if method is not None and isinstance(self.store, Server):
+            return self.store.tool_takes(
+                method.__name__.strip("_").removesuffix("_as"), argument
+            )
         is_known = takes_argument(method, argument)
         return is_known or (argument in _SCOPED and takes_scope(method, argument))
 

@@ -41,7 +41,7 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
-    KnownAnswers,
+    KnownQuestions,
     OpenConversation,
     write_plan,
 )
@@ -309,7 +309,7 @@ class LiveMode(ConversationMode):
         return self._live
 
     def judge(
-        self, opened: OpenConversation, known: KnownAnswers
+        self, opened: OpenConversation, known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to the run's judge, None where it has none."""
         return judge_for(self.given, opened, known)

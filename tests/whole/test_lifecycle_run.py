@@ -108,3 +108,34 @@ def test_an_agent_that_is_no_store_is_talked_to(pytester: pytest.Pytester) -> No
         "--ltm-suite=lifecycle", "--ltm-agent=full", "-k", "found or update"
     )
     result.assert_outcomes(passed=1, skipped=1)
+
+
+def test_more_facts_are_asked_for_by_a_parameter(pytester: pytest.Pytester) -> None:
+    agent = "--ltm-agent=store:two_stores:Two"
+    suite = "--ltm-suite=lifecycle?facts=40"
+    result = pytester.runpytest(suite, agent, "-k", "many")
+    result.stdout.fnmatch_lines(["  many *among 40 ok*found: 20 of 20*"])
+    for query in ("facts=none", "fact=3", "facts=0"):
+        result = pytester.runpytest(f"--ltm-suite=lifecycle?{query}", agent)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*lifecycle has the parameter facts*"])
+
+
+def test_an_async_agent_is_awaited(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        slow_bot="""
+        class Bot:
+            def __init__(self):
+                self.told = []
+
+            async def accept(self, message, reply):
+                self.told.append(message)
+
+            async def reply(self, message):
+                return " ".join(self.told)
+        """
+    )
+    result = pytester.runpytest(
+        "--ltm-suite=lifecycle", "--ltm-agent=slow_bot:Bot", "-k", "found"
+    )
+    result.assert_outcomes(passed=1)

@@ -15,7 +15,13 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pytest_ltm._core.features import current_hooks
-from pytest_ltm._core.model.judge import PROMPTS, Judge, Opinion, ask_judge
+from pytest_ltm._core.model.judge import (
+    PROMPTS,
+    Judge,
+    KnownQuestion,
+    Opinion,
+    ask_judge,
+)
 from pytest_ltm._core.model.scenario import (
     Ask,
     Compact,
@@ -741,10 +747,15 @@ class Ltm:
         return Replies(replies, (step.text for step in steps if isinstance(step, Say)))
 
     @property
-    def known_answers(self) -> Iterator[tuple[str, str]]:
-        """The questions that it has asked of which a right answer is known, each with it."""
+    def known_questions(self) -> Iterator[KnownQuestion]:
+        """The questions that it has asked of which a right answer is known."""
+        messages = tuple(
+            exchange.message for exchange in self._heard() if exchange.kind == "say"
+        )
         return (
-            (asked.text, asked.answer) for asked, _ in self._answered if asked.answer
+            KnownQuestion(request.text, request.answer, messages)
+            for request, _ in self._answered
+            if request.answer
         )
 
     @property

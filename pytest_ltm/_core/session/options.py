@@ -546,8 +546,8 @@ def _add_twin(parser: pytest.Parser, option: Option) -> None:
 
 def own_suite(config: pytest.Config) -> OwnSuite | None:
     """Return the suite of a feature that the session plays in place of conversations, if it plays one."""
-    name = option_or_ini(config, "ltm_suite")
-    return option_table(config).own_suites.get(name or "")
+    name = (option_or_ini(config, "ltm_suite") or "").partition("?")[0]
+    return option_table(config).own_suites.get(name)
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:
