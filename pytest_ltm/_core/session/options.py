@@ -270,6 +270,13 @@ OPTIONS = (
         parse=lazy_parser("_core.model.schedule:parse_sessions_option"),
     ),
     Option(
+        "--ltm-compact",
+        "every:TOKENS",
+        "the agent compacts its context after every 8k tokens, say: what is left of what it was told?",
+        group=AGENTS,
+        parse=lazy_parser("_core.model.schedule:parse_compact_option"),
+    ),
+    Option(
         "--ltm-judge",
         "SPEC",
         "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none; with parameters: 'openai:MODEL?votes=5'",
