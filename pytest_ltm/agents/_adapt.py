@@ -516,6 +516,7 @@ _METHODS = {
     "KeepsUsers": ("begin_session",),
     "SeparatesUsers": ("reply",),
     "AnswersAlone": ("answer_alone",),
+    "Compacts": ("compact",),
     "TimeAware": ("tell_time",),
     "ShowsRetrieval": ("retrieved",),
     "ReportsUsage": ("usage",),

@@ -169,6 +169,16 @@ class AgentCaller:
             attempt = partial(self._in_own_thread, attempt)
         return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
 
+    def compact(self) -> Reply:
+        """Have a Compacts agent compact; return its summary, "" where it shows none."""
+        self._must("Compacts")
+
+        def attempt() -> Reply:
+            summary: Reply = self._call("compact", admit=check_summary)
+            return summary
+
+        return self._persist(attempt, "")
+
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
 
@@ -496,6 +506,11 @@ def join_turns(turns: Sequence[Reply]) -> Reply:
         thoughts="\n".join(turn.thoughts for turn in turns if turn.thoughts),
         mishaps=tuple(mishaps.values()),
     )
+
+
+def check_summary(value: object, refuse: Refuse) -> Reply:
+    """Return what `compact()` returned as a reply; None is an empty one."""
+    return Reply("") if value is None else check_reply(value, refuse)
 
 
 def check_taking(value: object, refuse: Refuse) -> Reply:

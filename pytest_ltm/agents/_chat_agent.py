@@ -16,7 +16,9 @@ from msgspec import structs
 from pytest_ltm import providers
 from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import (
+    COMPACTION,
     CUT_OFF,
+    HANDED_ON,
     Mishap,
     Reply,
     TakesTurns,
@@ -262,7 +264,7 @@ class ActingTurn:
 class ChatAgent(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
-    TakesTools, Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens,
+    TakesTools, Compacts, Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens,
     LimitsMessages, ReportsUsage.
     """
 
@@ -342,6 +344,15 @@ class ChatAgent(TakesTurns):
             return self._ask(noted, self._history.size_of(noted))
         finally:
             self._history.put_back(held)
+
+    def compact(self) -> Reply:
+        """Have the model write down what it will need, and forget all else."""
+        asked = self._noted(COMPACTION)
+        self._turn = ActingTurn()
+        summary = self._ask(asked, self._history.size_of(asked))
+        self._history.clear()
+        self.accept(HANDED_ON, summary.text)
+        return summary
 
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""

@@ -25,6 +25,7 @@ CAPABILITIES = (
     "Resettable",
     "SeparatesUsers",
     "TakesTools",
+    "Compacts",
     "AnswersAlone",
     "AcceptsHistory",
     "Checkpointable",
@@ -104,6 +105,9 @@ class CommandAgent:
         if not reply.calls:
             self._told.append((message, reply.text, user))
         return reply
+
+    def _compact(self) -> Reply:
+        return self._replied({"compact": True})
 
     def _answer_alone(self, message: str) -> Reply:
         return self._replied(

@@ -149,6 +149,9 @@ class AgentApart(Apart):
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
 
+    def _compact(self) -> Reply:
+        return self._replied({"compact": True})
+
     def _reset(self) -> None:
         self._asked({"reset": True}, "ok")
 

@@ -39,7 +39,7 @@ from pytest_ltm.agents._adapt import (
     capabilities_of,
     dotted_source,
 )
-from pytest_ltm.agents._caller import check_taking
+from pytest_ltm.agents._caller import check_summary, check_taking
 from pytest_ltm.agents._capabilities import closing_method, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
@@ -197,6 +197,9 @@ class _Child:
         )
         return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
 
+    def _compact(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"reply": to_builtins(self._call("compact", admit=check_summary))}
+
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         state: bytes = self._call("save", admit=airlock.check_bytes)
         return {"state": base64.b64encode(state).decode()}
@@ -246,6 +249,7 @@ class _Child:
         "message": _reply,
         "accept": _accept,
         "save": _save,
+        "compact": _compact,
         "count": _count,
         "close": _close,
         "load": lambda self, request: self._done(

@@ -67,6 +67,7 @@ _REPEATED = (
     "ltm_time",
     "ltm_shard",
     "ltm_sessions",
+    "ltm_compact",
     "ltm_language",
     "ltm_count",
     "keyword",

@@ -181,8 +181,17 @@ def precheck_sentences(run: RunResult) -> list[str]:
         parts += (
             [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
         )
-        sentences.append(f"{who}: {text}" + f" ({', '.join(parts)})" * bool(one.calls))
+        spent = f" ({', '.join(parts)})" * bool(one.calls)
+        sentences.append(f"{who}: {text}{_rates_by_kind(one)}{spent}")
     return sentences
+
+
+def _rates_by_kind(precheck: Precheck) -> str:
+    """Return how many answers of each kind a judge misjudged; "" where it misjudged none."""
+    if not any(rate.missed for rate in precheck.rates):
+        return ""
+    rates = [f"{rate.kind} {rate.missed} of {rate.asked}" for rate in precheck.rates]
+    return f"; by kind: {', '.join(rates)}"
 
 
 def trust_sentence(

@@ -21,6 +21,7 @@ _ORDERS = frozenset(
     [
         "acting",
         "chapter_break",
+        "long_work",
         "prospective_memory",
         "restaurant",
         "standing_orders",

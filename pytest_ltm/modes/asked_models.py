@@ -18,7 +18,7 @@ from pytest_ltm._core.model.plan import (
 )
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
-    KnownAnswers,
+    KnownQuestions,
     OpenConversation,
     RunJudge,
     run_judge,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def hidden_checks(
-    given: ConversationInputs, known: KnownAnswers
+    given: ConversationInputs, known: KnownQuestions
 ) -> HiddenChecks | None:
     """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
     if not given.settings.judge.has_canaries:
@@ -59,7 +59,7 @@ def hidden_checks(
 def judge_for(
     given: ConversationInputs,
     opened: OpenConversation,
-    known: KnownAnswers,
+    known: KnownQuestions,
     **options: Any,
 ) -> JudgeConnection | None:
     """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""

@@ -34,8 +34,8 @@ from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
-    KnownAnswers,
     KnownCost,
+    KnownQuestions,
     OpenConversation,
 )
 from pytest_ltm._core.session.item_body import ItemBody
@@ -103,7 +103,7 @@ class Rehearsed(ConversationMode):
         )
 
     def judge(
-        self, opened: OpenConversation, _known: KnownAnswers
+        self, opened: OpenConversation, _known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given

@@ -26,10 +26,11 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import (
+    NAMED_WHERE_NEEDED,
     SEES_CLOCK,
     Agent,
     Capabilities,
-    TakesTools,
+    Compacts,
 )
 from pytest_ltm._core.model.plan import (
     Plan,
@@ -40,7 +41,7 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
-    KnownAnswers,
+    KnownQuestions,
     OpenConversation,
     write_plan,
 )
@@ -308,7 +309,7 @@ class LiveMode(ConversationMode):
         return self._live
 
     def judge(
-        self, opened: OpenConversation, known: KnownAnswers
+        self, opened: OpenConversation, known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to the run's judge, None where it has none."""
         return judge_for(self.given, opened, known)
@@ -373,15 +374,14 @@ class LiveMode(ConversationMode):
 
 
 def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
-    """Return what a header says of the agent: that it takes tools only where an example needs that.
-
-    Journals of all other conversations are what they were before there were tools.
-    """
+    """Return what a header says of the agent in the conversation of a plan."""
     needed = {name for example in plan.examples for name in example.requires}
+    if plan.compact:
+        needed.add(Compacts.__name__)
     kept = [
         name
         for name in facts.capabilities
-        if name != TakesTools.__name__ or name in needed
+        if name not in NAMED_WHERE_NEEDED or name in needed
     ]
     return structs.replace(facts, capabilities=tuple(kept))
 

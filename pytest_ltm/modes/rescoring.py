@@ -293,7 +293,7 @@ class RescoredConversation(_setup.ConversationMode):
     # --- its judge
 
     def judge(
-        self, opened: _setup.OpenConversation, known: _setup.KnownAnswers
+        self, opened: _setup.OpenConversation, known: _setup.KnownQuestions
     ) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given

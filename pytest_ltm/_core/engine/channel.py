@@ -147,7 +147,7 @@ class Channel:
                 )
             self.journal.write(reply)
             self.port.written(reply)
-            for due in () if alone else self._due:
+            for due in () if alone or kind == "compact" else self._due:
                 due.replies += 1
         return self.transcript[-1]
 

@@ -87,6 +87,9 @@ class AgentLine(Protocol):
         `tools`: what it may call before it replies.
         """
 
+    def compact(self) -> Reply:
+        """Have the agent compact; return the summary that it continues from."""
+
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""
 
@@ -247,6 +250,10 @@ class Checkpoints:
             raise disk_fault(self._folder / f"{number}.bin", error) from error
 
 
+NOT_COMPACTED_AGAIN = (
+    "the agent has compacted, and its context cannot be told again: it is not Checkpointable "
+    "(save, load)"
+)
 # The number of faults in a row after which the agent counts as gone: more messages
 # would only cost.
 MAX_CONSECUTIVE_FAULTS = 3
@@ -408,12 +415,16 @@ class LivePort:
                 self._hold_state()
             try:
                 with self._tracing(message.exchange):
-                    reply = line.ask(
-                        message.text,
-                        enclosed.images,
-                        message.user,
-                        alone=message.alone and not strays,
-                        tools=enclosed.tools,
+                    reply = (
+                        line.compact()
+                        if message.kind == "compact"
+                        else line.ask(
+                            message.text,
+                            enclosed.images,
+                            message.user,
+                            alone=message.alone and not strays,
+                            tools=enclosed.tools,
+                        )
                     )
             finally:
                 self._lose(line.lost)
@@ -569,6 +580,8 @@ class LivePort:
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
+                    if any(exchange.kind == "compact" for exchange in said):
+                        raise ConversationOver(NOT_COMPACTED_AGAIN)
                     self._tell_all()
                 elif said and not can.restorable:
                     raise ConversationOver(NOT_RESTORABLE)

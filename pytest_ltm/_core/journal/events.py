@@ -228,6 +228,8 @@ class JudgeChecked(ModelAsked, tag="check", frozen=True, kw_only=True):
     answer: str
     passes: bool
     """Whether the judge is to pass it."""
+    kind: str = ""
+    """What sort of answer it is, as `vague`; "" in older records."""
 
 
 class UserModelAsked(ModelAsked, tag="user", frozen=True, kw_only=True):

@@ -227,6 +227,22 @@ class TakesTools(Protocol):
 
 
 @runtime_checkable
+class Compacts(Protocol):
+    """Can replace its context by something shorter, and continue from that."""
+
+    def compact(self) -> str | Reply | None:
+        """Compact the context; return the summary that it continues from, None where there is none to show."""
+
+
+# How an agent that does not compact by itself is asked for a summary, and told it again.
+COMPACTION = (
+    "Your context ends here. Write down all that you will need to continue our work: goals, open tasks, files, "
+    "conventions, corrections, reasons. You will know nothing else. Leave out what must not be written down."
+)
+HANDED_ON = "What you wrote down when your context ended:"
+
+
+@runtime_checkable
 class AnswersAlone(Protocol):
     """Can answer a question without remembering that it was asked."""
 
@@ -366,6 +382,7 @@ CAPABILITIES: Mapping[str, type] = {
         KeepsUsers,
         SeparatesUsers,
         TakesTools,
+        Compacts,
         AnswersAlone,
         AcceptsHistory,
         TimeAware,
@@ -381,6 +398,11 @@ CAPABILITIES: Mapping[str, type] = {
         Configured,
     )
 }
+
+
+# A header names these only where the plan or an example needs them: journals of all
+# other conversations are what they were before there were tools and compactions.
+NAMED_WHERE_NEEDED = frozenset({TakesTools.__name__, Compacts.__name__})
 
 
 class Capabilities(frozenset[str]):

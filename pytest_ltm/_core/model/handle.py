@@ -15,9 +15,16 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pytest_ltm._core.features import current_hooks
-from pytest_ltm._core.model.judge import PROMPTS, Judge, Opinion, ask_judge
+from pytest_ltm._core.model.judge import (
+    PROMPTS,
+    Judge,
+    KnownQuestion,
+    Opinion,
+    ask_judge,
+)
 from pytest_ltm._core.model.scenario import (
     Ask,
+    Compact,
     Definition,
     NewSession,
     Request,
@@ -225,6 +232,7 @@ class Ltm:
         heard: Returns this scenario's exchanges so far.
         users: Returns how the model of a simulated user is asked.
         offers: Whether it may offer tools: the scenario's marker requires TakesTools.
+        compacts: Whether it may have the agent compact: the marker requires Compacts.
     """
 
     def __init__(
@@ -241,8 +249,9 @@ class Ltm:
         heard: Callable[[], Sequence[Exchange]] = tuple,
         users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
         offers: bool = True,
+        compacts: bool = True,
     ) -> None:
-        self._offers = offers
+        self._offers, self._compacts = offers, compacts
         self._heard, self._users = heard, users
         self._answered: list[tuple[Ask, str]] = []
         """The questions asked for credit, with their answers."""
@@ -614,6 +623,25 @@ class Ltm:
         self._send(NewSession())
 
     @_refuse_misuse
+    def compact(self) -> str:
+        """Have the agent replace its context by something shorter, for all scenarios of the conversation.
+
+        Returns:
+            The summary that it continues from, "" where it shows none.
+
+        Raises:
+            ScenarioError: If the scenario's marker does not require Compacts.
+            Unmeasured: If the agent does not compact: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        if not self._compacts:
+            raise ScenarioError(
+                "a scenario that has the agent compact says so: @pytest.mark.ltm(requires=['Compacts'])"
+            )
+        summary: str = self._send(Compact())
+        return summary
+
+    @_refuse_misuse
     def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:
         """Note one part of the score; the share of checks that pass is the score.
 
@@ -719,10 +747,15 @@ class Ltm:
         return Replies(replies, (step.text for step in steps if isinstance(step, Say)))
 
     @property
-    def known_answers(self) -> Iterator[tuple[str, str]]:
-        """The questions that it has asked of which a right answer is known, each with it."""
+    def known_questions(self) -> Iterator[KnownQuestion]:
+        """The questions that it has asked of which a right answer is known."""
+        messages = tuple(
+            exchange.message for exchange in self._heard() if exchange.kind == "say"
+        )
         return (
-            (asked.text, asked.answer) for asked, _ in self._answered if asked.answer
+            KnownQuestion(request.text, request.answer, messages)
+            for request, _ in self._answered
+            if request.answer
         )
 
     @property

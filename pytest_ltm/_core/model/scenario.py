@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.model.tools import Call
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.model.words import (
     has_phrase,
     plain_words,
@@ -164,8 +164,22 @@ class NewSession:
     """Have the user come back: the next message goes to an agent made anew, which has its own memory only."""
 
 
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Have the agent replace its context by something shorter."""
+
+    text: str = "Compact your context."
+    """What the record shows as its message; the agent is not sent it."""
+
+
 Step: TypeAlias = "Say | Ask | Wait"
-Request: TypeAlias = "Say | Ask | Wait | Watch | NewSession"
+Request: TypeAlias = "Say | Ask | Wait | Watch | NewSession | Compact"
+
+
+def kind_of_request(request: Say | Ask | Compact) -> Kind:
+    """Return the kind of the exchange that a request makes."""
+    kinds: dict[type, Kind] = {Say: "say", Ask: "ask", Compact: "compact"}
+    return kinds[type(request)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

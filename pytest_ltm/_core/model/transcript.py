@@ -22,7 +22,7 @@ from pytest_ltm._core.model.tools import AnsweredCall
 from pytest_ltm._core.storage.disk import disk_fault
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 
-Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
+Kind = Literal["opening", "say", "ask", "reset", "filler", "history", "compact"]
 # How many tokens of a reply that the agent generated count towards waits and spans: a
 # fixed allowance, at most as many as the message that it answers has, none, or all. What
 # is told (messages, told filler, a data set's history) counts in any case, except under
@@ -109,7 +109,7 @@ class Exchange:
     by: str
     """The example that spoke (`colours/0`), or "" for opening, filler and history."""
     kind: Kind
-    """Why it was sent: "opening", "say", "ask", "reset", "filler" or "history"."""
+    """Why it was sent: "opening", "say", "ask", "reset", "filler", "history" or "compact"."""
     message: str
     """What the agent was sent or told."""
     reply: str

@@ -27,7 +27,7 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model import scenario as _scenario
-from pytest_ltm._core.model.judge import LtmJudge
+from pytest_ltm._core.model.judge import KnownQuestion, LtmJudge
 from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.plan import (
     Plan,
@@ -42,9 +42,9 @@ from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.locks import FolderLock
 from pytest_ltm._core.storage.schema import json_text
 
-# Returns questions of a conversation that were asked until then, each with a right
+# Returns the questions of a conversation that were asked until then and have a right
 # answer.
-KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
+KnownQuestions: TypeAlias = "Callable[[], Iterable[KnownQuestion]]"
 
 
 class JudgeLine(Protocol):
@@ -219,7 +219,9 @@ class ConversationMode:
         finally:
             self._lock.release()
 
-    def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeLine | None:
+    def judge(
+        self, opened: OpenConversation, known: KnownQuestions
+    ) -> JudgeLine | None:
         """Return where its examples ask the judge, None where there is none."""
         raise NotImplementedError
 

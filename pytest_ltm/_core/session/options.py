@@ -275,6 +275,13 @@ OPTIONS = (
         parse=lazy_parser("_core.model.schedule:parse_sessions_option"),
     ),
     Option(
+        "--ltm-compact",
+        "every:TOKENS",
+        "the agent compacts its context after every 8k tokens, say: what is left of what it was told?",
+        group=AGENTS,
+        parse=lazy_parser("_core.model.schedule:parse_compact_option"),
+    ),
+    Option(
         "--ltm-traces",
         "auto|PORT",
         "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",

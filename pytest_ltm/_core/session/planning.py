@@ -134,6 +134,7 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(known[0].item.config, settings, place),
         sessions=settings.sessions,
+        compact=settings.compact,
         reading=settings.reading,
         questions=settings.questions,
     )

@@ -104,6 +104,8 @@ class RunSettings(Struct, frozen=True):
     """How many tokens of replies count towards spans, where the options say so."""
     sessions: str = ""
     """When the sessions of the agent are over, as the option says it; "": it has one."""
+    compact: str = ""
+    """When the agent compacts, as the option says it; "": only where a scenario has it do so."""
     reading: Reading = RAW
     """What is read of replies."""
     questions: Questions = "together"
@@ -188,6 +190,7 @@ class RunSettings(Struct, frozen=True):
             # was such a setting stay equal.
             **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
+            **({"compact": self.compact} if self.compact else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
             **({} if self.questions == "together" else {"questions": self.questions}),
             **({} if self.shard is None else {"shard": str(self.shard)}),

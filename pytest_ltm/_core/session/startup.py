@@ -120,6 +120,7 @@ _AS_SAID = (
     "worker_tries",
     "shard",
     "sessions",
+    "compact",
     "latency",
 )
 

@@ -10,6 +10,7 @@ from pytest_ltm.agents.reader import (
     history_qa,
     people,
     stories,
+    work,
 )
 from pytest_ltm.agents.reader.notes import Ability, Appends
 
@@ -22,6 +23,7 @@ ABILITIES: tuple[Ability, ...] = (
     general.Trivia(),
     facts.Secrets(),
     history_qa.ToldHistory(),
+    work.Projects(),
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),
     people.OwnFacts(),

@@ -57,6 +57,7 @@ class Able:
     def answer_alone(self, message): return message + " alone"
     def reply_with_images(self, message, images): return f"{message} {images}"
     def reset(self): self.heard = []
+    def compact(self): return "summary"
     def save(self): return json.dumps(self.heard).encode() + bytes([0, 255])
     def load(self, state): self.heard = json.loads(state[:-2])
     def accept(self, message, reply):

@@ -633,6 +633,7 @@ def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) ->
         "AnswersAlone",
         "AcceptsHistory",
         "Checkpointable",
+        "Compacts",
         "Configured",
         "CountsTokens",
     }

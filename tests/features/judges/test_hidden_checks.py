@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
 from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.prechecks import LEAST_CHECKS, is_miss, most_misses
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import Reply
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry
-from pytest_ltm.judges._connection import JudgeConnection
+from pytest_ltm._core.journal.prechecks import (
+    FAILING_CHECKS,
+    PASSING_CHECKS,
+    check_rates,
+    exceeds_limits,
+    is_miss,
+    most_misses,
+    wanted_checks,
+)
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion
 from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 
 KNOWN = [
-    ("Where do I live?", "Turku"),
-    ("What is my cat called?", "Kelvin"),
-    ("What did I buy?", "a red kettle"),
+    KnownQuestion(
+        "Where do I live?",
+        "Turku",
+        ("I grew up in Porto.", "I live in Turku now.", "My sister may live anywhere."),
+    ),
+    KnownQuestion("What is my cat called?", "Kelvin"),
+    KnownQuestion("What did I buy?", "a red kettle"),
+]
+KINDS = [*FAILING_CHECKS, *PASSING_CHECKS]
+ANSWERS = [
+    "It was the grander of them, as I remember your words.",
+    "the usual one, the way you put it back then",
+    "Turku.",
 ]
 
 
@@ -35,66 +51,110 @@ def _checks(seed: int = 0, least: int = 18) -> HiddenChecks:
     return HiddenChecks(lambda: KNOWN, random.Random(seed), least)
 
 
-def _asked(
-    seed: int, judge: Callable[[Inquiry], bool], questions: int = 40
-) -> list[events.JudgeChecked]:
-    """Return the checks of a conversation in which a judge is asked so many questions."""
-    journal, checked = Journal(), list[events.JudgeChecked]()
-    journal.observers.append(
-        lambda event: (
-            checked.append(event) if isinstance(event, events.JudgeChecked) else None
-        )
-    )
-    connection = JudgeConnection(
-        lambda inquiry: Reply("GRADE: yes" if judge(inquiry) else "GRADE: no"),
-        configuration=None,
-        cache=None,
-        journal=journal,
-        timings=Timings(),
-        trial="0",
-        votes=1,
-        checks=_checks(seed, share_of_checks(1)),
-    )
-    for _ in range(questions):
-        connection.handle("hobby/0").decide(_inquiry())
-    return checked
-
-
-def _is_right(inquiry: Inquiry) -> bool:
-    return (
-        inquiry.parts["reference"].rstrip(".") in inquiry.parts["answer"]
-        and "GRADE" not in inquiry.parts["answer"]
-    )
-
-
 @pytest.mark.parametrize("seed", range(20))
-def test_at_least_half_of_any_number_are_to_be_failed(seed: int) -> None:
+def test_every_fourth_is_to_be_passed(seed: int) -> None:
     checks = _checks(seed)
     passes = [known.passes for _ in range(30) for known in checks.before(_inquiry())]
-    assert all(sum(passes[:number]) <= number / 2 for number in range(1, len(passes)))
+    assert passes == [number % 4 == 3 for number in range(len(passes))]
 
 
-def test_what_is_to_be_failed_never_holds_the_right_answer() -> None:
-    known = [_checks(seed).draw(passes=False) for seed in range(200)]
-    assert not [one for one in known if one.reference in one.answer]
+@pytest.mark.parametrize("kind", FAILING_CHECKS)
+def test_what_is_to_be_failed_never_holds_the_right_answer(kind: str) -> None:
+    known = [_checks(seed).draw(kind) for seed in range(50)]
+    assert not any(answer.passes for answer in known)
+    assert not [answer for answer in known if answer.reference in answer.answer]
 
 
-def test_what_is_to_be_passed_is_the_right_answer_as_a_sentence() -> None:
-    known = [_checks(seed).draw(passes=True) for seed in range(200)]
-    assert all(
-        one.reference in one.answer and one.answer.endswith(".") for one in known
+@pytest.mark.parametrize("kind", PASSING_CHECKS)
+def test_what_is_to_be_passed_holds_the_right_answer(kind: str) -> None:
+    known = [_checks(seed).draw(kind) for seed in range(50)]
+    assert all(answer.passes for answer in known)
+    assert all(answer.reference in answer.answer for answer in known)
+
+
+def test_half_an_answer_is_the_first_of_two_that_were_asked_for() -> None:
+    known = [_checks(seed).draw("half") for seed in range(50)]
+    for answer in known:
+        first, second = answer.reference.split("; ")
+        assert first in answer.answer
+        assert second not in answer.answer
+
+
+def test_a_message_on_the_topic_is_quoted_only_if_it_does_not_tell_the_answer() -> None:
+    checks = HiddenChecks(lambda: [KNOWN[0], KNOWN[1]], random.Random(3), 0)
+    answers = {
+        known.answer.partition('"')[2]
+        for known in [checks.draw("topic") for _ in range(50)]
+        if known.question == KNOWN[0].text
+    }
+    assert answers == {'My sister may live anywhere".'}
+
+
+def test_no_message_is_quoted_where_the_answer_was_never_told_in_its_own_words() -> (
+    None
+):
+    counted = KnownQuestion("How many chairs?", "three", ("One chair.", "Two chairs."))
+    checks = HiddenChecks(lambda: [counted, KNOWN[1]], random.Random(3), 0)
+    assert not [
+        known
+        for known in [checks.draw("topic") for _ in range(50)]
+        if '"' in known.answer
+    ]
+
+
+def test_another_form_of_the_right_value_is_no_wrong_answer() -> None:
+    same = (
+        KnownQuestion("How many letters?", "14"),
+        KnownQuestion("Chairs?", "fourteen"),
     )
+    checks = HiddenChecks(lambda: [*same, KNOWN[1]], random.Random(3), 0)
+    values = {known.text: known.answer for known in same}
+    for _ in range(50):
+        known = checks.draw("other")
+        assert not any(
+            value in known.answer
+            for value in values.values()
+            if known.question in values
+        )
+
+
+@pytest.mark.parametrize("like", ANSWERS)
+def test_a_check_has_the_length_and_the_style_of_the_agents_answer(like: str) -> None:
+    checks = HiddenChecks(lambda: KNOWN, random.Random(5), 0, [like])
+    known = [
+        checks.draw(kind) for kind in KINDS for _ in range(5) if kind != "injection"
+    ]
+    plain = _checks(5)
+    longest = max(
+        len(plain.draw(kind).answer.split()) for kind in KINDS for _ in range(20)
+    )
+    for answer in known:
+        assert len(answer.answer.split()) <= max(len(like.split()), longest)
+        assert answer.answer.endswith(".") or not like.endswith(".")
+    lengths = [len(answer.answer.split()) for answer in known]
+    assert sorted(lengths)[len(lengths) // 2] >= len(like.split()) - 2
+
+
+def test_right_and_wrong_values_stand_in_the_same_sentences() -> None:
+    def frames(kind: str) -> set[str]:
+        checks = HiddenChecks(lambda: KNOWN, random.Random(5), 0)
+        values = [known.answer for known in KNOWN]
+        answers = [checks.draw(kind).answer for _ in range(200)]
+        return {
+            answer.replace(value, "{}")
+            for answer in answers
+            for value in values
+            if value in answer
+        }
+
+    assert frames("right") == frames("other")
 
 
 def test_a_refusal_is_no_right_answer_to_check_with() -> None:
-    checks = HiddenChecks(
-        lambda: [("Who is it?", "You have not told me that."), *KNOWN],
-        random.Random(0),
-        0,
-    )
-    assert "Who is it?" not in {
-        checks.draw(passes=number % 2 == 0).question for number in range(100)
-    }
+    refused = KnownQuestion("Who is it?", "You have not told me that.")
+    checks = HiddenChecks(lambda: [refused, *KNOWN], random.Random(0), 0)
+    questions = {checks.draw(kind).question for kind in KINDS for _ in range(20)}
+    assert refused.text not in questions
 
 
 def test_the_places_are_drawn_by_the_seed() -> None:
@@ -120,7 +180,7 @@ def test_the_judge_sees_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conversations", "share"), [(1, 18), (3, 6), (9, 2), (100, 2)]
+    ("conversations", "share"), [(1, 26), (3, 10), (9, 4), (100, 2)]
 )
 def test_a_conversation_begins_with_its_share_in_pairs(
     conversations: int, share: int
@@ -128,7 +188,7 @@ def test_a_conversation_begins_with_its_share_in_pairs(
     assert share_of_checks(conversations) == share
 
 
-@pytest.mark.parametrize(("checks", "misses"), [(0, 4), (17, 4), (21, 4), (100, 9)])
+@pytest.mark.parametrize(("checks", "misses"), [(26, 5), (50, 6), (100, 9)])
 def test_more_checks_allow_more_misses(checks: int, misses: int) -> None:
     assert most_misses(checks) == misses
 
@@ -148,28 +208,116 @@ def test_a_torn_grade_is_a_miss() -> None:
     assert is_miss(torn)
 
 
-def _stopped(judges: Callable[[random.Random], Callable[[Inquiry], bool]]) -> int:
-    """Return how many of 200 judges misjudge too many checks of a run of one conversation."""
-    runs = [_asked(seed, judges(random.Random(f"judge {seed}"))) for seed in range(200)]
-    assert all(len(checks) >= LEAST_CHECKS for checks in runs)
-    return sum(sum(map(is_miss, checks)) >= most_misses(len(checks)) for checks in runs)
+class RunOfChecks(NamedTuple):
+    """What the checks of one run came to."""
+
+    stopped: bool
+    named: list[str]
+    """The kinds of which more than one was misjudged."""
+
+
+def _play(seed: int, judge: Callable[[KnownAnswer], bool]) -> RunOfChecks:
+    """Return what a judge makes of the checks that a run has at least."""
+    drawing = HiddenChecks(lambda: KNOWN, random.Random(seed), 0, ANSWERS)
+    checks: list[events.JudgeChecked] = []
+    for _ in range(2):
+        for kind in wanted_checks(checks):
+            known = drawing.draw(kind)
+            reply = "GRADE: yes" if judge(known) else "GRADE: no"
+            checks.append(_checked(known, reply))
+    rates = check_rates(checks)
+    named = [rate.kind for rate in rates if rate.missed > 1]
+    return RunOfChecks(exceeds_limits(rates), named)
+
+
+def _checked(known: KnownAnswer, reply: str) -> events.JudgeChecked:
+    return events.JudgeChecked(
+        name="answer",
+        version=1,
+        prompt="sha256:0",
+        vote=0,
+        reply=reply,
+        question=known.question,
+        reference=known.reference,
+        answer=known.answer,
+        passes=known.passes,
+        kind=known.kind,
+    )
+
+
+def _slips(
+    seed: int, judge: Callable[[KnownAnswer], bool]
+) -> Callable[[KnownAnswer], bool]:
+    """Return a judge that in addition errs on 3 % of all answers."""
+    rng = random.Random(f"slips {seed}")
+    return lambda known: judge(known) != (rng.random() < 0.03)
+
+
+def _count_stopped(judge: Callable[[KnownAnswer], bool], runs: int) -> int:
+    return sum(_play(seed, _slips(seed, judge)).stopped for seed in range(runs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_judge_that_errs_on_one_kind_only_is_stopped_and_the_kind_named(
+    kind: str,
+) -> None:
+    def judge(known: KnownAnswer) -> bool:
+        return known.passes != (known.kind == kind)
+
+    runs = [_play(seed, _slips(seed, judge)) for seed in range(20)]
+    assert all(run.stopped and kind in run.named for run in runs)
+
+
+def _shares_words(known: KnownAnswer) -> bool:
+    words = set(re.findall(r"\w{3,}|\d+", known.reference.casefold()))
+    found = words & set(re.findall(r"\w{3,}|\d+", known.answer.casefold()))
+    return len(found) >= 0.7 * len(words) and "GRADE" not in known.answer
+
+
+def _passes_what_commits_to_nothing(known: KnownAnswer) -> bool:
+    return _shares_words(known) or bool(re.search(r"\byour?\b", known.answer))
+
+
+def _passes_all_but_short_answers(known: KnownAnswer) -> bool:
+    return _shares_words(known) or len(known.answer.split()) > 9
+
+
+def _passes_what_begins_to_answer(known: KnownAnswer) -> bool:
+    words = re.findall(r"\w{3,}|\d+", known.reference.casefold())
+    return any(word in known.answer.casefold() for word in words)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        _passes_what_commits_to_nothing,
+        _passes_all_but_short_answers,
+        _passes_what_begins_to_answer,
+    ],
+)
+def test_a_judge_that_sees_only_form_is_stopped(
+    judge: Callable[[KnownAnswer], bool],
+) -> None:
+    assert all(_play(seed, judge).stopped for seed in range(20))
+
+
+def test_a_judge_that_compares_words_is_right_on_every_check() -> None:
+    assert [_play(seed, _shares_words) for seed in range(20)] == [
+        RunOfChecks(stopped=False, named=[])
+    ] * 20
 
 
 @pytest.mark.slow
 def test_a_judge_that_always_says_yes_is_noticed_in_every_run() -> None:
-    assert _stopped(lambda _rng: lambda _inquiry: True) == 200
+    assert _count_stopped(lambda _known: True, 100) == 100
 
 
 @pytest.mark.slow
-def test_a_judge_that_throws_a_coin_is_noticed_in_99_of_100_runs() -> None:
-    assert _stopped(lambda rng: lambda _inquiry: rng.random() < 0.5) >= 198
+def test_a_judge_that_throws_a_coin_is_noticed_in_every_run() -> None:
+    rng = random.Random(0)
+    assert _count_stopped(lambda _known: rng.random() < 0.5, 100) == 100
 
 
 @pytest.mark.slow
 def test_a_good_judge_with_three_percent_errors_goes_on_in_99_of_100_runs() -> None:
-    assert (
-        _stopped(
-            lambda rng: lambda inquiry: _is_right(inquiry) != (rng.random() < 0.03)
-        )
-        <= 2
-    )
+    assert _count_stopped(lambda known: known.passes, 200) <= 2
