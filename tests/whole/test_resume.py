@@ -11,7 +11,7 @@ from run_folders import latest_run
 
 from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm.figures.run_loading import read_run
-from pytest_ltm.modes import resume
+from pytest_ltm.modes import unfinished
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4
@@ -84,7 +84,7 @@ RUN = ("--ltm-suite=none", "--ltm-span=600", "--ltm-seed=5")
 
 @pytest.fixture
 def pets(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(resume, "PAID_TOKENS", 0)
+    monkeypatch.setattr(unfinished, "PAID_TOKENS", 0)
     project.file(BOTS, "bots.py")
     project.file(SCENARIOS)
     return project
@@ -181,8 +181,8 @@ def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
 def test_how_to_go_on_is_told_where_something_was_paid(
     pets: Project, monkeypatch: pytest.MonkeyPatch, limit: str, told: bool
 ) -> None:
-    monkeypatch.setattr(resume, "PAID_TOKENS", 10**6)
-    monkeypatch.setattr(resume, limit, 0)
+    monkeypatch.setattr(unfinished, "PAID_TOKENS", 10**6)
+    monkeypatch.setattr(unfinished, limit, 0)
     stop(pets, 1 if limit == "PAID_TOKENS" else 7)
     shown = pets.pytest("--ltm-agent=bots:Saved", *RUN).stdout.str()
     assert ("resume with" in shown, "ended early" in shown) == (told, told)

@@ -10,7 +10,7 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm.modes import resume
+from pytest_ltm.modes import unfinished
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4
@@ -64,7 +64,7 @@ def test_cat(ltm):
 
 @pytest.fixture
 def bots(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(resume, "PAID_TOKENS", 0)
+    monkeypatch.setattr(unfinished, "PAID_TOKENS", 0)
     project.file(BOTS, "bots.py")
     project.file(SCENARIOS)
     (project.path / "model.txt").write_text("small")
