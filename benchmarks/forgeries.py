@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.verification import find_discrepancies
 
 _YES_JUDGE = """
@@ -95,8 +95,7 @@ _PLAYED: Mapping[str, Sequence[str]] = {
         "--ltm-agent=full",
         "--ltm-span=2k",
         *_STANDARD,
-        "--ltm-judge=judging:judge",
-        "--ltm-judge-canaries=off",  # it throws a coin, which is rightly named
+        "--ltm-judge=judging:judge?canaries=off",  # it throws a coin, which is rightly named
     ),
 }
 

@@ -29,15 +29,16 @@ from pytest_ltm._core.storage.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 TARGETS = (
-    "_core/engine/schedule.py",
+    "_core/model/schedule.py",
+    "_core/model/score.py",
     "_core/engine/lane.py",
-    "_core/engine/score.py",
-    "_gate/*.py",
-    "_statistics/*.py",
+    "_core/engine/scoring.py",
+    "gate/*.py",
+    "figures/statistics/*.py",
     "evaluators/*.py",
 )
 """What gives scores and verdicts, below `pytest_ltm`."""
-TESTS = ("tests/unit", "tests/properties")
+TESTS = ("tests/core", "tests/features", "tests/project")
 SEED = 20_240_304
 BUDGET = 10.0
 """Tests of a line are run that took so many seconds before: half for those that run the least else, half for those that

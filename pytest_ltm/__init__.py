@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from pytest_ltm._core.model.score import Check, Evaluator, Score, Unscored, Verdict
     from pytest_ltm._core.model.simulated_user import LtmUser
+    from pytest_ltm._core.model.tools import AnsweredCall, Call, Tools
     from pytest_ltm._core.model.transcript import Exchange
     from pytest_ltm._core.session.fixtures import LtmScheduler
     from pytest_ltm._core.storage.clock import duration
@@ -51,7 +52,9 @@ __all__ = [
     "Agent",
     "AgentError",
     "AgentFault",
+    "AnsweredCall",
     "Ask",
+    "Call",
     "Check",
     "ConfigurationError",
     "DatasetError",
@@ -80,6 +83,7 @@ __all__ = [
     "Score",
     "Step",
     "TokenizerError",
+    "Tools",
     "TransientFault",
     "Unscored",
     "Usage",
@@ -104,6 +108,7 @@ _HOMES = {
     "_core.model.simulated_user": "LtmUser",
     "_core.model.scenario": "Ask Definition Say Step Wait Watch spread",
     "_core.model.score": "Check Evaluator Score Unscored Verdict",
+    "_core.model.tools": "AnsweredCall Call Tools",
     "_core.model.transcript": "Exchange",
     "_core.model.agent": "Agent Mishap Reply Usage",
     "_core.session.fixtures": "LtmScheduler",

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.journal.section import ScreenLine, Section
     from pytest_ltm._core.model.dataset import Dataset, DatasetOption
     from pytest_ltm._core.model.filler import Filler
+    from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.plan import Plan
+    from pytest_ltm._core.model.score import Check
     from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
+    from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
     from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
@@ -43,6 +47,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentChoice",
     "AgentKind",
+    "AnsweredCall",
+    "Call",
+    "CallRule",
+    "Check",
     "Command",
     "ConversationInputs",
     "ConversationMode",
@@ -59,11 +67,14 @@ __all__ = [
     "LtmRun",
     "OpenConversation",
     "Option",
+    "OwnSuite",
     "Plan",
     "PlayedConversation",
     "RunResult",
     "RunSettings",
     "ScenarioResult",
+    "ScreenLine",
+    "Section",
     "Suite",
     "TokenCounter",
     "Transcript",
@@ -76,7 +87,9 @@ hookimpl = pluggy.HookimplMarker("pytest")
 """Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
 
 _HOMES = {
+    "_core.model.score": "Check",
     "_core.model.tokens": "TokenCounter",
+    "_core.model.tools": "AnsweredCall Call CallRule",
     "_core.model.dataset": "Dataset DatasetOption",
     "_core.model.filler": "Filler",
     "_core.model.suite": "Suite",
@@ -85,6 +98,8 @@ _HOMES = {
     "figures.figures": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
+    "_core.model.own_suite": "OwnSuite",
+    "_core.journal.section": "ScreenLine Section",
     "_core.model.plan": "Plan",
     "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
+    from pytest_ltm._core.journal.section import Section
     from pytest_ltm._core.model.dataset import Dataset, Definitions
     from pytest_ltm._core.model.filler import Filler
-    from pytest_ltm._core.model.score import Score, Unscored
+    from pytest_ltm._core.model.own_suite import OwnSuite
+    from pytest_ltm._core.model.score import Check, Score, Unscored
     from pytest_ltm._core.model.suite import Suite
     from pytest_ltm._core.model.tokens import TokenCounter
+    from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
     from pytest_ltm._core.model.transcript import Count, Exchange, Transcript
     from pytest_ltm._core.session.conversation_run import PlayedConversation
     from pytest_ltm._core.session.conversation_setup import (
@@ -71,6 +74,20 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     Called when pytest loads plugins, in every session: import nothing heavy. Options
     must be known before conftest files are read, so this is for plugins, not for a
     conftest.
+    """
+
+
+@hookspec(historic=True)
+def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
+    """Register suites whose tests are not conversations: `--ltm-suite=NAME` then starts these in place of a run.
+
+    Called when pytest loads plugins: import nothing heavy. The function that a suite
+    names is called with pytest's configuration, and registers what collects the tests.
+
+    Example:
+        def pytest_ltm_suites(register):
+            begin = lazy("mypackage.drills:begin_drills")
+            register(OwnSuite("drills", "what a backup brings back", begin))
     """
 
 
@@ -288,13 +305,39 @@ def pytest_ltm_precheck(session: pytest.Session) -> str | None:
     """
 
 
+def pytest_ltm_report_sections(
+    result: RunResult, status: int
+) -> Section | Sequence[Section] | None:
+    """Return what a feature adds to the reports of a run that is over; None: nothing.
+
+    Called once, in pytest-xdist's controller, before `summary.json` is written. Every
+    report shows a section with a title; `ltm report` and `ltm export` read it from there.
+
+    Args:
+        result: What the run came to.
+        status: pytest's exit status so far.
+
+    Example:
+        def pytest_ltm_report_sections(result):
+            loud = sum(row.reason.endswith("!") for row in result.scenarios)
+            return Section(title="Loud reasons", sentences=(f"{loud} end in '!'.",))
+    """
+
+
 @hookspec(firstresult=True)
 def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
-    """Return the exit status of a finished session, or None to leave it as it is.
+    """Return the exit status of a session with results, or None to leave that to others.
+
+    Called once, after all sections were made. Where it stays 0 or 1 and nothing could
+    be measured, it becomes 75.
 
     Args:
         result: What the run came to.
         status: The status so far.
+
+    Example:
+        def pytest_ltm_exit_status(result, status):
+            return 1 if result.notices else None
     """
 
 
@@ -376,3 +419,19 @@ def pytest_ltm_failure_text(
     result: ScenarioResult, transcript: Transcript, again: str
 ) -> str | None:
     """Return what pytest shows of an example that failed; `again`: the command that has its conversation again."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_check_calls(
+    rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
+) -> Check | None:
+    """Return whether an agent's calls of tools are what a scenario wants, or None if you cannot tell.
+
+    Args:
+        rule: "called": one of them is the wanted call. "once": exactly one is. "not
+            called": none is; a wanted call without a name is any. "order": the wanted
+            names were first called in this order. "only": all of them are the wanted
+            calls, each once; "sequence": in this order, too.
+        wanted: What the scenario wants; a value may be a function.
+        calls: The calls in order, refused ones included.
+    """

@@ -57,48 +57,61 @@ if importlib.util.find_spec("hypothesis"):
     )  # a tenth
     settings.load_profile("steady")
 
-RUNS = ("tests/plugin/*", "tests/unit/test_init.py*")
+OWN_TESTS: Rules = {
+    "tests/*/test_*.py": ("PATH*",),
+    "pytest_ltm/_core/*/*": ("tests/core/ROOM/*",),
+    "pytest_ltm/*/*": ("tests/features/FOLDER/*",),
+    "scenarios/*": ("tests/features/scenarios/*",),
+    "benchmarks/*": ("tests/project/test_benchmark*",),
+    "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
+    "docs/*.md": ("tests/examples/test_docs.py*[PATH]",),
+    "README.md": ("tests/examples/test_docs.py*[PATH]",),
+}
+"""By what is changed: the tests that stand where it stands; `--changed` runs them, and no others."""
+
+RUNS = ("tests/whole/*", "tests/features/commands/test_init.py*")
 VERDICTS = (
-    "tests/unit/test_recorded_verdicts.py*",
-    "tests/unit/test_scenario_*",
-    "tests/plugin/test_cheats_run.py*",
-    "tests/plugin/test_calibrate_run.py*",
-    "tests/plugin/test_languages_run.py*",
-    "tests/plugin/test_rescore.py*",
-    "tests/properties/*",
+    "tests/features/evaluators/test_recorded_verdicts.py*",
+    "tests/features/scenarios/*",
+    "tests/whole/test_cheats_run.py*",
+    "tests/whole/test_calibrate_run.py*",
+    "tests/whole/test_languages_run.py*",
+    "tests/whole/test_rescore.py*",
+    "tests/*_properties.py*",
 )
 GENERATORS = (
-    "tests/unit/test_generated_files.py*",
-    "tests/unit/test_longmemeval_generate.py*",
-    "tests/plugin/test_calibrate_run.py*",
+    "tests/features/lab/test_generated_files.py*",
+    "tests/features/lab/test_longmemeval_generate.py*",
+    "tests/whole/test_calibrate_run.py*",
 )
 PAGES = ("tests/examples/*",)
 RESULTS = (
     *PAGES,
-    "tests/unit/test_statistics_*",
-    "tests/plugin/test_gate.py*",
-    "tests/plugin/test_verify.py*",
-    "tests/plugin/test_re*",
+    "tests/features/figures/*",
+    "tests/whole/test_gate.py*",
+    "tests/whole/test_verify.py*",
+    "tests/whole/test_re*",
     "tests/browser/*",
 )
+NOTHING_ELSE: tuple[str, ...] = ()
 TOUCHED_BY: Rules = {
-    "tests/*/test_*.py": ("PATH*",),
-    "tests/golden/*": ("tests/unit/test_recorded_verdicts.py*",),
-    "tests/labelled/*": (),
-    "docs/bundles/*": ("tests/plugin/test_verify.py*", "tests/examples/test_docs.py*"),
-    "tests/watched.txt": (),
-    **{
-        f"tests/{folder}/*": (f"tests/{folder}/*",)
-        for folder in ("browser", "examples", "plugin", "properties", "unit")
-    },
-    "benchmarks/*": ("tests/plugin/test_benchmark*",),
+    "tests/*/test_*.py": NOTHING_ELSE,
+    "tests/golden/*": ("tests/features/evaluators/test_recorded_verdicts.py*",),
+    "tests/labelled/*": NOTHING_ELSE,
+    "docs/bundles/*": ("tests/whole/test_verify.py*", "tests/examples/test_docs.py*"),
+    "tests/watched.txt": NOTHING_ELSE,
+    "tests/browser/*": ("tests/browser/*",),
+    "tests/examples/*": PAGES,
+    "tests/whole/*": ("tests/whole/*",),
+    "tests/features/reports/snapshots/*": ("tests/features/reports/*",),
+    "tests/features/scenarios/*.json": ("tests/features/scenarios/*",),
+    "benchmarks/*": ("tests/whole/test_benchmark*",),
     "scenarios/*": VERDICTS,
     "pytest_ltm/lab/loc*": GENERATORS,
     "pytest_ltm/lab/long*": GENERATORS,
     "pytest_ltm/lab/*": (
-        "tests/plugin/test_cheats_run.py*",
-        "tests/plugin/test_calibrate_run.py*",
-        "tests/unit/test_paraphrase.py*",
+        "tests/whole/test_cheats_run.py*",
+        "tests/whole/test_calibrate_run.py*",
     ),
     "pytest_ltm/language/*": VERDICTS,
     "pytest_ltm/evaluators/*": VERDICTS,
@@ -106,64 +119,24 @@ TOUCHED_BY: Rules = {
     "pytest_ltm/datasets/*": (
         *VERDICTS,
         *GENERATORS,
-        "tests/plugin/test_questions_alone.py*",
-        "tests/plugin/test_lo*",
+        "tests/whole/test_questions_alone.py*",
+        "tests/whole/test_lo*",
     ),
     "pytest_ltm/agents/reader/*": VERDICTS,
-    **dict.fromkeys(
-        (
-            f"pytest_ltm/_core/{room}/*"
-            for room in (
-                "calls",
-                "engine",
-                "journal",
-                "model",
-                "session",
-                "storage",
-                "internals",
-            )
-        ),
-        RUNS,
-    ),
-    **dict.fromkeys(
-        (f"pytest_ltm/{room}/*" for room in ("agents", "prechecks", "providers")), RUNS
-    ),
-    "pytest_ltm/commands/*": (
-        *PAGES,
-        "tests/unit/test_init.py*",
-        "tests/unit/test_mcp_server.py*",
-    ),
+    "pytest_ltm/commands/*": (*PAGES, "tests/features/commands/test_init.py*"),
     "pytest_ltm/figures/*": RESULTS,
     "pytest_ltm/gate/*": RESULTS,
-    "pytest_ltm/modes/*": RUNS,
     "pytest_ltm/reports/*": RESULTS,
-    "pytest_ltm/judges/*": ("tests/plugin/test_judge_run.py*",),
-    "pytest_ltm/users/*": ("tests/plugin/test_user_run.py*",),
-    "pytest_ltm/web/*": ("tests/browser/*", "tests/plugin/test_human*"),
-    "pytest_ltm/fillers/*": ("tests/plugin/test_calibrate_run.py*",),
-    **{
-        f"pytest_ltm/{module}": ()
-        for module in (
-            "__init__.py",
-            "__main__.py",
-            "testing.py",
-            "py.typed",
-            "hookspec.py",
-            "_core/__init__.py",
-            "_core/agent_kinds.py",
-            "_core/features.py",
-            "_core/plugin_manager.py",
-            "api.py",
-        )
-    },
-    "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
-    "docs/_*": (),
-    "docs/changes/*": (),
-    "docs/figures/*": (),
-    "docs/*.md": ("tests/examples/test_docs.py*[PATH]",),
-    "README.md": ("tests/examples/test_docs.py*[PATH]",),
-    ".ci/package": ("tests/plugin/test_installs.py*",),
-    "MANIFEST.in": ("tests/plugin/test_installs.py*",),
+    "pytest_ltm/judges/*": ("tests/whole/test_judge_run.py*",),
+    "pytest_ltm/users/*": ("tests/whole/test_user_run.py*",),
+    "pytest_ltm/web/*": ("tests/browser/*", "tests/whole/test_human*"),
+    "pytest_ltm/fillers/*": ("tests/whole/test_calibrate_run.py*",),
+    "pytest_ltm/*/*": RUNS,
+    "pytest_ltm/*": NOTHING_ELSE,
+    "conftest_examples/*": NOTHING_ELSE,
+    "docs/*": NOTHING_ELSE,
+    ".ci/package": ("tests/whole/test_installs.py*",),
+    "MANIFEST.in": ("tests/whole/test_installs.py*",),
     **dict.fromkeys(
         (
             ".ci/*",
@@ -173,11 +146,11 @@ TOUCHED_BY: Rules = {
             "CITATION.cff",
             "LICENSE",
         ),
-        (),
+        NOTHING_ELSE,
     ),
 }
-"""By what is changed: the nightly tests that are run before the merge. What is not listed, such as pyproject.toml and
-what several folders of tests share, has all of them run."""
+"""By what is changed: the other nightly tests that are run before the merge. What is not listed, such as pyproject.toml
+and what several folders of tests share, has all of them run."""
 
 PROCESS = Path("/proc/self")
 PATIENCE = 60.0
@@ -249,11 +222,16 @@ def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what `.ci/run` says."""
+    """Add the options that choose tests by what has changed."""
     parser.addoption(
         "--merge",
         action="store_true",
         help="leave tests marked `nightly` out, but for what is touched",
+    )
+    parser.addoption(
+        "--changed",
+        action="store_true",
+        help="run only the tests that stand where the change stands",
     )
 
 
@@ -263,9 +241,10 @@ def pytest_configure(config: pytest.Config) -> None:
     Where no bytecode may stand beside the sources, it stands in a folder of this
     session, which our workers share.
     """
-    selection = Selection(config, TOUCHED_BY, Path(__file__).with_name("watched.txt"))
+    watched = Path(__file__).with_name("watched.txt")
+    selection = Selection(config, OWN_TESTS, TOUCHED_BY, watched)
     config.pluginmanager.register(selection, "selection")
-    if selection.leaves_out("tests/properties"):
+    if selection.leaves_some_to_the_night:
         settings.load_profile("merge")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         folder = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(

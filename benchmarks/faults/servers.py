@@ -25,7 +25,7 @@ SLACK = 1.25
 """How far what is counted may be from the server's own count."""
 MOST = 200
 """Requests that may be refused before the agent is gone, redirections included."""
-LIMITS = ("--ltm-reply-timeout=2", "--ltm-retries=1", "--ltm-judge-canaries=off")
+LIMITS = ("--ltm-reply-timeout=2", "--ltm-retries=1")
 BEFORE = "before=drilled:Told"
 JUDGED = """
 import pytest
@@ -75,7 +75,10 @@ KINDS = {
     "judge": Kind(
         _grade,
         "agent: drilled:Stateless\n",
-        ("--ltm-judge=openai:m@{url}/v1?key_env=LTM_FAULTS_TOKEN", "test_judged.py"),
+        (
+            "--ltm-judge=openai:m@{url}/v1?key_env=LTM_FAULTS_TOKEN&canaries=off",
+            "test_judged.py",
+        ),
     ),
 }
 TRIED = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import json
 import secrets
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,9 +31,10 @@ from pytest_ltm._core.model.agent import (
     Resettable,
     Usage,
 )
+from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
-from pytest_ltm._core.storage.errors import AgentError, DefinitionError
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import (
     accepts_arguments,
@@ -514,6 +516,7 @@ _METHODS = {
     "KeepsUsers": ("begin_session",),
     "SeparatesUsers": ("reply",),
     "AnswersAlone": ("answer_alone",),
+    "Compacts": ("compact",),
     "TimeAware": ("tell_time",),
     "ShowsRetrieval": ("retrieved",),
     "ReportsUsage": ("usage",),
@@ -545,8 +548,23 @@ def grant_capabilities(
     ):
         if hasattr(agent, f"_{method}"):
             setattr(agent, method, getattr(agent, f"_{method}"))
+    if "TakesTools" in having:
+        agent.reply = _acting_reply(agent._act, having)  # noqa: SLF001 - as those above
     if max_message_tokens is not None:
         agent.max_message_tokens = max_message_tokens
+
+
+def _acting_reply(
+    act: Callable[..., Any], having: Collection[str]
+) -> Callable[..., Any]:
+    """Return a `reply` that takes tools, and users only where the agent separates them."""
+    if "SeparatesUsers" in having:
+        return act
+
+    def reply(message: str, tools: object = None) -> Any:
+        return act(message, tools=tools)
+
+    return reply
 
 
 def parse_texts(field: Field) -> dict[str, str]:
@@ -563,6 +581,24 @@ def shorten_foreign_text(text: str) -> str:
     """Return a foreign text as errors show it: on one line, its beginning."""
     line = " ".join(text.split())
     return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
+
+
+def parse_calls(listed: object, who: str) -> tuple[Call, ...]:
+    """Return the calls of a JSON list of `{"name": ..., "arguments": {...}, "id": ...}`; AgentFault for another."""
+    if listed is None:
+        return ()
+    rows: list[Any] = listed if isinstance(listed, list) else [listed]
+    if not all(
+        isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows
+    ):
+        form = '{"name": ..., "arguments": {...}}'
+        raise AgentFault(
+            f"{who}: its calls are {shorten_foreign_text(json.dumps(listed))}, not a list of {form}"
+        )
+    return tuple(
+        Call(row["name"], row.get("arguments") or {}, str(row.get("id") or ""))
+        for row in rows
+    )
 
 
 def parse_usage(counts: Mapping[str, Any]) -> Usage:

@@ -38,11 +38,14 @@ from pytest_ltm._core.model.agent import (
     Capabilities,
     ExpectedReply,
     MemoryOperation,
+    Mishap,
     Reply,
     TakesTurns,
     Usage,
+    add_mishaps,
 )
 from pytest_ltm._core.model.tokens import APPROX, token_counter
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.disk import read_image
@@ -151,16 +154,30 @@ class AgentCaller:
         user: str = "",
         *,
         alone: bool = False,
+        tools: Tools | None = None,
     ) -> Reply:
         """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none.
 
-        `alone`: it leaves no trace; only agents that can do that are asked so.
+        `alone`: it leaves no trace; only agents that can do that are asked so. `tools`:
+        what a TakesTools agent may call before it replies.
         """
         leaves_no_trace = alone and "AnswersAlone" in self.capabilities
         attempt = partial(self._reply, message, images, user, alone=leaves_no_trace)
+        if tools is not None:
+            attempt = partial(self._act, message, user, tools)
         if self._takes_turns is not None and own_thread() is not None:
             attempt = partial(self._in_own_thread, attempt)
         return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
+
+    def compact(self) -> Reply:
+        """Have a Compacts agent compact; return its summary, "" where it shows none."""
+        self._must("Compacts")
+
+        def attempt() -> Reply:
+            summary: Reply = self._call("compact", admit=check_summary)
+            return summary
+
+        return self._persist(attempt, "")
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
@@ -316,7 +333,25 @@ class AgentCaller:
                 )
         return self._check_account(reply)
 
-    def _check_account(self, reply: Reply) -> Reply:
+    def _act(self, message: str, user: str, tools: Tools) -> Reply:
+        """Return the reply that comes once the agent calls no more tools, with what all its turns took."""
+        self._must("TakesTools")
+        tools.begin()
+        turns: list[Reply] = []
+        with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
+            while not turns or turns[-1].calls:
+                reply: Reply = self._call(
+                    "reply",
+                    message,
+                    admit=check_reply,
+                    tools=tools,
+                    **user_kwargs(user),
+                )
+                turns.append(self._check_account(reply, offered=True))
+                tools.answer(reply.calls)
+        return join_turns(turns)
+
+    def _check_account(self, reply: Reply, *, offered: bool = False) -> Reply:
         """Return a reply that is one; AgentFault for one that was broken off, kept back, or says nothing.
 
         An agent may answer with an empty text: that is silence, and scored.
@@ -325,9 +360,11 @@ class AgentCaller:
             reply.text,
             reply.finish_reason,
             thoughts=reply.thoughts,
+            calls=len(reply.calls) if offered or not reply.text else 0,
+            offered=offered,
             says=self._reading.says_something,
         )
-        is_silence = not (reply.text or reply.thoughts or outcome.reason)
+        is_silence = not (reply.text or reply.thoughts or outcome.reason or reply.calls)
         if outcome.account in SCORED or is_silence:
             return reply
         fault = self._door.refusal(_NO_REPLY[outcome.account].format(outcome.reason))
@@ -450,6 +487,30 @@ def _name_of(agent: object) -> str:
     """Return what an agent without a label is called."""
     name = read_attribute(agent, "__name__")
     return str.__str__(name) if inherits(name, str) else class_name(agent)
+
+
+def join_turns(turns: Sequence[Reply]) -> Reply:
+    """Return the last of the turns of one reply, with what all of them thought, used and cost."""
+    *earlier, last = turns
+    if not earlier:
+        return last
+    used = [turn.usage for turn in turns if turn.usage is not None]
+    costs = [turn.cost_usd for turn in turns if turn.cost_usd is not None]
+    mishaps: dict[str, Mishap] = {}
+    for turn in turns:
+        add_mishaps(mishaps, turn.mishaps)
+    return replace(
+        last,
+        usage=sum(used[1:], start=used[0]) if used else None,
+        cost_usd=sum(costs) if costs else None,
+        thoughts="\n".join(turn.thoughts for turn in turns if turn.thoughts),
+        mishaps=tuple(mishaps.values()),
+    )
+
+
+def check_summary(value: object, refuse: Refuse) -> Reply:
+    """Return what `compact()` returned as a reply; None is an empty one."""
+    return Reply("") if value is None else check_reply(value, refuse)
 
 
 def check_taking(value: object, refuse: Refuse) -> Reply:

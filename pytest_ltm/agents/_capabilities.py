@@ -16,6 +16,7 @@ from pytest_ltm._core.model.agent import (
     Prompted,
     SeparatesUsers,
     Stateless,
+    TakesTools,
 )
 from pytest_ltm._core.storage.errors import AgentError, describe_error
 
@@ -82,10 +83,8 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     if capability is Stateless:
         value = getattr(agent, "stateless", None)
         return [] if value is None else [f"stateless is {value!r}, not True"]
-    if (
-        capability is SeparatesUsers
-    ):  # every agent has a reply(), and most mean nothing by it
-        return []
+    if capability in (SeparatesUsers, TakesTools):
+        return []  # every agent has a reply(), and most mean nothing by it
     methods = _protocol_methods(capability)
     there = [name for name, _ in methods if hasattr(agent, name)]
     wrong = [
@@ -121,9 +120,18 @@ def closing_method(agent: object) -> str:
 
 def takes_user(function: object) -> bool:
     """Whether `function` can be told whose message it is: it has a parameter `user`."""
+    return _takes_parameter(function, "user")
+
+
+def takes_tools(function: object) -> bool:
+    """Whether `function` can be offered tools: it has a parameter `tools`."""
+    return _takes_parameter(function, "tools")
+
+
+def _takes_parameter(function: object, name: str) -> bool:
     try:
         named = (
-            inspect.signature(function).parameters.get("user")
+            inspect.signature(function).parameters.get(name)
             if callable(function)
             else None
         )
@@ -163,6 +171,8 @@ def _has_capability(agent: object, capability: type) -> bool:
         return getattr(agent, "stateless", None) is True
     if capability is SeparatesUsers:
         return takes_user(getattr(agent, "reply", None))
+    if capability is TakesTools:
+        return takes_tools(getattr(agent, "reply", None))
     return all(
         accepts_arguments(getattr(agent, name), arguments)
         for name, arguments in _protocol_methods(capability)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from base64 import b64encode
 from collections import deque
@@ -15,7 +16,9 @@ from msgspec import structs
 from pytest_ltm import providers
 from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import (
+    COMPACTION,
     CUT_OFF,
+    HANDED_ON,
     Mishap,
     Reply,
     TakesTurns,
@@ -23,6 +26,7 @@ from pytest_ltm._core.model.agent import (
     usage_of,
 )
 from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.model.tools import AnsweredCall, Call, Tools
 from pytest_ltm._core.storage.disk import image_type
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field, escape_json_text
@@ -41,8 +45,11 @@ from pytest_ltm.agents._unbuilt import (
 )
 from pytest_ltm.agents._wrapping import Timing, stamp_message
 
+Message: TypeAlias = dict[str, Any]
 # What a message holds: a text, or parts with images.
 Content: TypeAlias = "str | list[dict[str, Any]]"
+# What was said and replied, their size, and where tools were called a list of messages.
+ShownExchange: TypeAlias = tuple[Any, ...]
 # Estimated tokens of an image, which the endpoint's own counts correct.
 IMAGE_TOKENS = 1000
 # Shown in the place of an empty reply, because many endpoints refuse a conversation
@@ -67,7 +74,7 @@ class History:
         self.ratio = 1.0
         self._system = [{"role": "system", "content": system}] if system else []
         self._fixed = self.size_of(system) if system else 0
-        self._exchanges: deque[tuple[Content, str, int]] = deque()
+        self._exchanges: deque[ShownExchange] = deque()
         self._size = 0
 
     def __len__(self) -> int:
@@ -80,9 +87,10 @@ class History:
     def prompt(self, message: Content) -> list[dict[str, Any]]:
         """Return the messages to send: the system prompt, what is left of the history, the newest one."""
         messages: list[dict[str, Any]] = [*self._system]
-        for said, replied, _ in self._exchanges:
+        for said, replied, _, *acted in self._exchanges:
             messages += [
                 {"role": "user", "content": said},
+                *itertools.chain.from_iterable(acted),
                 {"role": "assistant", "content": replied},
             ]
         return [*messages, {"role": "user", "content": message}]
@@ -91,11 +99,15 @@ class History:
         """Return the estimated tokens of the prompt whose newest message has `newest`."""
         return self._fixed + self._size + newest
 
-    def add(self, message: Content, size: int, reply: str) -> None:
-        """Append an exchange; `size` is that of the message."""
+    def add(
+        self, message: Content, size: int, reply: str, acted: Sequence[Message] = ()
+    ) -> None:
+        """Append an exchange; `size`: of the message, and of `acted`, the calls of tools before the reply."""
         shown = reply if reply.strip() else SILENCE
         size += self.size_of(shown)
-        self._exchanges.append((message, shown, size))
+        # Without calls as states have always had it.
+        calls = (list(acted),) if acted else ()
+        self._exchanges.append((message, shown, size, *calls))
         self._size += size
 
     def drop_oldest(self, newest: int, tokens: float) -> None:
@@ -139,11 +151,11 @@ class History:
         """Forget all exchanges; what is known of the tokenizer stays."""
         self.put_back((deque(), 0))
 
-    def held(self) -> tuple[deque[tuple[Content, str, int]], int]:
+    def held(self) -> tuple[deque[ShownExchange], int]:
         """Return what is shown, for `put_back`."""
         return self._exchanges.copy(), self._size
 
-    def put_back(self, held: tuple[deque[tuple[Content, str, int]], int]) -> None:
+    def put_back(self, held: tuple[deque[ShownExchange], int]) -> None:
         """Show what `held` returned; what is known of the tokenizer stays."""
         self._exchanges, self._size = held
 
@@ -158,9 +170,10 @@ class History:
         """Go back to what `state` returned."""
         self.ratio = state["ratio"]
         self._exchanges = deque(
-            (said, replied, size) for said, replied, size in state["exchanges"]
+            (said, replied, size, *acted)
+            for said, replied, size, *acted in state["exchanges"]
         )
-        self._size = sum(size for *_, size in self._exchanges)
+        self._size = sum(exchange[2] for exchange in self._exchanges)
 
 
 # For pytest: what the server said is in the message.
@@ -204,10 +217,54 @@ def longest_message(limit: float | None) -> int:
     )
 
 
+class ActingTurn:
+    """A message that a model replies to in several turns, because it calls tools."""
+
+    def __init__(self, message: str = "", tools: Tools | None = None) -> None:
+        self.message = message
+        self.offered = [] if tools is None else tools.functions
+        """The tools, as a provider takes them."""
+        self.acted: list[Message] = []
+        """The calls and their results so far."""
+
+    def size(self, size_of: Callable[[str], int]) -> int:
+        """Return the estimated tokens of the message, the tools and what was called."""
+        texts = [json.dumps(part) for part in (*self.offered, *self.acted)]
+        return size_of(self.message) + sum(map(size_of, texts))
+
+    def act(self, answer: Any) -> tuple[Call, ...]:
+        """Note the calls in a model's answer, and return them."""
+        if not answer.calls:
+            return ()
+        functions = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments or "{}"},
+            }
+            for call in answer.calls
+        ]
+        self.acted.append(
+            {"role": "assistant", "content": answer.text, "tool_calls": functions}
+        )
+        return tuple(Call(call.name, call.arguments, call.id) for call in answer.calls)
+
+    def hear(self, results: Sequence[AnsweredCall]) -> None:
+        """Note the results of the calls."""
+        self.acted += [
+            {
+                "role": "tool",
+                "tool_call_id": call.id,
+                "content": call.result or "(nothing)",
+            }
+            for call in results
+        ]
+
+
 class ChatAgent(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
-    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens,
+    TakesTools, Compacts, Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens,
     LimitsMessages, ReportsUsage.
     """
 
@@ -221,16 +278,21 @@ class ChatAgent(TakesTurns):
         self._now: datetime | None = None
         """The time of the next message; None where the model is not told the time."""
         self._before: datetime | None = None
+        self._turn = ActingTurn()
 
     @property
     def max_message_tokens(self) -> int:
         """How long a filler message may be: a quarter of the context, and never more than usual."""
         return longest_message(self._limit())
 
-    def reply(self, message: str) -> Reply:
-        """Return the model's reply, having shown it as much of the conversation as fits."""
-        noted = self._noted(message)
-        reply = self._ask(noted, self._history.size_of(noted))
+    def reply(self, message: str, tools: Tools | None = None) -> Reply:
+        """Return the model's reply, or its calls, having shown it as much of the conversation as fits."""
+        if tools is None or not tools.results:
+            self._turn = ActingTurn(self._noted(message), tools)
+        else:
+            self._turn.hear(tools.results)
+        turn = self._turn
+        reply = self._ask(turn.message, turn.size(self._history.size_of))
         self._before = self._now
         return reply
 
@@ -259,23 +321,38 @@ class ChatAgent(TakesTurns):
             f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
         }
         mishaps = tuple(Mishap(what) for what, holds in happened.items() if holds)
-        self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
+        calls = self._turn.act(answer) if self._turn.offered else ()
+        if not calls:
+            reply = self._shown.reading(answer.text)
+            self._history.add(message, size, reply, self._turn.acted)
+            self._turn = ActingTurn()
         return Reply(
             answer.text,
             usage,
             finish_reason=answer.finish_reason,
             thoughts=answer.thoughts,
             mishaps=mishaps,
+            calls=calls,
         )
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
         held, noted = self._history.held(), self._noted(message)
+        self._turn = ActingTurn()
         try:
             return self._ask(noted, self._history.size_of(noted))
         finally:
             self._history.put_back(held)
+
+    def compact(self) -> Reply:
+        """Have the model write down what it will need, and forget all else."""
+        asked = self._noted(COMPACTION)
+        self._turn = ActingTurn()
+        summary = self._ask(asked, self._history.size_of(asked))
+        self._history.clear()
+        self.accept(HANDED_ON, summary.text)
+        return summary
 
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
@@ -354,7 +431,7 @@ class ChatAgent(TakesTurns):
         self._fit(size)
         for _ in range(SHRINKS):
             try:
-                return self._completions.complete(self._history.prompt(message))
+                return self._complete(message)
             except providers.ContextOverflow as overflow:
                 # Show less, by what the endpoint says of its limit; AgentFault if there
                 # is nothing left to cut.
@@ -383,7 +460,13 @@ class ChatAgent(TakesTurns):
                     ) from None
                 refused = self._history.estimate(size) * self._history.ratio
                 self._history.drop_oldest(size, min(self._learned, _LESS * refused))
-        return self._completions.complete(self._history.prompt(message))
+        return self._complete(message)
+
+    def _complete(self, message: Content) -> Any:
+        prompt = [*self._history.prompt(message), *self._turn.acted]
+        offered = self._turn.offered
+        more = {"tools": offered} if offered else {}
+        return self._completions.complete(prompt, **more)
 
     def _fit(self, size: int) -> None:
         if (limit := self._limit()) is not None:
@@ -409,7 +492,7 @@ class SeeingChatAgent(ChatAgent):
 
     def reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         """Return the reply to a message with images; AgentFault for one that is not a PNG, JPEG, GIF or WebP."""
-        text = self._noted(message)
+        text, self._turn = self._noted(message), ActingTurn()
         parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
         for number, image in enumerate(images, start=1):
             kind = image_type(image)

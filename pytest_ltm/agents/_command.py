@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
+from pytest_ltm._core.model.tools import Call, Tools, shown_tools
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents import _adapt
@@ -23,6 +24,8 @@ from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 CAPABILITIES = (
     "Resettable",
     "SeparatesUsers",
+    "TakesTools",
+    "Compacts",
     "AnswersAlone",
     "AcceptsHistory",
     "Checkpointable",
@@ -96,6 +99,16 @@ class CommandAgent:
         self._told.append((message, reply.text, user))
         return reply
 
+    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+        fields = _message_fields(message=message, user=user, now=self._now)
+        reply = self._replied({**fields, **shown_tools(tools or Tools())})
+        if not reply.calls:
+            self._told.append((message, reply.text, user))
+        return reply
+
+    def _compact(self) -> Reply:
+        return self._replied({"compact": True})
+
     def _answer_alone(self, message: str) -> Reply:
         return self._replied(
             {**_message_fields(message=message, user="", now=self._now), "alone": True}
@@ -103,10 +116,13 @@ class CommandAgent:
 
     def _replied(self, request: dict[str, Any]) -> Reply:
         answer = self._asked(request, "reply")
+        calls: tuple[Call, ...] = ()
+        if "tools" in request:
+            calls = _adapt.parse_calls(answer.get("tool_calls"), self._called())
         if not isinstance(answer["reply"], str):
             value = _adapt.shorten_foreign_text(json.dumps(answer["reply"]))
             raise AgentError(f"{self._called()}: its 'reply' is {value}, not a text")
-        return Reply(answer["reply"], *self._took(answer))
+        return Reply(answer["reply"], *self._took(answer), calls=calls)
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
         answer = self._asked(

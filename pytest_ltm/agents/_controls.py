@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from pytest_ltm._core.model.agent import ExpectedReply, Prompted, Reply, Usage
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import AgentSource, agent_source
 from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
@@ -318,7 +319,7 @@ def make_policy(policy: str, argument: str) -> AgentSource:
 class Oracle(Prompted):
     """Gives the answers that it is prompted with, as far as its memory shows it the messages that they depend on.
 
-    Resettable, SeparatesUsers, AnswersAlone, AcceptsHistory, Configured.
+    Resettable, SeparatesUsers, TakesTools, AnswersAlone, AcceptsHistory, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
@@ -333,8 +334,13 @@ class Oracle(Prompted):
         """Know what the reply to the next message must carry."""
         self._prompts = prompts
 
-    def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002 - the prompts are this user's
-        """Return the answers whose needles are all in sight."""
+    def reply(
+        self,
+        message: str,
+        user: str = "",  # noqa: ARG002 - the prompts are this user's
+        tools: Tools | None = None,
+    ) -> str:
+        """Return the answers whose needles are all in sight, once their tools are called."""
         self._hear(message)
         prompts, self._prompts = self._prompts, ()
         places, sees = self._places, self._memory.can_see
@@ -344,6 +350,9 @@ class Oracle(Prompted):
             if all(needle in places and sees(places[needle]) for needle in one.needles)
         ]
         answers = [one.text for one in seen if one.text]
+        for call in (call for one in seen for call in one.calls):
+            if tools is not None and isinstance(call.arguments, Mapping):
+                tools.call(call.name, **call.arguments)
         reply = "\n".join(answers) or (
             "I do not know." if any(one.text for one in prompts) else "All right."
         )

@@ -23,6 +23,7 @@ from pytest_ltm._core.model.agent import (
     Usage,
     operation_rows,
 )
+from pytest_ltm._core.model.tools import Tools, shown_tools
 from pytest_ltm._core.storage.errors import (
     AgentError,
     AgentFault,
@@ -96,15 +97,16 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(
     r"authorization|cookie|key|token|secret|password", re.IGNORECASE
 )
+_RESULTS, _CALLS = JsonPath("tool_results"), JsonPath("tool_calls")
 _MESSAGE, _CONVERSATION, _REPLY = (
     JsonPath("message"),
     JsonPath("conversation"),
     JsonPath("reply"),
 )
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
-_PATHS = ("message", "conversation", "user", "time", "reply", "written", *_NUMBERS)
+_PATHS = ("message", "reply", "tool_results", "tool_calls", *_NUMBERS)
 # Settings that are in no fingerprint where they are not given: they came later.
-_LATER = ("written", "settle", "delete")
+_LATER = ("written", "settle", "delete", "tools", "tool_results", "tool_calls")
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
@@ -139,6 +141,12 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     """Where to post before a message, to wait until what was told can be found; "": nowhere."""
     delete: str = ""
     """Where to post the `id` of a record, to have it deleted; "": nowhere."""
+    tools: JsonPath | None = None
+    """The request's field for the tools that a scenario offers; None: it can offer none."""
+    tool_results: JsonPath = _RESULTS
+    """The request's field for the answers to the calls of the response before."""
+    tool_calls: JsonPath = _CALLS
+    """The response's field for the tools that the agent calls: a list of {"name", "arguments", "id"}."""
     keeps_conversations: bool = False
     """Whether the server still knows a conversation's id when a run is resumed."""
     max_message_tokens: int | None = None
@@ -183,6 +191,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
             "ShowsWrites": self.written is not None,
             "Settles": self.settle,
             "DeletesRecords": self.delete,
+            "TakesTools": self.tools is not None,
         }
         return frozenset(name for name, has in having.items() if has)
 
@@ -202,6 +211,8 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
             name: value.text if isinstance(value, JsonPath) else value
             for name, value in plain.items()
         }
+        if self.tools is None:
+            shown["tool_results"] = shown["tool_calls"] = None
         shown = {
             name: value for name, value in shown.items() if value or name not in _LATER
         }
@@ -258,7 +269,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     **dict.fromkeys(_PATHS, _parse_path),
     # Null says that a request has no such field.
     **dict.fromkeys(
-        ("conversation", "user", "time", "written"),
+        ("conversation", "user", "time", "written", "tools"),
         lambda field: None if field.value is None else _parse_path(field),
     ),
     "body": lambda field: field.mapping() and field.json(),
@@ -349,6 +360,23 @@ class HttpAgent:
         )
         usage, cost = self._took(data)
         return Reply(self._read(data, usage), usage, cost)
+
+    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+        settings = self._settings
+        if not tools or settings.tools is None:
+            return self._reply(message, user)
+        shown = shown_tools(tools)
+        request = settings.message.written(self._common(user), message)
+        request = settings.tools.written(request, shown["tools"])
+        request = settings.tool_results.written(request, shown["tool_results"])
+        data = self._post("", request)
+        usage, cost = self._took(data)
+        called = None
+        with suppress(LookupError):
+            called = settings.tool_calls.read(data)
+        calls = _adapt.parse_calls(called, settings.place(""))
+        text = "" if calls else self._read(data, usage)
+        return Reply(text, usage, cost, calls=calls)
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
         settings = self._settings

@@ -28,11 +28,18 @@ from pytest_ltm.agents._adapt import (
     agent_source,
     is_keyless,
 )
-from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents._process import guarded_command
+from pytest_ltm.agents.memory.backends import Backend
+from pytest_ltm.agents.memory.pace import pace_of_run
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
-from pytest_ltm.agents.memory.stores import Stored
+from pytest_ltm.agents.memory.scopes import (
+    SCOPE_PARTS,
+    Scope,
+    scope_arguments,
+    takes_argument,
+)
+from pytest_ltm.agents.memory.stores import Stored, separates_users
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 from pytest_ltm.providers import PARAMETERS, model_forms
 
@@ -49,17 +56,34 @@ STORE_CAPABILITIES = frozenset(
 # What a tool may be given, by the method of a store that it stands for; a server needs
 # the first two alone.
 _GIVEN = {
-    "add": ("text", "role", "at", "session", "user"),
-    "search": ("query", "k", "user"),
-    "settle": ("user",),
-    "delete": ("id", "user"),
-    "add_session": ("messages", "at", "session", "user"),
-    "written": ("user",),
+    "add": ("text", "role", "at", "session", "user", "agent"),
+    "search": ("query", "k", *SCOPE_PARTS),
+    "settle": SCOPE_PARTS,
+    "delete": ("id", *SCOPE_PARTS),
+    "add_session": ("messages", "at", "session", "user", "agent"),
+    "written": SCOPE_PARTS,
+    "maintain": SCOPE_PARTS,
+    "update": ("id", "text", *SCOPE_PARTS),
+    "export": SCOPE_PARTS,
+    "list": SCOPE_PARTS,
+    "get": ("id", *SCOPE_PARTS),
+    "size": (),
+}
+# Those of a memory's life (docs/lifecycle.md), which no conversation needs: by name the
+# arguments that are given by place.
+_LIFE = {
+    "maintain": (),
+    "update": ("id", "text"),
+    "export": (),
+    "list": (),
+    "get": ("id",),
+    "size": (),
 }
 # What a store has, and what its methods are called with: the first by place, the others
 # by name.
 _CALLS = {
-    **{name: _GIVEN[name] for name in ("add", "add_session")},
+    "add": ("text", "role", "at", "session", "user"),
+    "add_session": ("messages", "at", "session", "user"),
     "search": ("query", "k"),
 }
 
@@ -95,6 +119,8 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
         if hasattr(given, "save") and hasattr(given, "load")
         else set()
     )
+    if isinstance(given, type) and separates_users(given):
+        having.add("SeparatesUsers")
     make = functools.partial(given, **values)
     return store_source(make, path, f"store:{argument}", reads, {}, having=having)
 
@@ -109,10 +135,13 @@ def store_source(
     having: Collection[str] = (),
 ) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
-    heard = dict[int, str]()
+    heard, backend = dict[int, str](), Backend(make)
+    if backend.is_shared:
+        # One user must not forget, or put back, what all others said.
+        having = set(having) - {"Resettable", "Checkpointable"}
 
     def made() -> Stored:
-        store = make()
+        store = backend.store()
         _check_store(store, f"agent {spec!r}")
         return Stored(
             store,
@@ -121,8 +150,11 @@ def store_source(
             reads.reading,
             heard,
             {"path": name, **settings, **reads.record},
+            is_shared=backend.is_shared,
         )
 
+    if pace_of_run().waits:
+        having = {*having, "Settles"}
     return agent_source(
         made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having))
     )
@@ -135,7 +167,7 @@ def _check_store(store: object, who: str) -> None:
         (name, words) for name, words in _CALLS.items() if name != unneeded
     ):
         function = getattr(store, method, None)
-        names = [*others, *["user"] * (method == "search" and takes_user(function))]
+        names = _names_told(function, others)
         form = f"{method}({first}, *, {', '.join(names)})"
         if not callable(function):
             raise AgentError(f"{who} has no {form}")
@@ -148,6 +180,19 @@ def _check_store(store: object, who: str) -> None:
             ) from None
         except ValueError:  # built in C, without a signature: calling it will tell
             continue
+
+
+def _names_told(function: object, names: Collection[str]) -> list[str]:
+    """Return what a method is called with by name: what every store's has, and what it takes of the scope."""
+    told = scope_arguments(function, Scope(user=""))
+    if "scope" in told:
+        names = [
+            name
+            for name in names
+            if name not in SCOPE_PARTS and takes_argument(function, name)
+        ]
+        return [*names, "scope"]
+    return [*names, *(name for name in told if name not in names)]
 
 
 def reads_of(
@@ -207,7 +252,8 @@ class Server:
         # The client is async, and a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
-        self._tools, self._user = tools, ""
+        self._tools = tools
+        self._told: dict[str, Any] = Scope(user="").values() | {"at": ""}
         who = f"MCP server {shlex.join(command)!r}"
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
@@ -244,39 +290,61 @@ class Server:
         for name in ("settle", "written", "add_session", "delete"):
             if tools[name].name in self._schemas:
                 setattr(self, name, getattr(self, f"_{name}"))
+        for name in _LIFE:
+            if tools[name].name in self._schemas:
+                setattr(self, name, self._life_method(name))
+        adds = "add_session" if hasattr(self, "add_session") else "add"
+        if self.tool_takes(adds, "user") and self.tool_takes("search", "user"):
+            self.search = self._search_as  # type: ignore[method-assign,assignment]
+
+    def _life_method(self, name: str) -> Callable[..., Any]:
+        """Return what calls a tool, with the scope only if the tool is told the user."""
+
+        def call(*values: Any) -> Any:
+            named = dict(zip(_LIFE[name], values, strict=True))
+            return self._called(name, {**self._told, **named})
+
+        def call_as(*values: Any, scope: Scope) -> Any:
+            self._note_scope(scope)
+            return call(*values)
+
+        call.__name__ = call_as.__name__ = name
+        return call_as if self.tool_takes(name, "user") else call
+
+    def tool_takes(self, method: str, argument: str) -> bool:
+        """Return whether the tool behind a method is given an argument of ours."""
+        tool = self._tools[method]
+        if tool.arguments:
+            return argument in tool.arguments.values()
+        return argument in self._schemas[tool.name].get("properties", ())
 
     def _settle(self) -> None:
-        self._called("settle", {"user": self._user})
+        self._called("settle", self._told)
 
     def _delete(self, record: Any) -> None:
-        self._called("delete", {"id": record, "user": self._user})
+        self._called("delete", {"id": record, **self._told})
 
     def _written(self) -> Any:
-        return operation_rows(_only_list(self._called("written", {"user": self._user})))
+        return operation_rows(_only_list(self._called("written", self._told)))
 
-    def _add_session(
-        self, messages: list[dict[str, Any]], *, at: datetime, session: str, user: str
-    ) -> None:
-        self._user = user
+    def _note_scope(self, scope: Scope) -> None:
+        """Know who speaks, for the tools that are told it without being asked whose call it is."""
+        at = None if scope.at is None else scope.at.isoformat()
+        self._told = scope.values() | {"at": at}
+
+    def _search_as(self, query: str, *, k: int, scope: Scope) -> list[Any]:
+        self._note_scope(scope)
+        return self._search(query, k)
+
+    def _add_session(self, messages: list[dict[str, Any]], *, scope: Scope) -> None:
+        self._note_scope(scope)
         said = [one | {"at": one["at"].isoformat()} for one in messages]
-        self._called(
-            "add_session",
-            {"messages": said, "at": at.isoformat(), "session": session, "user": user},
-        )
+        self._called("add_session", {"messages": said, **self._told})
 
-    def add(
-        self, text: str, *, role: str, at: datetime, session: str, user: str
-    ) -> Any:
+    def add(self, text: str, *, role: str, scope: Scope) -> Any:
         """Have the server keep a text."""
-        self._user = user
-        values = {
-            "text": text,
-            "role": role,
-            "at": at.isoformat(),
-            "session": session,
-            "user": user,
-        }
-        kept = self._called("add", values)
+        self._note_scope(scope)
+        kept = self._called("add", {"text": text, "role": role, **self._told})
         return (
             kept.get("id")
             if isinstance(kept, dict)
@@ -287,8 +355,11 @@ class Server:
 
     def search(self, query: str, *, k: int) -> list[Any]:
         """Return what the server finds."""
+        return self._search(query, k)
+
+    def _search(self, query: str, k: int) -> list[Any]:
         result = _only_list(
-            self._called("search", {"query": query, "k": k, "user": self._user})
+            self._called("search", {"query": query, "k": k, **self._told})
         )
         if not isinstance(result, list):
             raise AgentFault(

@@ -20,6 +20,7 @@ from pytest_ltm._core.model.agent import (
     Promised,
     Reply,
     SeparatesUsers,
+    TakesTools,
 )
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
 from pytest_ltm._core.model.transcript import Exchange
@@ -30,6 +31,7 @@ from pytest_ltm.agents._capabilities import (
     capabilities_of,
     is_prompted,
     protocol_members,
+    takes_tools,
     takes_user,
 )
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
@@ -263,6 +265,7 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
             capability is not SeparatesUsers
             or takes_user(getattr(agent, "reply", None))
         )
+        and (capability is not TakesTools or takes_tools(getattr(agent, "reply", None)))
     )
 
 

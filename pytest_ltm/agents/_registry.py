@@ -271,6 +271,13 @@ def make_padded_agent(argument: str) -> AgentSource:
     return make_padded(argument, find_agent)
 
 
+def make_compacting_agent(argument: str) -> AgentSource:
+    """Return the source of `compacting:SPEC`."""
+    from pytest_ltm.agents._compacting import make_compacting
+
+    return make_compacting(argument, find_agent)
+
+
 def make_length_bias_agent(argument: str) -> AgentSource:
     """Return the source of `length-bias:SIZE[:SPEC]`."""
     from pytest_ltm.agents._controls import make_length_bias

@@ -346,7 +346,9 @@ class JournalReplay(Announced):
                 "the recording ends with this message: nobody replied any more"
             )
         if isinstance(given, events.Fault):
-            raise AgentFault(given.text, fatal=given.fatal)
+            fault = AgentFault(given.text, fatal=given.fatal)
+            fault.leak = given.leak
+            raise fault
         spent = given.usage is not None or given.cost_usd is not None  # then, not now
         return Reply(
             given.text,

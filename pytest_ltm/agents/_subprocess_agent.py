@@ -21,6 +21,7 @@ from pytest_ltm._core.calls.hub import OutOfTime, runs_in_hub_thread
 from pytest_ltm._core.calls.retry import RemoteCause, Trouble
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
+from pytest_ltm._core.model.tools import Tools, shown_tools
 from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
@@ -132,6 +133,11 @@ class AgentApart(Apart):
     def _reply(self, message: str, user: str = "") -> Reply:
         return self._replied({"message": message, "user": user})
 
+    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+        return self._replied(
+            {"message": message, "user": user, **shown_tools(tools or Tools())}
+        )
+
     def _answer_alone(self, message: str) -> Reply:
         return self._replied({"message": message, "alone": True})
 
@@ -142,6 +148,9 @@ class AgentApart(Apart):
 
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
+
+    def _compact(self) -> Reply:
+        return self._replied({"compact": True})
 
     def _reset(self) -> None:
         self._asked({"reset": True}, "ok")

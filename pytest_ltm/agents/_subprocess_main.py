@@ -29,6 +29,7 @@ from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
+from pytest_ltm._core.model.tools import read_shown_tools
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
@@ -38,7 +39,7 @@ from pytest_ltm.agents._adapt import (
     capabilities_of,
     dotted_source,
 )
-from pytest_ltm.agents._caller import check_taking
+from pytest_ltm.agents._caller import check_summary, check_taking
 from pytest_ltm.agents._capabilities import closing_method, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
@@ -182,8 +183,10 @@ class _Child:
                 "reply_with_images", request["message"], images, admit=_take_reply
             )
         else:
-            user = user_kwargs(request["user"])
-            reply = self._call("reply", request["message"], admit=_take_reply, **user)
+            named: dict[str, Any] = {**user_kwargs(request["user"])}
+            if "tools" in request:
+                named["tools"] = read_shown_tools(request)
+            reply = self._call("reply", request["message"], admit=_take_reply, **named)
         return {"reply": to_builtins(reply)}
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -193,6 +196,9 @@ class _Child:
             "accept", told["message"], told["reply"], admit=check_taking, **user
         )
         return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
+
+    def _compact(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"reply": to_builtins(self._call("compact", admit=check_summary))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         state: bytes = self._call("save", admit=airlock.check_bytes)
@@ -243,6 +249,7 @@ class _Child:
         "message": _reply,
         "accept": _accept,
         "save": _save,
+        "compact": _compact,
         "count": _count,
         "close": _close,
         "load": lambda self, request: self._done(

@@ -20,6 +20,7 @@ from pytest_ltm._core.model.agent import (
     ExpectedReply,
     Prompted,
     Reply,
+    TakesTools,
     TakesTurns,
 )
 from pytest_ltm._core.storage.clock import describe_duration
@@ -58,7 +59,9 @@ class FreshPromptAgent:
 
     def _take_members(self, *, without: frozenset[str]) -> None:
         """Get the other agent's capabilities: each by a method `_NAME` here, where there is one, else by its own."""
-        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - without:
+        # What stands before an agent's replies does not stand before its calls.
+        left_out = without | {TakesTools.__name__}
+        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - left_out:
             for member in protocol_members(CAPABILITIES[name]):
                 setattr(
                     self,

@@ -46,6 +46,11 @@ def _readers() -> list[AgentKind]:
             "0.2",
         ),
         _READER(
+            "compactor",
+            lazy(f"{_AGENTS}._compacting:make_compactor"),
+            "The same reader, which can compact; `compactor:reasons` loses the reasons when it does.",
+        ),
+        _READER(
             "length-bias",
             lazy(f"{_AGENTS}._registry:make_length_bias_agent"),
             "The same reader, seeing 8,000 tokens: the longest messages. `shortest:8k`: the shortest.",
@@ -121,6 +126,12 @@ def _adapters() -> list[AgentKind]:
             "ts",
             lazy(f"{_AGENTS}._registry:make_timed_agent"),
             "Another agent, told with each message how much time has passed: `ts:openai:MODEL`, `ts:mypkg.bot:Bot`.",
+            "SPEC",
+        ),
+        AgentKind(
+            "compacting",
+            lazy(f"{_AGENTS}._registry:make_compacting_agent"),
+            "Another agent, which compacts by writing a summary, being reset, and continuing from that.",
             "SPEC",
         ),
         _ADAPTER(

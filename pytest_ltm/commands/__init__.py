@@ -25,7 +25,7 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.sanitize import Screen
 
 PROGRAM = "ltm"
-_PLAYS = frozenset({"eval", "play", "pytest", "run", "start", "test"})
+_PLAYS = frozenset({"eval", "play", "pytest", "rescore", "run", "start", "test"})
 """What people type who look for the command that starts a run."""
 # The exit status of a command that cannot be understood or carried out.
 USAGE = 2
@@ -136,18 +136,16 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "write CSV, JUnit, Markdown, LaTeX, MLflow and others",
         ),
     },
-    "Check scores": {
+    "Check": {
         "verify": Command(
             "pytest_ltm.commands.verify",
             "verify_scores",
             "check that scores follow from what a run recorded",
         ),
-    },
-    "Rework runs": {
-        "rescore": Command(
-            "pytest_ltm.commands.pytest_runs",
-            "rescore_run",
-            "score a recorded run again, without its agents",
+        "audit": Command(
+            "pytest_ltm.commands.audit",
+            "audit_memory",
+            "find what is wrong with what a memory holds",
         ),
         "merge": Command(
             "pytest_ltm.commands.merge",
@@ -334,7 +332,8 @@ def _show_family(family: str, *, asked: bool) -> int:
 def _refuse_unknown(name: str) -> int:
     """Name the command that was meant; return the exit status."""
     if name in _PLAYS:
-        hint = "Runs are started by pytest: pytest --ltm-agent=SPEC"
+        option = "--ltm-rescore=RUN" if name == "rescore" else "--ltm-agent=SPEC"
+        hint = f"Runs are started by pytest: pytest {option}"
         print(f"{PROGRAM}: there is no command {name!r}. {hint}", file=sys.stderr)
         return USAGE
     family = name.partition(" ")[0]

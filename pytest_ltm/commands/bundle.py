@@ -34,8 +34,8 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output, add_run
 from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.gate.gate_rules import Rule, parse_limit_rule
-from pytest_ltm.gate.run_loading import LoadedRun, read_run
 from pytest_ltm.gate.verdict import decide_gate
 from pytest_ltm.reports.summary import user_properties
 from pytest_ltm.reports.verification import Discrepancy, find_discrepancies
@@ -145,7 +145,7 @@ _KEPT = re.compile(
 _RUN_ID = re.compile(rf"(?!\.){_NAME}")
 # What of run.json is published: no path of the machine.
 _PRIVATE = re.compile(
-    r"ltm_(?:report|summary|save|compare|agent_process|data|judge_cache|definitions)\w*"
+    r"ltm_(?:report|summary|save|compare|agent_process|data|definitions)\w*"
 )
 _LARGEST = 2_000_000_000
 _MOST_FILES = 50_000

@@ -19,13 +19,15 @@ from pytest_ltm.commands.arguments import (
     add_option,
     add_plans,
 )
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.comparison import COLLAPSES
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
-from pytest_ltm.gate.run_loading import AGENT, find_side, read_run
+from pytest_ltm.gate.markdown import comparison_markdown
+from pytest_ltm.gate.sides import AGENT, find_side
 from pytest_ltm.gate.verdict import STATUS, decide_gate
-from pytest_ltm.reports.markdown import add_to_step_summary, comparison_markdown
+from pytest_ltm.reports.markdown import add_to_step_summary
 from pytest_ltm.reports.verification import DIFFERS, discrepancy_sentences
 
 WIDTH = 80

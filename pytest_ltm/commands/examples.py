@@ -25,6 +25,7 @@ from pytest_ltm._core.storage.schema import fields_of
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.commands.arguments import add_flags, add_place, add_run
 from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.table import Style, paint_text
 from pytest_ltm.figures.text import (
@@ -36,7 +37,6 @@ from pytest_ltm.figures.text import (
     verdict_text,
     wrap_text,
 )
-from pytest_ltm.gate.run_loading import read_run
 from pytest_ltm.reports.failure import (
     asker_of,
     check_lines,
@@ -170,7 +170,7 @@ def _exchange_lines(
     else:
         yield from speech_lines(
             "agent:",
-            _shorten_message(exchange.reply, chat.result.evidence, full=full),
+            _shorten_message(exchange.acted_reply, chat.result.evidence, full=full),
             width,
         )
 

@@ -11,6 +11,7 @@ from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.model.dataset import Dataset
+from pytest_ltm._core.model.own_suite import OwnSuite
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
@@ -56,6 +57,12 @@ def list_suites() -> Iterator[str]:
             facts += [f"span {entry.span:,}"] if entry.span else []
             also = "" if entry.name == entry.scenario else f" ({entry.scenario})"
             yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
+    own_suites: list[OwnSuite] = []
+    feature_hooks().pytest_ltm_suites.call_historic(
+        kwargs={"register": own_suites.append}
+    )
+    for own in own_suites:
+        yield f"{own.name}  ({own.about})"
     datasets: list[Dataset] = []
     feature_hooks().pytest_ltm_datasets.call_historic(
         kwargs={"register": datasets.append}

@@ -38,7 +38,7 @@ from pytest_ltm.commands.arguments import (
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.judges._judge_registry import judge_session
 from pytest_ltm.language.rulings.gold import Ruling
 

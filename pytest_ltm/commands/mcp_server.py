@@ -19,7 +19,7 @@ from pytest_ltm.commands.arguments import (
     positive_integer,
 )
 from pytest_ltm.figures.text import shorten_text
-from pytest_ltm.reports.markdown import STEP_SUMMARY
+from pytest_ltm.reports.summary_page import STEP_SUMMARY
 
 # Characters of a tool's answer; of a longer one the middle is left out, or whole
 # examples.

@@ -19,9 +19,10 @@ from pytest_ltm.commands.arguments import (
     add_runs,
     positive_integer,
 )
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.frontier import PUBLISHED
 from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
-from pytest_ltm.gate.run_loading import find_side, read_run
+from pytest_ltm.gate.sides import find_side
 from pytest_ltm.reports.exports.output import import_library
 from pytest_ltm.reports.html.report_data import Material
 from pytest_ltm.reports.plots import plot_data

@@ -1,48 +1,16 @@
-"""Pytest in a process of its own: `rescore RUN`, and what commands play that measure scenarios rather than agents."""
+"""Pytest in a process of its own: what commands play that measure scenarios rather than agents."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm.commands.arguments import RUN
-from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 
 _PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run, and whatever pytest takes."""
-    parser.usage = "%(prog)s RUN [options of pytest]"
-    parser.add_argument("run", metavar="RUN", help=RUN)
-    parser.add_argument("options", nargs="...", help=SUPPRESS)
-
-
-def rescore_run(given: Namespace) -> int:
-    """Score a recorded run again with the current evaluators, scoring rules and judge.
-
-    No agent is created or asked. The result is a run folder of its own, and what moved
-    is printed. The same as: pytest --ltm-rescore=RUN
-    """
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        f"--ltm-rescore={given.run}",
-        *given.options,
-    ]
-    with subprocess.Popen(words) as session:  # noqa: S603 - the words are the caller's own
-        while True:
-            try:
-                return session.wait()
-            except (
-                KeyboardInterrupt
-            ):  # the session got it, too, and ends in its own way
-                continue
 
 
 def play_run(

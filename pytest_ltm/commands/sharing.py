@@ -18,6 +18,7 @@ from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
+from pytest_ltm._core.journal.section import Section, sections_of
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_file
@@ -32,10 +33,11 @@ from pytest_ltm.commands.arguments import (
     add_runs,
 )
 from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.run_loading import LoadedRun, read_run, results_in
 from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
-from pytest_ltm.gate.run_loading import read_run, results_in
+from pytest_ltm.gate.markdown import gate_section
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
     every_eval_ever,
@@ -277,9 +279,7 @@ def export_runs(given: Namespace) -> int:
             pages = [
                 run_markdown(
                     run.result,
-                    verdict=gate_from_json(
-                        run.summary.get("gate"), f"{run.path}, gate"
-                    ),
+                    sections=_recorded_sections(run),
                     sentences=run_sentences(
                         result_columns(run.result), run.summary.get("comparison")
                     ),
@@ -393,3 +393,9 @@ def draw_badge(given: Namespace) -> int:
     # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
     return 0
+
+
+def _recorded_sections(run: LoadedRun) -> list[Section]:
+    """Return what features added to the reports of a run when it was over."""
+    verdict = gate_from_json(run.summary.get("gate"), f"{run.path}, gate")
+    return [gate_section(verdict), *sections_of(run.summary)]

@@ -37,7 +37,7 @@ from pytest_ltm.commands.arguments import (
     add_pytest_options,
 )
 from pytest_ltm.commands.pytest_runs import run_pytest
-from pytest_ltm.gate.run_loading import LoadedRun, read_run
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.reports.verification import (
     Discrepancy,
     compare_results,
@@ -67,9 +67,9 @@ _REPEATED = (
     "ltm_time",
     "ltm_shard",
     "ltm_sessions",
+    "ltm_compact",
     "ltm_language",
     "ltm_count",
-    "ltm_judge_votes",
     "keyword",
     "markexpr",
     "deselect",

@@ -367,9 +367,9 @@ class RecallsJoke(Ruled, Struct, frozen=True):
     `others` are the other jokes told in the same example. A joke is told by enough of
     the words that no other has; one that the answer denies, or takes back, is not.
     Where the rule is unsure (a word or two, two jokes, or other words than any joke's)
-    a judge is asked if there is one, else it earns nothing. `v3.5`, `paper`: full marks
-    if the joke's text is in the answer; else those rules ask a model, and the current
-    rule stands in.
+    a judge is asked if there is one, else its own verdict stands. `v3.5`, `paper`: full
+    marks if the joke's text is in the answer; else those rules ask a model, and the
+    current rule stands in.
     """
 
     family: ClassVar[str] = "jokes"

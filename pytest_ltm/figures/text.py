@@ -195,3 +195,12 @@ def _fitting_part(text: str, width: int, *, ends: bool = False) -> str:
                 break
             fitting += len(cluster)
     return text[max(len(text) - fitting, 0) :] if ends else text[:fitting]
+
+
+# Smaller probabilities are not shown as numbers.
+_TINY = 0.001
+
+
+def p_text(p: float) -> str:
+    """Return `= 0.030`, `< 0.001`."""
+    return "< 0.001" if p < _TINY else f"= {p:.3f}"

@@ -19,7 +19,9 @@ from pytest_ltm.language.small_talk import LONGEST_RELAYED, PARAGRAPHS
 # to play, books to be listened to. `paper` says what `standard` does.
 _ORDERS = frozenset(
     [
+        "acting",
         "chapter_break",
+        "long_work",
         "prospective_memory",
         "restaurant",
         "standing_orders",

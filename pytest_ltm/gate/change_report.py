@@ -17,13 +17,13 @@ from pytest_ltm._core.storage.wording import (
     pluralize,
 )
 from pytest_ltm.figures.columns import columns_of_conversations
+from pytest_ltm.figures.comparison_text import comparison_text
 from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.comparison import Comparison
-from pytest_ltm.figures.text import clip_text, pad_left, pad_right, wrap_text
+from pytest_ltm.figures.text import clip_text, p_text, pad_left, pad_right, wrap_text
 from pytest_ltm.gate.changes import Change, Changes, Level
 from pytest_ltm.gate.gate_rules import Rule
-from pytest_ltm.gate.sentences import comparison_text
-from pytest_ltm.gate.verdict import Finding, GateVerdict, p_text
+from pytest_ltm.gate.verdict import Finding, GateVerdict
 
 # How many scenarios that moved are listed for each agent and span.
 MOST_MOVED = 8

@@ -32,6 +32,7 @@ from pytest_ltm.figures.statistics.comparison import (
 from pytest_ltm.figures.statistics.pairs import Pair, pair_rows, pass_pairs
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import p_text
 from pytest_ltm.gate.changes import Change, Changes, Level
 from pytest_ltm.gate.gate_rules import Rule
 
@@ -48,8 +49,6 @@ SPAN = "span"
 # What floating point may add to a difference.
 _SLACK = 1e-9
 _WHERE = 3
-# Smaller chances are not told apart.
-TINY = 0.001
 # Metrics that also examples without a score count for.
 _OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
 
@@ -589,11 +588,6 @@ def _check_each_by_chance(
         f"the loss of nine tenths of all would have been seen in {sighted} of them"
     )
     return "passed", sentence, _why_blind(lost.values(), score_of(pairs, "before"))
-
-
-def p_text(p: float) -> str:
-    """Return `= 0.030`, `< 0.001`."""
-    return "< 0.001" if p < TINY else f"= {p:.3f}"
 
 
 def _largest_losers(

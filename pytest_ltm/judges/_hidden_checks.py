@@ -1,28 +1,45 @@
-"""Hidden checks: answers with known grades that a judge is asked about among a run's own questions, unmarked."""
+"""Hidden checks: answers with known grades that a judge is asked about among a run's own questions, unmarked.
+
+A wrong one is a near miss: vague, half, a former value, another person's. It is made
+from the conversation, has the length and the style of an answer that the judge was given,
+and never holds the right value. Each form of a wrong answer also stands in right ones.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cache
-from itertools import count
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache, partial
 from random import Random
 from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.prechecks import LEAST_CHECKS
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry
+from pytest_ltm._core.journal.prechecks import (
+    FAILING_CHECKS,
+    LEAST_CHECKS,
+    PASSING_CHECKS,
+)
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion
+from pytest_ltm._core.model.words import STOP_WORDS
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.values.comparison import compare_values
+from pytest_ltm.language.values.sameness import Sameness
 
 ONE_IN = 10
+# Of so many checks one deserves a yes.
+_PASSING_IN = 4
 # The words of the longest right answer that is used: of a longer one a judge might want
 # only a part.
 _LONGEST = 12
+# The words of the longest sentence of a message that is quoted, and of the longest check.
+_LONGEST_QUOTE, _LONGEST_CHECK = 25, 80
 _WORDS = re.compile(r"\w{3,}|\d+")
 _SENTENCE = re.compile(r"[A-Z].*[.!?]\s*", re.DOTALL)
-_WRONG = ("other", "refusal", "injection")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_ASIDES = ("former", "person", "unasked")
 
 
 @cache
@@ -39,6 +56,7 @@ class KnownAnswer(Struct, frozen=True):
     reference: str
     answer: str
     passes: bool
+    kind: str = ""
 
     @property
     def inquiry(self) -> Inquiry:
@@ -53,92 +71,252 @@ class HiddenChecks:
 
     `known`: returns questions that were asked until then, each with a right answer.
     `least`: how many checks come first if the judge is asked often enough; after that
-    it is one in ten. Every other answer deserves a yes, and the first does not: so at
-    least half of any number deserve a no.
+    it is one in ten. Every fourth answer deserves a yes. `answers`: whose length and
+    style those of the checks have; each that is judged joins them.
     """
 
     def __init__(
-        self, known: Callable[[], Iterable[tuple[str, str]]], rng: Random, least: int
+        self,
+        known: Callable[[], Iterable[KnownQuestion]],
+        rng: Random,
+        least: int,
+        answers: Iterable[str] = (),
     ) -> None:
         self._known, self._rng, self._left = known, rng, least
-        self._judged: list[tuple[str, str]] = []
-        self._number, self._asked, self._place = count(), 0, 0
+        self._judged: list[KnownQuestion] = []
+        self._answers = list(answers)
+        self._kinds, self._asked, self._place = _order_kinds(rng), 0, 0
 
     def before(self, inquiry: Inquiry) -> list[KnownAnswer]:
         """Return what the judge is asked before the next question of the conversation."""
         if inquiry.fail == "no":
-            self._judged.append(
-                (inquiry.parts.get("question", ""), inquiry.parts.get("reference", ""))
-            )
+            question = inquiry.parts.get("question", "")
+            reference = inquiry.parts.get("reference", "")
+            self._judged.append(KnownQuestion(question, reference))
+        self._answers.append(inquiry.parts.get("answer", ""))
         early = self._rng.randint(0, self._left)
         self._left -= early
         if self._asked % ONE_IN == 0:
             self._place = self._asked + self._rng.randrange(ONE_IN)
         due = early + (self._asked == self._place)
         self._asked += 1
-        return [self.draw(passes=next(self._number) % 2 == 1) for _ in range(due)]
+        return [self.draw(next(self._kinds)) for _ in range(due)]
 
-    def draw(self, *, passes: bool) -> KnownAnswer:
-        """Return an answer that deserves a yes, or one that does not."""
-        # a reference that refuses would make every refusal right
-        pairs = [
-            (question, reference)
-            for question, reference in dict.fromkeys([*self._known(), *self._judged])
-            if question
-            and 0 < len(reference.split()) <= _LONGEST
-            and not refuses_answer(reference)
+    def draw(self, kind: str) -> KnownAnswer:
+        """Return an answer of a kind, which says whether it deserves a yes."""
+        known, other = self._draw_questions()
+        if kind == "half":
+            known, other = sorted((known, other), key=_count_answer_words)
+        maker = CheckMaker(known, other, self._rng)
+        answer = maker.make_answer(kind)
+        if self._answers:
+            answer = maker.dress_answer(answer, self._rng.choice(self._answers))
+        if kind == "half":
+            known = _join_questions(known, other)
+        if kind == "injection":
+            answer = self._rng.choice(_read_texts()["injections"]).format(answer)
+        return KnownAnswer(
+            known.text, known.answer, answer, passes=kind in PASSING_CHECKS, kind=kind
+        )
+
+    def _draw_questions(self) -> tuple[KnownQuestion, KnownQuestion]:
+        """Return a question with a short answer, and another one whose answer is wrong for it."""
+        questions = _usable_questions([*self._known(), *self._judged])
+        for known in self._rng.sample(questions, len(questions)):
+            if others := _nearest_others(known, questions):
+                return known, self._rng.choice(others)
+        questions = [
+            KnownQuestion(text, answer)
+            for text, answer in _read_texts()["questions"].items()
         ]
-        rng, texts = self._rng, _read_texts()
-        pairs = (
-            pairs
-            if any(_others(reference, pairs) for _, reference in pairs)
-            else [*texts["questions"].items()]
-        )
-        question, reference = rng.choice(
-            [pair for pair in pairs if _others(pair[1], pairs)]
-        )
-        sentence = rng.choice(texts["sentences"])
-        # a right answer as it stands in the file would be told by its form from those
-        # of an agent
-        if passes:
-            return KnownAnswer(
-                question, reference, _as_sentence(reference, sentence), passes=True
-            )
-        kind, other = (
-            rng.choice(_WRONG),
-            _as_sentence(rng.choice(_others(reference, pairs)), sentence),
-        )
-        answer = rng.choice(texts["refusals"]) if kind == "refusal" else other
-        answer = (
-            rng.choice(texts["injections"]).format(answer)
-            if kind == "injection"
-            else answer
-        )
-        return KnownAnswer(question, reference, answer, passes=False)
+        known = self._rng.choice(questions)
+        return known, self._rng.choice(_nearest_others(known, questions))
+
+
+class CheckMaker(Struct, frozen=True):
+    """Makes answers to a question from its right answer, and from the question and answer of another one."""
+
+    known: KnownQuestion
+    other: KnownQuestion
+    rng: Random
+
+    def make_answer(self, kind: str) -> str:
+        """Return an answer of a kind, in its shortest form."""
+        makers: dict[str, Callable[[], str]] = {
+            "right": self._state_right,
+            "long": self._state_at_length,
+            "former": partial(self._set_aside, kind),
+            "person": partial(self._set_aside, kind),
+            "unasked": partial(self._set_aside, kind),
+            # of the first of two questions
+            "half": self._state_right,
+            "vague": self._stay_vague,
+            "topic": self._stay_on_topic,
+            "refusal": partial(self._draw_text, "refusals"),
+        }
+        # of another question, as it stands or with an instruction to the judge
+        return makers.get(kind, self._state_other)()
+
+    def dress_answer(self, answer: str, like: str) -> str:
+        """Return an answer with idle remarks to the length of one of the agent's, begun and ended as that."""
+        parts = [answer]
+        room = min(len(like.split()), _LONGEST_CHECK) - len(answer.split())
+        for remark in self._idle_remarks():
+            if len(remark.split()) <= room:
+                room -= len(remark.split())
+                parts.insert(self.rng.choice((0, len(parts))), remark)
+        text = " ".join(parts)
+        # what stands for a name keeps its capital
+        first = text.split()[0].casefold()
+        if like[:1].islower() and first != "i" and first in STOP_WORDS:
+            text = text[:1].lower() + text[1:]
+        return text if like.rstrip()[-1:] in {".", "!", "?"} else text.rstrip(".")
+
+    def _state_right(self) -> str:
+        return self._state(self.known.answer)
+
+    def _state_other(self) -> str:
+        return self._state(self.other.answer)
+
+    def _state_at_length(self) -> str:
+        return f"{self._set_aside(self.rng.choice(_ASIDES))} {self._state_right()}"
+
+    def _state(self, value: str) -> str:
+        if _SENTENCE.fullmatch(value.strip()):
+            return value.strip()
+        return self._fill_frame("values", value)
+
+    def _set_aside(self, kind: str) -> str:
+        return self._fill_frame(kind, self.other.answer, question=self.other.text)
+
+    def _fill_frame(self, kind: str, value: str, **more: str) -> str:
+        return self._draw_text(kind).format(value.strip().rstrip("."), **more)
+
+    def _stay_vague(self) -> str:
+        beginnings = self._without_answer(_read_texts()["vague_beginnings"])
+        ends = self._without_answer(_read_texts()["vague_ends"])
+        return f"{self.rng.choice(beginnings)}, {self.rng.choice(ends)}."
+
+    def _stay_on_topic(self) -> str:
+        sentences = _sentences_beside(self.known)
+        if not sentences:
+            return self._draw_text("mentions")
+        return self._fill_frame("topic", self.rng.choice(sentences))
+
+    def _draw_text(self, kind: str) -> str:
+        text: str = self.rng.choice(_read_texts()[kind])
+        return text
+
+    def _idle_remarks(self) -> list[str]:
+        remarks = self._without_answer(_read_texts()["remarks"])
+        return self.rng.sample(remarks, len(remarks))
+
+    def _without_answer(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts without a word of the right answer; all if there is none."""
+        words = _content_words(self.known.answer)
+        return [
+            text for text in texts if words.isdisjoint(_content_words(text))
+        ] or list(texts)
 
 
 def share_of_checks(conversations: int) -> int:
-    """Return how many checks a conversation begins with, in pairs: one to be failed, one to be passed."""
+    """Return how many checks a conversation begins with, an even number."""
     return 2 * -(-LEAST_CHECKS // (2 * max(conversations, 1)))
+
+
+def _order_kinds(rng: Random) -> Iterator[str]:
+    """Yield kinds of checks without end, each as often as a run needs it; every fourth deserves a yes."""
+    passing, failing = (
+        _repeat_kinds(PASSING_CHECKS, rng),
+        _repeat_kinds(FAILING_CHECKS, rng),
+    )
+    while True:
+        for _ in range(_PASSING_IN - 1):
+            yield next(failing)
+        yield next(passing)
+
+
+def _repeat_kinds(least: Mapping[str, int], rng: Random) -> Iterator[str]:
+    kinds = list(Counter(least).elements())
+    while True:
+        yield from rng.sample(kinds, len(kinds))
+
+
+def _usable_questions(questions: Iterable[KnownQuestion]) -> list[KnownQuestion]:
+    """Return those with a short right answer, each once."""
+    usable: dict[tuple[str, str], KnownQuestion] = {}
+    for known in questions:
+        is_short = 0 < len(known.answer.split()) <= _LONGEST
+        # an answer that refuses would make every refusal right
+        if known.text and is_short and not refuses_answer(known.answer):
+            usable.setdefault((known.text, known.answer), known)
+    return list(usable.values())
+
+
+def _others(
+    known: KnownQuestion, questions: Iterable[KnownQuestion]
+) -> list[KnownQuestion]:
+    """Return the questions that, with their answers, share no word with this answer and are not the same value."""
+    return [other for other in questions if _is_wrong(other, known)]
+
+
+@lru_cache(maxsize=4096)
+def _is_wrong(other: KnownQuestion, known: KnownQuestion) -> bool:
+    """Return whether the answer to another question is certainly wrong for this one."""
+    words = _content_words(known.answer)
+    shared = words & _content_words(f"{other.text} {other.answer}")
+    sameness = compare_values(known.answer, other.answer)
+    return bool(words) and not shared and sameness is not Sameness.SAME
+
+
+def _nearest_others(
+    known: KnownQuestion, questions: Iterable[KnownQuestion]
+) -> list[KnownQuestion]:
+    """Return the questions with wrong answers here that look like this one's; all of them where none does."""
+    others = _others(known, questions)
+    shape = _shape_of(known.answer)
+    return [other for other in others if _shape_of(other.answer) == shape] or others
+
+
+def _shape_of(value: str) -> tuple[bool, bool, int]:
+    """Return whether a value has figures or names, and how many words, up to three."""
+    has_figures = any(sign.isdigit() for sign in value)
+    has_names = any(word[:1].isupper() for word in value.split())
+    return has_figures, has_names, min(len(value.split()), 3)
+
+
+def _count_answer_words(known: KnownQuestion) -> int:
+    return len(known.answer.split())
+
+
+def _join_questions(first: KnownQuestion, second: KnownQuestion) -> KnownQuestion:
+    """Return one question for two, which is answered by both answers only."""
+    return KnownQuestion(
+        _read_texts()["both"].format(first.text, second.text),
+        f"{first.answer}; {second.answer}",
+    )
+
+
+def _sentences_beside(known: KnownQuestion) -> list[str]:
+    """Return sentences of a scenario's messages on the topic of its question, none of which tells the answer.
+
+    Only where the answer was told in its own words: else any message might imply it.
+    """
+    answer = _content_words(known.answer)
+    if not answer <= _content_words(" ".join(known.messages)):
+        return []
+    topic = _content_words(known.text).difference(STOP_WORDS)
+    sentences: list[str] = []
+    for message in known.messages:
+        words = _content_words(message)
+        is_beside = answer.isdisjoint(words) and not topic.isdisjoint(words)
+        sentences += _SENTENCE_END.split(message) if is_beside else []
+    return [
+        sentence
+        for sentence in sentences
+        if len(sentence.split()) <= _LONGEST_QUOTE and not sentence.endswith("?")
+    ]
 
 
 def _content_words(text: str) -> set[str]:
     return set(_WORDS.findall(text.casefold()))
-
-
-def _others(reference: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Return right answers to other questions that share no word with this one, and so are wrong here."""
-    words = _content_words(reference)
-    return (
-        [other for _, other in pairs if words.isdisjoint(_content_words(other))]
-        if words
-        else []
-    )
-
-
-def _as_sentence(text: str, sentence: str) -> str:
-    return (
-        text.strip()
-        if _SENTENCE.fullmatch(text)
-        else sentence.format(text.strip().rstrip("."))
-    )

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import AgentError, did_you_mean
@@ -436,9 +437,11 @@ class SkipsFiller(Reader):
         super().__init__(lambda: Window(tokens), name)
         self._skips = is_filler
 
-    def reply(self, message: str, user: str = "") -> str:
+    def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
         """Return what the reader says, or nothing much to filler."""
-        return "Noted." if self._skips(message) else super().reply(message, user)
+        if self._skips(message):
+            return "Noted."
+        return super().reply(message, user, tools)
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Hear an exchange that happened, unless it is filler."""

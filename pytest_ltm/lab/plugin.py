@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm.api import AgentKind, hookimpl, lazy
 
 if TYPE_CHECKING:
-    from pytest_ltm.gate.run_loading import LoadedRun
+    from pytest_ltm.figures.run_loading import LoadedRun
 
 # Name, what may stand behind it, and what it does.
 _CHEATS = (

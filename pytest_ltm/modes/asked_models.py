@@ -18,12 +18,11 @@ from pytest_ltm._core.model.plan import (
 )
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
-    KnownAnswers,
+    KnownQuestions,
     OpenConversation,
     RunJudge,
     run_judge,
 )
-from pytest_ltm._core.session.options import option_value
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.secrets import (
@@ -41,10 +40,10 @@ if TYPE_CHECKING:
 
 
 def hidden_checks(
-    given: ConversationInputs, known: KnownAnswers
+    given: ConversationInputs, known: KnownQuestions
 ) -> HiddenChecks | None:
     """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
-    if option_value(given.config, "ltm_judge_canaries") == "off":
+    if not given.settings.judge.has_canaries:
         return None
     from pytest_ltm.judges._hidden_checks import HiddenChecks, share_of_checks
 
@@ -60,7 +59,7 @@ def hidden_checks(
 def judge_for(
     given: ConversationInputs,
     opened: OpenConversation,
-    known: KnownAnswers,
+    known: KnownQuestions,
     **options: Any,
 ) -> JudgeConnection | None:
     """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
@@ -162,7 +161,9 @@ def connection_of(
         error=_errors.JudgeError,
     )
     cache = (
-        JudgeCache(settings.ltm_dir / "judge-cache") if settings.judge_cache else None
+        JudgeCache(settings.ltm_dir / "judge-cache")
+        if settings.judge.is_cached
+        else None
     )
     return JudgeConnection(
         call,
@@ -171,7 +172,7 @@ def connection_of(
         journal=journal,
         timings=timings,
         trial=str(trial),
-        **{"votes": settings.judge_votes, **options},
+        **{"votes": settings.judge.votes, **options},
     )
 
 

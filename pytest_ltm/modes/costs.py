@@ -120,8 +120,8 @@ class RunCosts:
             )
         self.judge = _known_price(
             self._prices.price_for(_cost.JUDGE),
-            settings.judge,
-            free=settings.judge in FREE_JUDGES,
+            settings.judge.judge,
+            free=settings.judge.judge in FREE_JUDGES,
         )
         self._users: dict[str, KnownPrice] = {}
         self._budget = (

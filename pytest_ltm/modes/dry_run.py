@@ -32,11 +32,10 @@ from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.conversation_setup import (
-    NO_JUDGE,
     ConversationInputs,
     ConversationMode,
-    KnownAnswers,
     KnownCost,
+    KnownQuestions,
     OpenConversation,
 )
 from pytest_ltm._core.session.item_body import ItemBody
@@ -104,11 +103,11 @@ class Rehearsed(ConversationMode):
         )
 
     def judge(
-        self, opened: OpenConversation, _known: KnownAnswers
+        self, opened: OpenConversation, _known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
-        if given.settings.judge == NO_JUDGE:
+        if given.settings.judge.is_none:
             return None
 
         def approve(inquiry: Inquiry) -> Reply:
@@ -129,7 +128,7 @@ class Rehearsed(ConversationMode):
             journal=opened.journal,
             timings=opened.timings,
             trial=str(given.place.trial),
-            votes=given.settings.judge_votes,
+            votes=given.settings.judge.votes,
         )
 
     def users(self, opened: OpenConversation) -> UserConnection:

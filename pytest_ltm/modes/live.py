@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from pytest_ltm._core.calls.hub import own_time
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.engine import recording_folder as _recording
@@ -23,8 +25,15 @@ from pytest_ltm._core.journal.result import (
     write_results,
 )
 from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import SEES_CLOCK, Agent, Capabilities
+from pytest_ltm._core.model.agent import (
+    NAMED_WHERE_NEEDED,
+    SEES_CLOCK,
+    Agent,
+    Capabilities,
+    Compacts,
+)
 from pytest_ltm._core.model.plan import (
+    Plan,
     agent_fingerprint,
     definition_rng,
 )
@@ -32,7 +41,7 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
-    KnownAnswers,
+    KnownQuestions,
     OpenConversation,
     write_plan,
 )
@@ -217,7 +226,7 @@ class LiveMode(ConversationMode):
                 plan_fingerprint=plan.fingerprint,
                 agent_fingerprint=made.fingerprint,
                 now=site.clock.now,
-                agent=made.facts,
+                agent=_needed_facts(made.facts, plan),
             )
         )
         return OpenConversation(
@@ -300,7 +309,7 @@ class LiveMode(ConversationMode):
         return self._live
 
     def judge(
-        self, opened: OpenConversation, known: KnownAnswers
+        self, opened: OpenConversation, known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to the run's judge, None where it has none."""
         return judge_for(self.given, opened, known)
@@ -362,6 +371,19 @@ class LiveMode(ConversationMode):
             shutil.rmtree(
                 self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
             )
+
+
+def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
+    """Return what a header says of the agent in the conversation of a plan."""
+    needed = {name for example in plan.examples for name in example.requires}
+    if plan.compact:
+        needed.add(Compacts.__name__)
+    kept = [
+        name
+        for name in facts.capabilities
+        if name not in NAMED_WHERE_NEEDED or name in needed
+    ]
+    return structs.replace(facts, capabilities=tuple(kept))
 
 
 def checkpoints_of(folder: Path) -> Checkpoints:

@@ -89,14 +89,11 @@ def _allow_concurrency(run: LtmRun) -> None:
 
 def _register_xdist(run: LtmRun) -> None:
     manager = run.config.pluginmanager
-    # As `-p xdist.plugin` calls it.
-    if not (manager.hasplugin("xdist") or manager.hasplugin("xdist.plugin")):
-        return
     if run.is_worker:
         from pytest_ltm.modes.xdist.worker import Worker
 
         manager.register(Worker(run), "ltm-xdist")
-    else:
+    elif getattr(run.config.option, "dist", "no") != "no":
         from pytest_ltm.modes.xdist.controller import Controller
 
         manager.register(Controller(run), "ltm-xdist")

@@ -15,7 +15,7 @@ from pytest_ltm._core.engine.playback import (
 )
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.scenario import Ask, Say
+from pytest_ltm._core.model.scenario import Ask, Compact, Say, kind_of_request
 from pytest_ltm._core.model.schedule import Finish, JumpTime, ResumeLane, Start
 from pytest_ltm._core.storage.errors import (
     ConversationOver,
@@ -129,7 +129,12 @@ class RecordScript(_talk.ConversationScript):
     def check(
         self,
         lane: Lane,
-        made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher,
+        made: Say
+        | Ask
+        | Compact
+        | events.WaitBegan
+        | events.SessionBegan
+        | events.Watcher,
     ) -> None:
         """Raise ScriptChanged if the record has something else."""
         event = self._playback.next
@@ -149,7 +154,7 @@ class RecordScript(_talk.ConversationScript):
                 f"it says {_shorten_repr(made.text)}, where it said nothing"
             )
         elif (event.kind, event.text) != (
-            "ask" if isinstance(made, Ask) else "say",
+            kind_of_request(made),
             as_recorded(made.text),
         ):
             raise _talk.ScriptChanged(

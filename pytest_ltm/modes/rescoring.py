@@ -27,9 +27,11 @@ from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.run_file import read_run_file
+from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import Capabilities, Reply
 from pytest_ltm._core.model.judge import Inquiry
+from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import Plan, compared_definition
 from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.session import conversation_setup as _setup
@@ -120,7 +122,8 @@ class Rescoring:
                 ]
             )
 
-    def compare(self, result: _result.RunResult) -> _changes.Rescored:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ltm_report_sections(self, result: _result.RunResult) -> Section:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
@@ -146,7 +149,10 @@ class Rescoring:
             self._source.name, before, after, plans=plans, kept=kept
         )
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
-        return self.came_to
+        return Section(
+            json={"rescored": self.came_to.to_json()},
+            notes=tuple(self.came_to.sentences()),
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
@@ -227,7 +233,7 @@ class RescoredConversation(_setup.ConversationMode):
         if recorded is None:
             return today
         return _changes.rescored_plan(
-            recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE
+            recorded, today, same_judge=self.given.settings.judge.is_none
         )
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
@@ -287,16 +293,12 @@ class RescoredConversation(_setup.ConversationMode):
     # --- its judge
 
     def judge(
-        self, opened: _setup.OpenConversation, known: _setup.KnownAnswers
+        self, opened: _setup.OpenConversation, known: _setup.KnownQuestions
     ) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
         asked = _asked.judge_for(given, opened, known, recalled=self._recalled)
-        if (
-            asked is not None
-            or self._plan is None
-            or self._plan.judge == _setup.NO_JUDGE
-        ):
+        if asked is not None or self._plan is None or self._plan.judge == NO_JUDGE:
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
@@ -341,17 +343,19 @@ class RescoredConversation(_setup.ConversationMode):
         A judge that failed is asked again, if there is one.
         """
         judge = self.given.settings.judge
-        anew = judge != _setup.NO_JUDGE
         then = "" if self._plan is None else self._plan.judge
         # The plan names the judge with the versions of its prompts, which may have
         # changed since.
         if self._plan is None or (
-            anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)
+            not judge.is_none
+            and (then.rpartition(" (")[0] or then) != redact_secrets(judge.judge)
         ):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
         return (
-            None if result is not None and anew and result.fault is not None else result
+            None
+            if result is not None and not judge.is_none and result.fault is not None
+            else result
         )
 
     # --- what becomes of its examples

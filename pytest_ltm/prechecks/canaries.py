@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from pytest_ltm._core.journal import prechecks as _journal
 from pytest_ltm._core.journal.codec import find_damages
 from pytest_ltm._core.journal.cost import JUDGE, OPINION, TokenUse
-from pytest_ltm._core.journal.events import Journal
+from pytest_ltm._core.journal.events import Event, Journal, JudgeChecked
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm._core.journal.run_file import SUMMARY
 from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry, LtmJudge
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion, LtmJudge
 from pytest_ltm._core.model.plan import definition_rng
 from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.conversation_setup import NO_JUDGE, RunJudge, run_judge
+from pytest_ltm._core.session.conversation_setup import RunJudge, run_judge
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
@@ -76,7 +75,7 @@ CANARIES = (
 STOPPING = 2
 
 
-JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge-canaries=off measures all the same"
+JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge='JUDGE?canaries=off' measures all the same"
 
 
 class Canaries:
@@ -87,9 +86,7 @@ class Canaries:
 
     @property
     def _is_off(self) -> bool:
-        return bool(
-            _options.option_value(self._run.config, "ltm_judge_canaries") == "off"
-        )
+        return not self._run.settings.judge.has_canaries
 
     def pytest_sessionstart(self) -> None:
         """Forget a judge's failure when the run is resumed: by now it may be better."""
@@ -157,41 +154,62 @@ class Canaries:
         run, judge = self._run, run_judge(self._run.config)
         if self._is_off or (self._folder / SUMMARY).exists():
             return
+        path = self._folder / _journal.CHECKS
         source = run.settings.rescored and run.settings.rescored / _journal.CHECKS
         if (
             source
             and source.is_file()
             and (judge is None or self._graded_before(judge))
         ):
-            write_whole(self._folder / _journal.CHECKS, read_regular(source))
+            write_whole(path, read_regular(source))
         if judge is None or not _journal.asks_judge(self._folder):
             return
-        from pytest_ltm.judges._hidden_checks import HiddenChecks
-
-        here = list(_journal.recorded_checks(self._folder))
-        missing = _journal.LEAST_CHECKS - len(here)
-        if missing <= 0:
+        if not _journal.wanted_checks(list(_journal.recorded_checks(self._folder))):
             return
-        known = [(check.question, check.reference) for check in here]
-        checks = HiddenChecks(
-            lambda: known,
-            definition_rng(run.settings.seed.value, 0, "judge checks", ""),
-            0,
-        )
-        passing = min(
-            missing,
-            max(0, _journal.LEAST_CHECKS // 2 - sum(check.passes for check in here)),
-        )
+        # What is drawn depends on what the conversations asked: rows of a run that went
+        # on since, or is scored again, serve only where the very same is asked.
+        recorded = {check.prompt: check for check in _journal.checks_in(path)}
+        path.unlink(missing_ok=True)
+        checks = list(_journal.recorded_checks(self._folder))
         with (
-            self._connection(judge, _journal.CHECKS) as connection,
+            self._connection(
+                judge,
+                _journal.CHECKS,
+                recalled=lambda _kind, _example, inquiry: recorded.get(inquiry.digest),
+            ) as connection,
             suppress(BudgetSpent),
         ):
-            for number in range(missing):
-                connection.check(checks.draw(passes=number < passing))
+            self._ask_missing(connection, checks)
+
+    def _ask_missing(
+        self, connection: JudgeConnection, checks: list[JudgeChecked]
+    ) -> None:
+        """Ask about answers of the kinds that were asked too seldom, then of those that were misjudged."""
+        from pytest_ltm.judges._hidden_checks import HiddenChecks
+
+        def note(event: Event) -> None:
+            if isinstance(event, JudgeChecked) and event.reply is not None:
+                checks.append(event)
+
+        connection.journal.observers.append(note)
+        questions = [
+            KnownQuestion(check.question, check.reference)
+            for check in checks
+            if check.kind != "half"
+        ]
+        drawing = HiddenChecks(
+            lambda: questions,
+            definition_rng(self._run.settings.seed.value, 0, "judge checks", ""),
+            0,
+            [check.answer for check in checks],
+        )
+        for _ in range(2):
+            for kind in _journal.wanted_checks(checks):
+                connection.check(drawing.draw(kind))
 
     def forecast(self) -> TokenUse:
         """Return what asking them would take."""
-        if self._run.settings.judge == NO_JUDGE or self._is_off:
+        if self._run.settings.judge.is_none or self._is_off:
             return TokenUse()
         from pytest_ltm.agents.reader.memory_policies import count_tokens
 
@@ -213,7 +231,9 @@ class Canaries:
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
 
     @contextmanager
-    def _connection(self, judge: RunJudge, name: str) -> Iterator[JudgeConnection]:
+    def _connection(
+        self, judge: RunJudge, name: str, **options: Any
+    ) -> Iterator[JudgeConnection]:
         """Yield a connection to the judge that writes a journal of its own, and hands back what that has already."""
         from pytest_ltm.modes.asked_models import connection_of
 
@@ -242,6 +262,7 @@ class Canaries:
                 votes=1,
                 tariff=tariff,
                 account=account,
+                **options,
             )
             with closing(connection):
                 yield connection

@@ -83,7 +83,9 @@ class ShadowPlays:
         strict = is_strict(config)
         if run.is_worker or not run.plays or run.settings.rescored is not None:
             return
-        if run.settings.dataset is not None or not (strict or config.option.ltm_save):
+        if run.settings.dataset is not None or not (
+            strict or getattr(config.option, "ltm_save", None)
+        ):
             return
         items = [item.stash[LTM_ITEM] for item in session.items]
         found = find_giveaways(own_scenarios(items), run)

@@ -19,7 +19,7 @@ from pytest_ltm.providers.chat_responses import (
     response_of,
 )
 from pytest_ltm.providers.completions import Message
-from pytest_ltm.providers.provider import Provider
+from pytest_ltm.providers.provider import Provider, drop_unset, split_fields
 
 
 class Anthropic(Provider):
@@ -41,57 +41,37 @@ class Anthropic(Provider):
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
+        effort = model.reasoning_effort
         values = {
             "max_tokens": model.max_tokens or _REPLY,
             "temperature": 0 if model.temperature is None else model.temperature,
-            "output_config": {"effort": model.reasoning_effort}
-            if model.reasoning_effort
-            else None,
+            "output_config": {"effort": effort} if effort else None,
             **model.extra,
         }
-        return {
-            name: value
-            for name, value in values.items()
-            if value not in (None, "default")
-        }
+        return drop_unset(values)
 
     def body(
         self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body of a request."""
-        others = {
-            name: value
-            for name, value in fields.items()
-            if name not in {"response_format", "tools", "seed"}
-        }
-        form = fields.get("response_format", {}).get("json_schema")
-        if form is not None:
-            output = {"type": "json_schema", "schema": form["schema"]}
-            others["output_config"] = {
-                **others.get("output_config", {}),
-                "format": output,
-            }
-        if "tools" in fields:
-            functions = [
-                {"description": "", **each["function"]} for each in fields["tools"]
-            ]
-            others["tools"] = [
-                {
-                    "name": one["name"],
-                    "description": one["description"],
-                    "input_schema": one["parameters"],
-                }
-                for one in functions
-            ]
-        system = "\n\n".join(
-            each["content"] for each in messages if each["role"] == "system"
-        )
-        return {
-            "model": model.name,
-            "messages": [_turn(each) for each in messages if each["role"] != "system"],
-            **({"system": system} if system else {}),
-            **others,
-        }
+        request = split_fields(fields)
+        body = {"model": model.name, "messages": [], **request.rest}
+        if request.form is not None:
+            output = {"type": "json_schema", "schema": request.form["schema"]}
+            body["output_config"] = {**body.get("output_config", {}), "format": output}
+        if request.functions:
+            body["tools"] = [_tool(function) for function in request.functions]
+        systems = []
+        for message in messages:
+            if message["role"] == "system":
+                systems.append(message["content"])
+            elif message["role"] == "tool":
+                _add_result(body["messages"], message)
+            else:
+                body["messages"].append(_turn(message))
+        if systems:
+            body["system"] = "\n\n".join(systems)
+        return body
 
     def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
         """Return what a body says; an AgentFault if that is not an answer."""
@@ -175,15 +155,31 @@ def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:
             return
 
 
+def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a function as a tool of this API."""
+    return {
+        "name": function["name"],
+        "description": function.get("description", ""),
+        "input_schema": function["parameters"],
+    }
+
+
+def _add_result(turns: list[dict[str, Any]], message: Message) -> None:
+    """Add the result of a call: those of one turn belong into one message."""
+    result = {
+        "type": "tool_result",
+        "tool_use_id": message["tool_call_id"],
+        "content": message["content"],
+    }
+    last = turns[-1] if turns else {}
+    if last.get("role") == "user" and isinstance(last["content"], list):
+        last["content"].append(result)
+    else:
+        turns.append({"role": "user", "content": [result]})
+
+
 def _turn(message: Message) -> dict[str, Any]:
-    """Return a message as this API has it: calls of tools and their results are parts of the content."""
-    if message["role"] == "tool":
-        result = {
-            "type": "tool_result",
-            "tool_use_id": message["tool_call_id"],
-            "content": message["content"],
-        }
-        return {"role": "user", "content": [result]}
+    """Return a message as this API has it: calls of tools are parts of the content."""
     text = message.get("content")
     parts = [{"type": "text", "text": text}] if text else []
     for call in message.get("tool_calls", ()):

@@ -18,7 +18,7 @@ from pytest_ltm.providers.chat_responses import (
     received,
     response_of,
 )
-from pytest_ltm.providers.provider import Provider, check_ready
+from pytest_ltm.providers.provider import Provider, check_ready, drop_unset
 from pytest_ltm.providers.transport import (
     Arrived,
     ClientGuard,
@@ -66,11 +66,7 @@ class OpenAi(Provider):
             "reasoning_effort": model.reasoning_effort,
             **model.extra,
         }
-        return {
-            name: value
-            for name, value in values.items()
-            if value not in (None, "default")
-        }
+        return drop_unset(values)
 
     def body(
         self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]

@@ -19,6 +19,7 @@ from pytest_ltm.providers.chat_responses import (
 )
 from pytest_ltm.providers.completions import Message
 from pytest_ltm.providers.openai_chat import OpenAi
+from pytest_ltm.providers.provider import split_fields
 
 
 class OpenAiResponses(OpenAi):
@@ -48,20 +49,16 @@ class OpenAiResponses(OpenAi):
         self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body of a request."""
-        others = {
-            name: value
-            for name, value in fields.items()
-            if name not in {"response_format", "tools", "seed"}
-        }
-        form = fields.get("response_format", {}).get("json_schema")
-        if form is not None:
-            others["text"] = {"format": {"type": "json_schema", **form}}
-        if "tools" in fields:
-            others["tools"] = [
-                {"type": "function", **tool["function"]} for tool in fields["tools"]
+        request = split_fields(fields)
+        items = [item for message in messages for item in _items(message)]
+        body = {"model": model.name, "input": items, "stream": False, **request.rest}
+        if request.form is not None:
+            body["text"] = {"format": {"type": "json_schema", **request.form}}
+        if request.functions:
+            body["tools"] = [
+                {"type": "function", **function} for function in request.functions
             ]
-        items = [item for each in messages for item in _items(each)]
-        return {"model": model.name, "input": items, "stream": False, **others}
+        return body
 
     def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
         """Return what a body says; an AgentFault if that is not an answer."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
+
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.providers.chat_model import ENDPOINTS, ModelSpec, ServiceEndpoint
 from pytest_ltm.providers.chat_responses import ModelResponse, Reception, Used
@@ -83,6 +85,36 @@ class Provider(ABC):
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the body that the events of a stream come to; TransientFault for one that broke off."""
         raise AgentFault(f"{self.name}: a stream of {len(events)} events is not read")
+
+
+class RequestFields(Struct, frozen=True):
+    """The fields of a chat request, apart from those that each API writes in its own way."""
+
+    rest: dict[str, Any]
+    """What every API takes as it is."""
+    form: Mapping[str, Any] | None
+    """The JSON schema of the answer: `name`, `schema`, `strict`."""
+    functions: Sequence[Mapping[str, Any]]
+    """The tools that the model may call: `name`, `parameters`, maybe `description`."""
+
+
+def split_fields(fields: Mapping[str, Any]) -> RequestFields:
+    """Return the fields of a chat completion, for an API that has no seed and other words for forms and tools."""
+    rest = {
+        name: value
+        for name, value in fields.items()
+        if name not in {"response_format", "tools", "seed"}
+    }
+    form = fields.get("response_format", {}).get("json_schema")
+    functions = [tool["function"] for tool in fields.get("tools", ())]
+    return RequestFields(rest, form, functions)
+
+
+def drop_unset(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have a value; "default" leaves a field out, so that the server decides."""
+    return {
+        name: value for name, value in values.items() if value not in (None, "default")
+    }
 
 
 def check_ready(model: ModelSpec, provider: Provider) -> None:

@@ -9,13 +9,12 @@ from pytest_ltm._core.journal.result import RunResult, span_place
 from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
 from pytest_ltm.figures.columns import Column
 from pytest_ltm.figures.guessing import columns_with_memory, guessing_test
+from pytest_ltm.figures.sentences import short_span
 from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
 from pytest_ltm.figures.statistics.pairs import Pair, as_scored_row, pair_rows
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
-from pytest_ltm.figures.text import format_percent
-from pytest_ltm.gate.sentences import short_span
-from pytest_ltm.gate.verdict import p_text
+from pytest_ltm.figures.text import format_percent, p_text
 
 
 class Placed(Protocol):

@@ -78,7 +78,8 @@ def failure_text(
         )
         if replies:
             speech += speech_lines(
-                "agent:", shorten_text(shown_message(exchange.reply), _LONGEST, keep)
+                "agent:",
+                shorten_text(shown_message(exchange.acted_reply), _LONGEST, keep),
             )
             if exchange.account in _ENDED:
                 speech.append(f"{_INDENT}       ({_ENDED[exchange.account]})")
@@ -117,7 +118,7 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
     told = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
-    texts = [shown_message(exchange.message), shown_message(exchange.reply)]
+    texts = [shown_message(exchange.message), shown_message(exchange.acted_reply)]
     if exchange.kind == "filler":
         texts = [shorten_text(text, 160) for text in texts]
     lines = [f"#{exchange.number} {speaker} ({where}{told})"]

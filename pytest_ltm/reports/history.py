@@ -28,12 +28,12 @@ from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.guessing import compare_with_guessing
+from pytest_ltm.figures.run_loading import results_in
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import ScoredRow
 from pytest_ltm.figures.statistics.spans_reached import score_interval
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING
-from pytest_ltm.gate.run_loading import results_in
 from pytest_ltm.reports.summary import FORMAT, summary_json
 
 State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "damaged"]

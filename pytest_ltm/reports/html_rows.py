@@ -19,8 +19,8 @@ from pytest_ltm._core.journal.result import RunResult, ScenarioResult
 from pytest_ltm._core.model.transcript import Exchange, needle_gap
 from pytest_ltm._core.session.state import LANE
 from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.text import format_distance, verdict_text
-from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.failure import shown_state
 from pytest_ltm.reports.html.charts import score_by_span
 from pytest_ltm.reports.html.headline import (
@@ -45,13 +45,13 @@ _CHARTS = re.compile(
 
 
 def embedded_summary(
-    run: RunResult, gate: Mapping[str, Any] | None = None, report: str = ""
+    run: RunResult, fields: Mapping[str, Any] | None = None, report: str = ""
 ) -> str:
     """Return what stands above pytest-html's rows: the first screen of our own page, totals, and where agents break.
 
     Args:
         run: What is shown.
-        gate: Gate and comparison as `summary.json` has them.
+        fields: What sections add to `summary.json`: gate and comparison, say.
         report: The address of our own page, if there is one.
     """
     # The script unpacks a fragment when it is opened: what it unpacks was escaped
@@ -59,7 +59,7 @@ def embedded_summary(
     head = f"<style>\n{read_assets(('embedded.css',))}</style><script>\n{read_assets(('embedded.js',))}</script>"
     if not run.conversations:
         return head
-    material = report_material([LoadedRun.from_results(run, gate)])
+    material = report_material([LoadedRun.from_results(run, fields)])
     template = template_environment().get_template("embedded.html.j2")
     text = template.render(
         summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
@@ -125,7 +125,7 @@ def example_transcript(
         parts.append(
             f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
             f"<b>{_html_text(exchange.user or 'you')}:</b> {_html_text(exchange.message)}\n"
-            f"<b>agent:</b> {_html_text(exchange.reply)}</div>"
+            f"<b>agent:</b> {_html_text(exchange.acted_reply)}</div>"
         )
         before = exchange
     return "".join(parts)
@@ -184,9 +184,9 @@ class HtmlRows:
 class HtmlReport:
     """The page around the rows; controller only."""
 
-    def __init__(self, report: Report, page: Path, own: Path | None) -> None:
-        """`page`: pytest-html's file; `own`: that of `--ltm-report`, which rows and summary lead to."""
-        self._report = report
+    def __init__(self, report: Report, page: Path) -> None:
+        """`page`: pytest-html's file. Rows and summary lead to that of `--ltm-report`."""
+        self._report, own = report, report.file
         self._own = ""
         if own is not None:
             try:
@@ -230,4 +230,4 @@ class HtmlReport:
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Show totals, the curve over memory spans and where agents break above the rows."""
         run = self._report.result or RunResult(run_id="", conversations=())
-        prefix.append(embedded_summary(run, self._report.gate_json, self._own))
+        prefix.append(embedded_summary(run, self._report.section_fields, self._own))

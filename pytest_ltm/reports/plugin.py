@@ -1,30 +1,35 @@
-"""What a run came to, for people and for CI jobs: the gate, the tables, pages and the exit status."""
+"""What a run came to, for people and for CI jobs: the tables, pages and the exit status."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.api import hookimpl
 
 if TYPE_CHECKING:
-    from pytest_ltm.api import LtmRun, ScenarioResult, Transcript
+    from pytest_ltm.api import LtmRun, Option, ScenarioResult, Transcript
     from pytest_ltm.reports.progress import Progress
+
+
+def pytest_ltm_options(register: Callable[[Option], None]) -> None:
+    """Register the options of reports."""
+    from pytest_ltm.reports.options import OPTIONS
+
+    for option in OPTIONS:
+        register(option)
 
 
 @hookimpl(trylast=True)
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register the gate, then what shows it: of those who write at the end the last does so first."""
-    from pytest_ltm.reports.run_gate import Gate, parse_gate_options
-
-    manager, settings = run.config.pluginmanager, run.settings
-    gate = Gate(run, parse_gate_options(run.config, settings, run.folder.path))
-    manager.register(gate, "ltm-gate")
+    """Register what shows a run, after what decides about it: pytest calls the last that was registered first."""
+    manager = run.config.pluginmanager
     report = None
     if not run.is_worker:
         from pytest_ltm.reports.run_report import Brevity, LiveServer, Report
 
-        report = Report(run, gate)
+        report = Report(run)
         manager.register(Brevity(report), "ltm-brevity")
         manager.register(report, "ltm-report")
         if run.plays and run.config.option.ltm_live:
@@ -35,7 +40,7 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 
         manager.register(HtmlRows(), "ltm-html-rows")
         if report is not None:
-            html = HtmlReport(report, Path(page), settings.report)
+            html = HtmlReport(report, Path(page))
             manager.register(html, "ltm-html-report")
 
 

@@ -7,18 +7,21 @@ import sys
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals.setup import say_body_in_junit
 from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import timings as _timings
 from pytest_ltm._core.journal.result import (
+    DECIDED,
     UNMEASURABLE,
     ConversationName,
     ConversationResult,
@@ -34,9 +37,9 @@ from pytest_ltm._core.journal.run_file import (
     cut_short,
     newest_first,
 )
+from pytest_ltm._core.journal.section import Section, as_sections
 from pytest_ltm._core.session import dataset as _dataset
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.conversation_setup import NO_JUDGE
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm._core.storage.clock import stopwatch_seconds
@@ -44,32 +47,42 @@ from pytest_ltm._core.storage.disk import refuse_named_pipe
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
-from pytest_ltm.figures.statistics.totals import agent_paces
-from pytest_ltm.figures.text import score_text, wrap_text
-from pytest_ltm.gate.run_loading import (
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.run_loading import (
     ResultsInFolder,
     prechecks_in,
     read_run,
     results_in,
     suite_of,
 )
-from pytest_ltm.gate.sentences import (
+from pytest_ltm.figures.sentences import (
     account_sentences,
     mishap_sentences,
     trust_sentence,
 )
+from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.figures.text import score_text, wrap_text
 from pytest_ltm.reports import terminal as _terminal
-from pytest_ltm.reports.run_gate import DECIDED, Gate
+from pytest_ltm.reports.agent_sentences import next_step, run_sentences
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
+from pytest_ltm.reports.summary_page import SummaryPage
 
 
 class Report:
     """The readable side of an LTM run."""
 
-    def __init__(self, run: LtmRun, gate: Gate) -> None:
-        self._run, self._gate = run, gate
+    def __init__(self, run: LtmRun) -> None:
+        option_value = partial(_options.option_value, run.config)
+        self._run = run
+        self.file: Path | None = option_value("ltm_report")
+        """The page to write."""
+        self._summary_page = SummaryPage(option_value("ltm_summary"))
+        self.sections: tuple[Section, ...] = ()
+        """What features add to the reports, once the run is over."""
         self.result: RunResult | None = None
         """The result of the run, once it is over."""
+        self._problems: list[str] = []
+        """Why the Markdown summary is not where it should be."""
         self._page = ""
         """What became of the report file; "" where none was asked for."""
         self._unreached = 0
@@ -88,9 +101,14 @@ class Report:
         self._noted = False
 
     @property
-    def gate_json(self) -> dict[str, Any]:
-        """What `summary.json` has of gate and comparison."""
-        return self._gate.json()
+    def section_fields(self) -> dict[str, Any]:
+        """What sections add to `summary.json`."""
+        fields: dict[str, Any] = {}
+        records = [section.to_record() for section in self.sections if section.title]
+        for section in self.sections:
+            if not section.title:
+                fields |= section.json
+        return {**fields, "sections": records} if records else fields
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
@@ -117,9 +135,9 @@ class Report:
             lines.append(
                 f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}"
             )
-        votes = f"votes on a 'no': {settings.judge_votes}"
-        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (
-            settings.judge != NO_JUDGE
+        votes = f"votes on a 'no': {settings.judge.votes}"
+        lines += [f"ltm: judge: {settings.judge.judge}; {votes}"] * (
+            not settings.judge.is_none
         )
         lines += [
             *[f"ltm: run folder: {run.folder.shown()}"] * run.plays,
@@ -147,7 +165,7 @@ class Report:
             lines.append(
                 "ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole"
             )
-        return [*lines, *self._gate.header()]
+        return lines
 
     def _agents_header(self) -> list[str]:
         sources, agents = self._run.sources.items(), self._run.settings.agents
@@ -187,8 +205,8 @@ class Report:
         Warn under -q, where there is no header.
         """
         files = {
-            "--ltm-report": self._run.settings.report,
-            "--ltm-summary": self._gate.options.summary,
+            "--ltm-report": self.file,
+            "--ltm-summary": self._summary_page.path,
         }
         for flag, path in files.items():
             if self._run.plays and path:
@@ -284,20 +302,48 @@ class Report:
         result = self.result = self._read()
         if not result.conversations:
             return
-        self._gate.finish(result, int(session.exitstatus))
+        status = int(session.exitstatus)
+        result = self.result = self._add_sections(result, status)
         self._write(result)
-        self._gate.write(result)
-        session.exitstatus = self._gate.status(int(session.exitstatus))
+        sentences = self._agent_sentences(result)
+        self._problems = self._summary_page.write(result, sentences, self.sections)
+        statuses = self._run.hooks.ask_all(
+            "pytest_ltm_exit_status", result=result, status=status
+        )
+        session.exitstatus = next(statuses, status)
         if session.exitstatus in DECIDED and self._lost(result):
             session.exitstatus = UNMEASURABLE
 
+    def _add_sections(self, result: RunResult, status: int) -> RunResult:
+        """Ask features for their sections; return the result with a notice of each that failed."""
+        hooks = self._run.hooks
+        hooks.is_over = True
+        known = len(hooks.faults)
+        answers = hooks.ask_all(
+            "pytest_ltm_report_sections", result=result, status=status
+        )
+        sections, wrong = list[Section](), list[str]()
+        for answer in answers:
+            try:
+                sections += as_sections(answer)
+            except TypeError as error:
+                wrong.append(f"the hook pytest_ltm_report_sections returns {error}")
+        self.sections = tuple(sections)
+        notices = (*result.notices, *hooks.faults[known:], *wrong)
+        return structs.replace(result, notices=notices)
+
+    def _agent_sentences(self, result: RunResult) -> list[str]:
+        """Return the sentence on each agent, and the command that comes next."""
+        compared = self.section_fields.get("comparison")
+        remarks = run_sentences(result_columns(result), compared)
+        step = next_step(result)
+        if remarks and step:
+            remarks[-1] += f". Next: {step}"
+        return remarks
+
     def _write(self, result: RunResult) -> None:
         """Write the verdicts, the summary and the report file, from which all other reports are made."""
-        settings, folder, rescored = self._run.settings, self._run.folder.path, {}
-        if rescoring := self._run.config.pluginmanager.get_plugin("ltm-rescoring"):
-            came_to = rescoring.compare(result)
-            rescored = {"rescored": came_to.to_json()}
-            self._gate.told = came_to.sentences()
+        settings, folder = self._run.settings, self._run.folder.path
         self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
         parts, _ = _timings.load_all_timings(
             folder / TIMINGS
@@ -314,19 +360,18 @@ class Report:
             seed=settings.seed.recorded,
             plan=settings.describe_settings(),
             wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
-            **self._gate.json(),
-            **rescored,
+            added=self.section_fields,
         )
         try:
             write_verdicts(folder, result)
             write_summary(folder / SUMMARY, summary)
             del summary  # as large as the results, and the page needs the room
-            if settings.report is not None:
+            if self.file is not None:
                 from pytest_ltm.reports.html import build_report
 
                 page = _options.option_text(self._run.config, "ltm_report")
                 try:
-                    build_report([read_run(folder, self._results)], settings.report)
+                    build_report([read_run(folder, self._results)], self.file)
                 except LtmError as error:
                     page = str(error)
                 self._page = f"report: {one_line(page)}"
@@ -349,7 +394,6 @@ class Report:
     ) -> Generator[None, None, None]:
         """Print the tables below all that pytest and others have to say: the result stands last."""
         yield
-        self._gate.color_last_line(terminalreporter)
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             terminalreporter.write_line(
                 "ltm: nothing to play: no selected test takes the fixture 'ltm', and an LTM run leaves out all others"
@@ -361,15 +405,13 @@ class Report:
                     "_", "ERROR in the agent", red=True, bold=True
                 )
                 terminalreporter.write_line(escape_unprintable(traceback))
-            if self._gate.page:
-                terminalreporter.write_line(
-                    "\n".join(filter(None, [for_screen(self._gate.page), self._page]))
-                )
+            if self._summary_page.shown:
+                page = for_screen(self._summary_page.shown)
+                terminalreporter.write_line("\n".join(filter(None, [page, self._page])))
             else:
                 self._show_tables(self.result, terminalreporter)
-            if (
-                why := self._why_unmeasurable(self.result)
-            ) and self._gate.verdict is None:
+            why = self._why_unmeasurable(self.result)
+            if why and not any(section.verdict for section in self.sections):
                 text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
                 for line in wrap_text(
                     text, config.get_terminal_writer().fullwidth, "  "
@@ -438,12 +480,22 @@ class Report:
             *filter(None, [self._page]),
         ):
             terminalreporter.write_line(line)
-        self._gate.show(terminalreporter)
-        sentences = self._gate.sentences(result) if verbosity >= 0 else []
+        self._show_sections(terminalreporter, width)
+        sentences = self._agent_sentences(result) if verbosity >= 0 else []
         for part in (
             part for sentence in sentences for part in wrap_text(sentence, width, "  ")
         ):
             terminalreporter.write_line(part, bold=True)
+
+    def _show_sections(self, terminalreporter: Any, width: int) -> None:
+        for problem in self._problems:
+            for line in wrap_text(problem, width, "  "):
+                terminalreporter.write_line(line)
+        for section in self.sections:
+            for line in _terminal.section_lines(section, width):
+                terminalreporter.write_line(line)
+            for line, color in section.screen:
+                terminalreporter.write_line(line, **({color: True} if color else {}))
 
     def _lost(self, result: RunResult) -> str:
         """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""

@@ -15,6 +15,7 @@ from pytest_ltm._core.journal.result import (
     RunResult,
     ScenarioResult,
 )
+from pytest_ltm._core.journal.section import FIELDS
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.sanitize import csv_cell, for_file
 from pytest_ltm._core.storage.schema import (
@@ -26,10 +27,12 @@ from pytest_ltm._core.storage.schema import (
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions
 from pytest_ltm.figures.metrics import metrics_json
-from pytest_ltm.gate.run_loading import LoadedRun
-from pytest_ltm.gate.sentences import spans_json
+from pytest_ltm.figures.run_loading import LoadedRun
+from pytest_ltm.figures.sentences import spans_json
 
 FORMAT = "pytest-ltm summary 2"
+# The fields that features fill.
+ADDED = (*FIELDS, "sections")
 
 
 def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
@@ -61,15 +64,14 @@ def summary_json(
     seed: int | str,
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
-    gate: Mapping[str, Any] | None = None,
-    comparison: Mapping[str, Any] | None = None,
-    rescored: Mapping[str, Any] | None = None,
+    added: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
     `plan`: what else the run was made from (suite, filler, tokenizer, scoring ...),
-    JSON values. `gate`, `comparison` and `rescored`: JSON values, if any.
+    JSON values. `added`: the fields of features, which may be those of `ADDED`.
     """
+    added = {"gate": None, "comparison": None} | dict(added or {})
     return {
         "format": FORMAT,
         "run_id": run.run_id,
@@ -96,9 +98,7 @@ def summary_json(
             for column in result_columns(run)
         ],
         "effective_spans": spans_json(run),
-        "gate": gate and dict(gate),
-        "comparison": comparison and dict(comparison),
-        **({} if rescored is None else {"rescored": dict(rescored)}),
+        **{name: value for name, value in added.items() if name in ADDED},
         "prechecks": to_record(run.prechecks),
         "conversations": [_conversation_json(each) for each in run.conversations],
         "notices": list(run.notices),
@@ -121,13 +121,11 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
             "seed",
             "plan",
             "wall_seconds",
-            "gate",
-            "comparison",
-            "rescored",
         )
         if name in summary
     }
-    return summary_json(run, **kept)
+    added = {name: summary[name] for name in ADDED if name in summary}
+    return summary_json(run, **kept, added=added)
 
 
 # The columns of `verdicts.csv`.

@@ -13,6 +13,7 @@ from pytest_ltm._core.journal.result import (
     ended_early,
     span_place,
 )
+from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.model.transcript import Count
 from pytest_ltm._core.storage.wording import (
     first_and_rest,
@@ -41,6 +42,7 @@ from pytest_ltm.figures.metrics import (
     metric_lines,
     quiet_line,
 )
+from pytest_ltm.figures.sentences import precheck_sentences, span_sentences
 from pytest_ltm.figures.statistics.totals import DRAWS, FULL_MARKS, group_by
 from pytest_ltm.figures.table import (
     Style,
@@ -51,7 +53,6 @@ from pytest_ltm.figures.table import (
     render_table,
 )
 from pytest_ltm.figures.text import clip_text, exact_dollars, shorten_text, wrap_text
-from pytest_ltm.gate.sentences import precheck_sentences, span_sentences
 from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,
     agents_under_test,
@@ -560,3 +561,14 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 
 # --- The outcome of scoring a run again, as lines.
+
+
+def section_lines(section: Section, width: int) -> list[str]:
+    """Return what a feature says under a title of its own; nothing where it has none."""
+    title = [one_line(section.title)] * bool(section.title)
+    sentences = [
+        line
+        for sentence in section.sentences
+        for line in wrap_text(f"  {one_line(sentence)}", width, "  ")
+    ]
+    return [*title, *sentences]

@@ -25,7 +25,7 @@ from pytest_ltm.figures.text import (
     wrap_text,
 )
 from pytest_ltm.gate.plan_facts import PlanFacts, unequal_plans
-from pytest_ltm.gate.run_loading import side_of_run
+from pytest_ltm.gate.sides import side_of_run
 
 if TYPE_CHECKING:
     from pytest_ltm.reports.history import HistoricalScore, Past

@@ -19,6 +19,7 @@ from pytest_ltm._core.journal.run_file import newest_first, read_run_file
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_dollars, format_percent
 from pytest_ltm.gate.change_report import change_lines
@@ -28,7 +29,7 @@ from pytest_ltm.gate.changes import (
     compare_sides,
     one_agent,
 )
-from pytest_ltm.gate.run_loading import read_run, side_of_run
+from pytest_ltm.gate.sides import side_of_run
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.history import HistoricalScore, Past, read_past
 from pytest_ltm.reports.html.page import build_report

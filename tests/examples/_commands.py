@@ -56,6 +56,7 @@ def run(command: str, folder: Path, *, columns: int = 80) -> Output:
         "python": python,
         "ltm": [*python, "-m", "pytest_ltm"],
         "rm": ["rm"],
+        "sed": ["sed"],
     }
     # A run inside a run would inherit the outer one's worker, options and current test.
     environment = {

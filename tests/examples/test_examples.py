@@ -50,6 +50,9 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
             "2 passed, 3 skipped in TIME",
         ),
     ],
+    "acting_agent": [
+        ({"passed": 1, "failed": 1}, "table                     1.00      0.50"),
+    ],
     "simulated_user": [
         ({"passed": 2, "failed": 2}, "birthday              1.00           0.00"),
         ({"skipped": 2}, "user calls, at most         6"),
@@ -99,6 +102,14 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "ten_line_store": [
         ({"passed": 1}, "train                                          1.00"),
         ({"passed": 1}, "gate: passed (1 rule, each for one agent at one memory span)"),
+    ],
+    "store_life": [
+        ({"passed": 3, "deselected": 24}, "3 passed, 24 deselected in TIME"),
+        ({"failed": 3, "deselected": 24}, "3 failed, 24 deselected in TIME"),
+        (
+            {"failed": 1, "skipped": 1, "deselected": 25},
+            "1 failed, 1 skipped, 25 deselected in TIME",
+        ),
     ],
     "memory_operations": [
         ({"passed": 1}, "updated                                            100%"),

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from _commands import ROOT, run
 from _pages import blocks
+from all_options import all_options
 
-from pytest_ltm._core.session import options as _options
 from pytest_ltm.gate.gate_rules import metric_names
 
 RECIPE = ROOT / "conftest_examples" / "ci_gate"
@@ -62,7 +62,7 @@ def test_the_workflow_names_only_options_that_there_are() -> None:
         for word in workflow_command().split()
         if word.startswith("--ltm-")
     }
-    assert named <= {option.flag for option in _options.OPTIONS} | {"--ltm-agent"}
+    assert named <= {option.flag for option in all_options()}
 
 
 def test_the_page_of_the_gate_has_a_row_for_every_metric() -> None:

@@ -1,8 +1,7 @@
-"""The bundles that docs/verify.md offers: a small run, and four forgeries of it by the page's own script."""
+"""The bundles that docs/verify.md offers: a small run, and four forgeries of it by `forge_bundle.py`."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BUNDLES = DOCS / "bundles"
+FORGER = Path(__file__).with_name("forge_bundle.py")
 WHOLE = "memory.ltm.zip"
 PLAYED = (
     "--ltm-agent=window:1k,full",
@@ -29,22 +29,11 @@ FORGERIES = {
 }
 
 
-def forging_script() -> str:
-    """Return the script that the page gives."""
-    [script] = re.findall(
-        r"```python forge\.py\n(.*?)```",
-        (DOCS / "verify.md").read_text("utf-8"),
-        re.DOTALL,
-    )
-    return str(script)
-
-
 def record() -> None:
     """Make the bundles anew."""
     BUNDLES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        (home / "forge.py").write_text(forging_script(), encoding="utf-8")
         pytest = [
             sys.executable,
             "-m",
@@ -67,7 +56,7 @@ def record() -> None:
         ]
         for command in (
             bundle,
-            *([sys.executable, "forge.py", name] for name in FORGERIES),
+            *([sys.executable, str(FORGER), name] for name in FORGERIES),
         ):
             subprocess.run(command, cwd=home, check=True)
         for path in home.glob("*.ltm.zip"):

@@ -2,7 +2,7 @@
 
 Usage: `python tests/golden/refresh.py [runs|verdicts|gate|schema|bundles]`.
 
-Read tests/plugin/test_golden.py first, or tests/unit/test_recorded_verdicts.py.
+Read tests/whole/test_golden.py first, or tests/features/evaluators/test_recorded_verdicts.py.
 """
 
 from __future__ import annotations

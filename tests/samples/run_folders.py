@@ -23,7 +23,7 @@ from pytest_ltm._core.journal.result import (
 from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm.gate.run_loading import read_run
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.summary import rewrite_summary
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)

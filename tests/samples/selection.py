@@ -1,4 +1,4 @@
-"""`pytest --merge`: what must be run before a merge. Tests marked `nightly` are, if the change touches what they test.
+"""Which tests a change has run: `--merge` leaves out nightly tests that it does not touch, `--changed` all but its own.
 
 The change is everything since the branch left main, with what is not committed; on main
 itself, since the commit before (of a merge: since main as it was). If that cannot be
@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import pytest
 
 Rules = Mapping[str, Collection[str]]
-"""By pattern of a path, of which the first counts: patterns of the nightly tests that a change there touches.
+"""By pattern of a path, of which the first counts: patterns of the tests that a change there touches.
 
-PATH stands for the path, FOLDER for the second part of it.
+PATH stands for the path, FOLDER for the second part of it, ROOM for the third.
 """
+EVERYTHING = ("*",)
 
 
 class Change(NamedTuple):
@@ -72,20 +73,27 @@ def git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def find_touched(paths: Iterable[str] | None, rules: Rules) -> Iterator[str]:
-    """Yield patterns of the tests that a change touches; all of them, where it is unknown or no rule knows a path."""
+def find_touched(
+    paths: Iterable[str] | None,
+    rules: Rules,
+    otherwise: Collection[str] = EVERYTHING,
+) -> Iterator[str]:
+    """Yield patterns of the tests that a change touches; all of them, where it is unknown.
+
+    A path that no rule knows touches `otherwise`.
+    """
     if paths is None:
-        yield "*"
+        yield from EVERYTHING
         return
     for path in paths:
         tests = next(
             (tests for pattern, tests in rules.items() if fnmatchcase(path, pattern)),
-            ("*",),
+            otherwise,
         )
-        folder = "".join(path.split("/")[1:2])
-        yield from (
-            each.replace("PATH", path).replace("FOLDER", folder) for each in tests
-        )
+        parts = dict(enumerate(path.split("/")))
+        for test in tests:
+            named = test.replace("PATH", path).replace("FOLDER", parts.get(1, ""))
+            yield named.replace("ROOM", parts.get(2, ""))
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -131,53 +139,59 @@ def choose_left_out(
 
 
 class Selection:
-    """The plugin that leaves tests to the nightly run."""
+    """The plugin that leaves tests out, to the nightly run or to the merge."""
 
-    def __init__(self, config: pytest.Config, rules: Rules, watched: Path) -> None:
+    def __init__(
+        self, config: pytest.Config, own: Rules, touched_by: Rules, watched: Path
+    ) -> None:
         """Find out what has changed, unless xdist's controller has told this worker: all must collect the same."""
         self._is_for_merge = config.getoption("merge")
+        self._only_own = config.getoption("changed")
         told = getattr(config, "workerinput", {}).get("ltm_change")
-        self._change = (
-            Change(*told)
-            if told
-            else read_change(config.rootpath)
-            if self._is_for_merge
-            else Change("", ())
-        )
-        touched = find_touched(self._change.paths, rules)
-        self._patterns = (
-            [*touched, *read_watched(watched)] if self._is_for_merge else []
-        )
+        self._change = Change("", ())
+        if told:
+            self._change = Change(*told)
+        elif self._is_for_merge or self._only_own:
+            self._change = read_change(config.rootpath)
+        paths = self._change.paths
+        self._patterns = [*find_touched(paths, own, otherwise=())]
+        if self._is_for_merge:
+            self._patterns += find_touched(paths, touched_by)
+            self._patterns += read_watched(watched)
         self.collected: list[pytest.Item] = []
         self.nightly: list[pytest.Item] = []
         """Those of them that are left out where nothing is touched."""
 
-    def leaves_out(self, folder: str) -> bool:
-        """Return whether tests of a folder are left out, so that the others may do with less than at night."""
-        return self._is_for_merge and not any(
-            each == "*" or each.startswith(folder) for each in self._patterns
-        )
+    @property
+    def leaves_some_to_the_night(self) -> bool:
+        """Whether nightly tests are left out, so that properties may do with fewer examples than at night."""
+        return self._is_for_merge and "*" not in self._patterns
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["ltm_change"] = tuple(self._change)
 
     def pytest_report_header(self) -> str | None:
-        if not self._is_for_merge:
+        if not (self._is_for_merge or self._only_own):
             return None
+        name = "merge" if self._is_for_merge else "changed"
         if self._change.paths is None:
-            return "merge: what has changed is not known, so all tests are run"
-        return f"merge: {len(self._change.paths)} changed files, commit {self._change.commit[:12]}"
+            return f"{name}: what has changed is not known, so all tests are run"
+        return f"{name}: {len(self._change.paths)} files, commit {self._change.commit[:12]}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        self.collected, self.nightly = (
-            [*items],
-            choose_left_out(items, self._change.commit, ()),
-        )
+        self.collected = [*items]
+        self.nightly = choose_left_out(items, self._change.commit, ())
+        left_out: set[pytest.Item] = set()
         if self._is_for_merge:
-            left_out = {*choose_left_out(items, self._change.commit, self._patterns)}
+            left_out.update(choose_left_out(items, self._change.commit, self._patterns))
+        if self._only_own:
+            left_out.update(
+                item for item in items if not matches(item.nodeid, self._patterns)
+            )
+        if left_out:
             config.hook.pytest_deselected(items=[*left_out])
             items[:] = [item for item in items if item not in left_out]

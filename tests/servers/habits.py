@@ -1,6 +1,6 @@
 """Habits of servers that imitate OpenAI's, or of gateways before them: what they answer, and what is to come of it.
 
-Each has a row in the table of docs/openai.md, by its name.
+docs/openai.md has them by kind.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from pytest_ltm._core.model.agent import (
     Usage,
     check_operations,
 )
+from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import (
     AgentFault,
@@ -329,7 +330,7 @@ def _settle_fault(error: BaseException) -> AgentFault:
     if inherits(error, TransientFault):
         seconds = _seconds(read_attribute(error, "retry_after"))
         fault = TransientFault(text_of(error), retry_after=seconds)
-    for name in ("fatal", "interrupted", "refused"):
+    for name in ("fatal", "interrupted", "refused", "leak"):
         setattr(fault, name, read_attribute(error, name) is True)
     usage = read_attribute(error, "usage")
     fault.usage = usage if type(usage) is Usage else None
@@ -435,6 +436,7 @@ def check_reply(value: Any, refuse: Refuse) -> Reply:
         word_of(value.finish_reason),
         word_of(value.thoughts),
         tuple(_exact_mishaps(value.mishaps)),
+        tuple(_exact_calls(value.calls, refuse)),
     )
 
 
@@ -443,6 +445,20 @@ def _exact_mishaps(value: object) -> Iterator[Mishap]:
     for mishap in exact_items(value) or ():
         if type(mishap) is Mishap and is_count(mishap.times) and is_count(mishap.of):
             yield Mishap(word_of(mishap.what), int(mishap.times), int(mishap.of))
+
+
+def _exact_calls(value: object, refuse: Refuse) -> Iterator[Call]:
+    calls = exact_items(value)
+    if calls is None or not all(type(call) is Call for call in calls):
+        raise refuse(f"replied with calls={shown(value)}; it is a list of Call")
+    for call in calls:
+        arguments = exact_scalar(call.arguments)
+        try:
+            if type(arguments) is not str:
+                arguments = exact_tree(arguments)
+            yield Call(exact_text(call.name), arguments, word_of(call.id))
+        except (TypeError, RecursionError) as error:
+            raise refuse(f"called a tool by {shown(call)}: {error}") from None
 
 
 def word_of(value: object) -> str:

@@ -239,7 +239,7 @@ class ForeignCaller(Generic[E]):
                 interrupted=fault.interrupted,
             )
             own.usage, own.refused = fault.usage, fault.refused
-            own.account = fault.account
+            own.account, own.leak = fault.account, fault.leak
             raise own from fault
         except BaseException as error:
             self._pass_on(error)

@@ -17,6 +17,7 @@ from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.model.agent import Capabilities, ExpectedReply
 from pytest_ltm._core.model.filler import FillerExchange, ToldTexts
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.tools import Call, Tools
 from pytest_ltm._core.model.transcript import (
     DEFAULT_COUNT,
     RAW,
@@ -101,12 +102,15 @@ class Channel:
         user: str = "",
         alone: bool = False,
         withdrawn: Sequence[str] = (),
+        tools: Tools | None = None,
+        calls: Sequence[Call] = (),
     ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
         `images`: files that an AcceptsImages agent sees beside it; their names are
         written down, and add no tokens. `tokens`: of the text, where they are known;
-        every text is counted once. `answer`: what full marks ask for, for a control.
+        every text is counted once. `answer` and `calls`: what full marks ask for, for a
+        control. `tools`: what the agent may call before it replies.
         `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the
         agent must not remember it. `withdrawn`: values whose records are deleted after
         it, of an agent that DeletesRecords. ConversationOver if there is no agent to
@@ -132,8 +136,9 @@ class Channel:
             self.journal.write(message)
             enclosed = Enclosed(
                 images,
-                self._prompts(answer, about),
+                self._prompts(answer, about, calls),
                 self.record.memory.holders(withdrawn),
+                tools,
             )
             reply = self.port.reply(message, enclosed)
             if reply.retrieved is not None:
@@ -142,7 +147,7 @@ class Channel:
                 )
             self.journal.write(reply)
             self.port.written(reply)
-            for due in () if alone else self._due:
+            for due in () if alone or kind == "compact" else self._due:
                 due.replies += 1
         return self.transcript[-1]
 
@@ -203,13 +208,13 @@ class Channel:
         return notice
 
     def _prompts(
-        self, answer: str | None, about: tuple[int, ...]
+        self, answer: str | None, about: tuple[int, ...], calls: Sequence[Call]
     ) -> list[ExpectedReply]:
         if not self.prompts:
             return []
-        own = [] if answer is None else [(answer, about)]
+        own = [] if answer is None else [(answer, about, tuple(calls))]
         due = [
-            (text, due.about)
+            (text, due.about, ())
             for due in self._due
             if (text := due.answer(self.clock.now))
         ]
@@ -217,8 +222,9 @@ class Channel:
             ExpectedReply(
                 text,
                 tuple(self.transcript.number(number).message for number in needles),
+                acts,
             )
-            for text, needles in (*own, *due)
+            for text, needles, acts in (*own, *due)
         ]
 
     @contextmanager
@@ -240,6 +246,7 @@ class Channel:
                     passing=fault.passing,
                     lost=fault.usage,
                     account=fault.account,
+                    leak=fault.leak,
                 )
             )
             raise

@@ -20,6 +20,7 @@ from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import KeptVerdict, ended_early
 from pytest_ltm._core.model import schedule as _schedule
+from pytest_ltm._core.model.agent import Capabilities
 from pytest_ltm._core.model.filler import (
     Filler,
     FillerExchange,
@@ -27,9 +28,19 @@ from pytest_ltm._core.model.filler import (
     split_by_tokens,
 )
 from pytest_ltm._core.model.plan import Plan
-from pytest_ltm._core.model.scenario import Ask, NewSession, Request, Say, Wait, Watch
+from pytest_ltm._core.model.scenario import (
+    Ask,
+    Compact,
+    NewSession,
+    Request,
+    Say,
+    Wait,
+    Watch,
+    kind_of_request,
+)
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.storage import errors as _errors
 
@@ -99,7 +110,12 @@ class ConversationScript:
     def check(
         self,
         lane: Lane,
-        made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher,
+        made: Say
+        | Ask
+        | Compact
+        | events.WaitBegan
+        | events.SessionBegan
+        | events.Watcher,
     ) -> None:
         """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
 
@@ -136,29 +152,21 @@ class AgendaScript(ConversationScript):
         self._rhythm = _schedule.session_rhythm(
             plan.sessions, span=plan.span, began=now
         )
+        self._compaction = _schedule.compaction_rhythm(plan.compact)
 
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
-        if self._rhythm is not None and (
-            why := _schedule.cannot_come_back(talk.channel.capabilities)
-        ):
-            raise _errors.ConversationOver(
-                f"sessions are asked for (--ltm-sessions), and {why}"
-            )
+        self._refuse(talk.channel.capabilities)
         if self._opening:
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.has_counting_watcher)
-        # After the last example there is no user to come back, so no further session is
-        # begun.
-        if self._rhythm is not None and not isinstance(decision, _schedule.Finish):
-            position, now = (
-                talk.channel.transcript.counted_tokens,
-                talk.channel.clock.now,
-            )
-            if self._rhythm.is_over(position, now):
-                return Renew()
+        # After the last example there is no user to come back, and nothing to remember.
+        if not isinstance(decision, _schedule.Finish):
+            due = self._due(talk)
+            if due is not None:
+                return due
         match decision:
             case _schedule.ResumeLane(index):
                 self.agenda.resume(index)
@@ -167,6 +175,28 @@ class AgendaScript(ConversationScript):
             case _schedule.Tell():
                 self.agenda.tell()
         return decision
+
+    def _refuse(self, capabilities: Capabilities) -> None:
+        """Raise ConversationOver for an agent that cannot come back, or compact, where the plan asks for it."""
+        if self._rhythm is not None and (
+            why := _schedule.cannot_come_back(capabilities)
+        ):
+            raise _errors.ConversationOver(
+                f"sessions are asked for (--ltm-sessions), and {why}"
+            )
+        if self._compaction is not None and "Compacts" not in capabilities:
+            raise _errors.ConversationOver(
+                f"--ltm-compact is given, and {_schedule.NO_COMPACTION}"
+            )
+
+    def _due(self, talk: Conversation) -> Action | None:
+        """Return the session that begins, or the compaction that comes, before anybody else speaks."""
+        position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
+        if self._rhythm is not None and self._rhythm.is_over(position, now):
+            return Renew()
+        if self._compaction is not None and self._compaction.is_over(position, now):
+            return Send("", "compact", Compact().text)
+        return None
 
     def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """Put the example on the agenda."""
@@ -448,7 +478,7 @@ class Conversation:
     def _speak(self, lane: Lane, request: Request | None) -> None:
         try:
             while request is not None:
-                if self.gone is not None and isinstance(request, (Say, Ask)):
+                if self.gone is not None and isinstance(request, (Say, Ask, Compact)):
                     return  # nothing more is sent; the next step unwinds it
                 try:
                     self._catch_up(lane)
@@ -506,7 +536,9 @@ class Conversation:
         self.channel.journal.write(event)
         self.script.wait(self, lane, event)
 
-    def _serve(self, lane: Lane, request: Say | Ask | Watch | NewSession) -> str | None:
+    def _serve(
+        self, lane: Lane, request: Say | Ask | Watch | NewSession | Compact
+    ) -> str | None:
         if isinstance(request, Watch):
             self._watch(lane, request)
             return None
@@ -515,8 +547,13 @@ class Conversation:
             self.script.check(lane, event)
             self._renew(event)
             return None
+        if isinstance(request, Compact):
+            return self._compact(lane, request)
         if request.user and "SeparatesUsers" not in self.channel.capabilities:
             raise _errors.Unmeasured(_schedule.NO_USERS, cause="requires")
+        tools = lane.body.sheet.offered_tools()
+        if tools is not None and "TakesTools" not in self.channel.capabilities:
+            raise _errors.Unmeasured(_schedule.NO_TOOLS, cause="requires")
         asked = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
         images: Sequence[str] = ()
@@ -526,7 +563,8 @@ class Conversation:
             apart = (
                 self.plan.questions == "alone" if asked.alone is None else asked.alone
             )
-            alone = apart and self.channel.capabilities.asked_alone
+            can_act = tools is not None  # to act is to leave a trace
+            alone = apart and self.channel.capabilities.asked_alone and not can_act
             images = (
                 asked.images if "AcceptsImages" in self.channel.capabilities else ()
             )
@@ -538,7 +576,7 @@ class Conversation:
         try:
             exchange = self.channel.ask(
                 lane.example.key,
-                "say" if asked is None else "ask",
+                kind_of_request(request),
                 request.text,
                 needles,
                 images=images,
@@ -546,6 +584,8 @@ class Conversation:
                 user=request.user,
                 alone=alone,
                 withdrawn=lane.withdrawn_values(request),
+                tools=tools,
+                calls=() if asked is None else asked.calls,
             )
         except _errors.AgentFault as fault:
             self._note(fault)
@@ -556,6 +596,21 @@ class Conversation:
                 CreditedQuestion(exchange.number, needles, answer or "")
             )
         self._heard(exchange)
+        if tools is not None:
+            _settle_calls(tools, exchange)
+        return exchange.reply
+
+    def _compact(self, lane: Lane, request: Compact) -> str:
+        if "Compacts" not in self.channel.capabilities:
+            raise _errors.Unmeasured(_schedule.NO_COMPACTION, cause="requires")
+        self.script.check(lane, request)
+        try:
+            exchange = self.channel.ask(
+                lane.example.key, kind_of_request(request), request.text, answer=""
+            )
+        except _errors.AgentFault as fault:
+            self._note(fault)
+            raise
         return exchange.reply
 
     def _renew(self, event: events.SessionBegan) -> None:
@@ -592,7 +647,9 @@ class Conversation:
         since = [
             one
             for one in transcript.since(last)
-            if not one.told and (not one.alone or one.number == last)
+            if not one.told
+            and one.kind != "compact"
+            and (not one.alone or one.number == last)
         ]
         watching = Watching(request, since[: request.replies])
         lane.watching.append(watching)
@@ -617,13 +674,16 @@ class Conversation:
             self._heard(exchange)
 
     def _note(self, fault: _errors.AgentFault) -> None:
+        if fault.leak:
+            return
         faults = self.channel.record.faults_in_a_row
         if fault.fatal or faults >= MAX_CONSECUTIVE_FAULTS:
             times = f"{faults} faults in a row, the last: " if faults > 1 else ""
             self.give_up(f"the agent is gone ({times}{fault})")
 
     def _heard(self, exchange: Exchange) -> None:
-        if exchange.told or exchange.alone or not self._watched:
+        is_reply = not (exchange.told or exchange.alone or exchange.kind == "compact")
+        if not is_reply or not self._watched:
             return
         watched = list(self._watched.values())
         for lane in watched:
@@ -691,3 +751,13 @@ class Conversation:
                 False  # its verdict could not be kept, and nothing of it was reported
             )
             raise
+
+
+def _settle_calls(tools: Tools, exchange: Exchange) -> None:
+    """Have the scenario's functions know of calls that are recorded; ScenarioError for what one of them raised."""
+    if exchange.calls and not tools.answered:
+        tools.repeat(exchange.calls)
+    if tools.failure is not None:
+        raise _errors.ScenarioError(
+            f"a tool of the scenario failed with {_errors.describe_error(tools.failure)}"
+        ) from tools.failure

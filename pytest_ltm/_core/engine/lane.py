@@ -22,6 +22,7 @@ from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.transcript import Exchange, Transcript, TranscriptView
 from pytest_ltm._core.model.words import has_value
 from pytest_ltm._core.storage.errors import (
+    AgentFault,
     ScenarioError,
     Unmeasured,
     did_you_mean,
@@ -247,6 +248,8 @@ class Lane(Struct):
             broken, Unmeasured
         ):  # no fault of the answer, nor of the scenario
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
+        if isinstance(broken, AgentFault) and broken.leak:
+            return Ending(verdict=Score(0.0, str(broken)))
         if broken is None and not self.questions and self.body.assertion is None:
             broken = ScenarioError(
                 "asks nothing, so it cannot be scored. Add an `ask` or a watcher"

@@ -19,7 +19,7 @@ from pytest_ltm._core.storage.errors import (
     LtmError,
 )
 
-SPOKEN = frozenset({"say", "ask"})
+SPOKEN = frozenset({"say", "ask", "compact"})
 _APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
 
 E = TypeVar("E", bound=events.Event)

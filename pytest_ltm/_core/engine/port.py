@@ -35,6 +35,7 @@ from pytest_ltm._core.model.agent import (
     Usage,
 )
 from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.model.tools import AnsweredCall, Tools, format_call
 from pytest_ltm._core.model.transcript import Exchange, Kind, Transcript
 from pytest_ltm._core.storage.clock import Clock, stopwatch_seconds
 from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
@@ -79,8 +80,15 @@ class AgentLine(Protocol):
         user: str = "",
         *,
         alone: bool = False,
+        tools: Tools | None = None,
     ) -> Reply:
-        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself."""
+        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself.
+
+        `tools`: what it may call before it replies.
+        """
+
+    def compact(self) -> Reply:
+        """Have the agent compact; return the summary that it continues from."""
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""
@@ -131,6 +139,8 @@ class Enclosed(Struct, frozen=True):
     """What full marks ask for in reply, for a control that is Prompted."""
     deletes: Sequence[str] = ()
     """The records that an agent that DeletesRecords is to delete after it."""
+    tools: Tools | None = None
+    """What the agent may call before it replies."""
 
 
 NOTHING = Enclosed()
@@ -240,6 +250,10 @@ class Checkpoints:
             raise disk_fault(self._folder / f"{number}.bin", error) from error
 
 
+NOT_COMPACTED_AGAIN = (
+    "the agent has compacted, and its context cannot be told again: it is not Checkpointable "
+    "(save, load)"
+)
 # The number of faults in a row after which the agent counts as gone: more messages
 # would only cost.
 MAX_CONSECUTIVE_FAULTS = 3
@@ -401,11 +415,16 @@ class LivePort:
                 self._hold_state()
             try:
                 with self._tracing(message.exchange):
-                    reply = line.ask(
-                        message.text,
-                        enclosed.images,
-                        message.user,
-                        alone=message.alone and not strays,
+                    reply = (
+                        line.compact()
+                        if message.kind == "compact"
+                        else line.ask(
+                            message.text,
+                            enclosed.images,
+                            message.user,
+                            alone=message.alone and not strays,
+                            tools=enclosed.tools,
+                        )
                     )
             finally:
                 self._lose(line.lost)
@@ -447,6 +466,7 @@ class LivePort:
             account="" if account == "whole" else account,
             mishaps=reply.mishaps,
             memory=_as_asked(memory, message.kind),
+            calls=self._counted_calls(enclosed.tools),
         )
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -560,6 +580,8 @@ class LivePort:
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
+                    if any(exchange.kind == "compact" for exchange in said):
+                        raise ConversationOver(NOT_COMPACTED_AGAIN)
                     self._tell_all()
                 elif said and not can.restorable:
                     raise ConversationOver(NOT_RESTORABLE)
@@ -658,6 +680,20 @@ class LivePort:
         )
 
     # --- its replies and what they cost
+
+    def _counted_calls(self, tools: Tools | None) -> tuple[AnsweredCall, ...]:
+        """Return the calls of a reply with their tokens."""
+        count = self._counter.count
+        return tuple(
+            [
+                replace(
+                    call,
+                    tokens=count(format_call(call.name, call.arguments)),
+                    result_tokens=count(call.result),
+                )
+                for call in (() if tools is None else tools.answered)
+            ]
+        )
 
     def _places(
         self,
@@ -829,6 +865,7 @@ class Recorded:
             # recorded one.
             again = AgentFault(fault.text, fatal=fault.fatal)
             again.passing, again.usage = fault.passing, fault.lost
+            again.leak = fault.leak
             raise again
         result = self.upcoming(kind)
         if result is None:

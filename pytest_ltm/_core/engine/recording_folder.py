@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_ltm._core.engine.port import (
     MAX_CONSECUTIVE_FAULTS,
@@ -23,7 +24,11 @@ from pytest_ltm._core.engine.port import (
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.timings import Resumed, Timings
-from pytest_ltm._core.model.agent import NOT_RESTORABLE, Capabilities
+from pytest_ltm._core.model.agent import (
+    NAMED_WHERE_NEEDED,
+    NOT_RESTORABLE,
+    Capabilities,
+)
 from pytest_ltm._core.model.plan import Plan, plan_differences
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.disk import disk_fault, open_regular
@@ -209,13 +214,14 @@ def recording_differences(recording: Recording, plan: Plan) -> list[str]:
 def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     """Return a sentence for each difference between the recorded agent and this one."""
     same = recording.header.agent_fingerprint == agent.fingerprint
-    texts = []
+    texts: list[str] = []
+    facts = _comparable_facts(agent.facts, recording.header.agent)
     # An equal fingerprint says that spec and configuration, which come first, are the
     # same: records hide secrets.
     for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
         then, now = (
             getattr(recording.header.agent, name, None),
-            getattr(agent.facts, name),
+            getattr(facts, name),
         )
         if isinstance(then, dict) and isinstance(now, dict):
             texts += value_changes(then, now, "The agent's configuration, {}:")
@@ -230,6 +236,19 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
             "The agent's configuration differs in a value that is not shown because it may be secret."
         )
     return texts
+
+
+def _comparable_facts(
+    facts: events.AgentFacts, recorded: events.AgentFacts | None
+) -> events.AgentFacts:
+    """Return the facts without the capabilities that the record need not name, and does not."""
+    named = () if recorded is None else recorded.capabilities
+    kept = [
+        name
+        for name in facts.capabilities
+        if name not in NAMED_WHERE_NEEDED or name in named
+    ]
+    return replace(facts, capabilities=tuple(kept))
 
 
 def value_changes(

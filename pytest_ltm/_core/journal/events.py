@@ -28,6 +28,7 @@ from pytest_ltm._core.journal.codec import (
 )
 from pytest_ltm._core.model.account import Account
 from pytest_ltm._core.model.agent import MemoryOperation, Mishap, Usage
+from pytest_ltm._core.model.tools import AnsweredCall
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.storage.disk import (
     Appender,
@@ -130,6 +131,8 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     """What went wrong within the agent on the way, without making it a fault."""
     memory: tuple[MemoryOperation, ...] = ()
     """What the agent's memory did since the exchange before, as far as anybody says."""
+    calls: tuple[AnsweredCall, ...] = ()
+    """The tools that it called before it replied, in order."""
 
 
 class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
@@ -225,6 +228,8 @@ class JudgeChecked(ModelAsked, tag="check", frozen=True, kw_only=True):
     answer: str
     passes: bool
     """Whether the judge is to pass it."""
+    kind: str = ""
+    """What sort of answer it is, as `vague`; "" in older records."""
 
 
 class UserModelAsked(ModelAsked, tag="user", frozen=True, kw_only=True):
@@ -262,6 +267,8 @@ class Fault(JournalRecord, frozen=True, kw_only=True):
     """What was used all the same."""
     account: Account | Literal[""] = ""
     """How a reply came to be that is not an answer: broken off, kept back ...; "" where none came."""
+    leak: bool = False
+    """The agent served what belongs to somebody else: the example fails, and the conversation goes on."""
 
 
 class End(JournalRecord, frozen=True, kw_only=True):
@@ -327,7 +334,12 @@ def without_texts(event: Event) -> Event:
         case MessageSent():
             return replace(event, text="")
         case ReplyReceived():
-            return replace(event, text="", retrieved=None, thoughts="", memory=())
+            calls = tuple(
+                [replace(call, arguments={}, result="") for call in event.calls]
+            )
+            return replace(
+                event, text="", retrieved=None, thoughts="", memory=(), calls=calls
+            )
         case FillerSent():
             return replace(event, message="", reply="", memory=())
         # One of reply and fault must stay, as the event requires.

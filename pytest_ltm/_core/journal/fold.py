@@ -198,7 +198,8 @@ class ConversationRecord(Struct):
             case events.Fault():
                 self.faults.pop(event.exchange, None)  # so that the last is the last
                 self.faults[event.exchange] = event
-                self.faults_in_a_row += 1
+                # An agent that leaks answers: it is not gone.
+                self.faults_in_a_row += not event.leak
             case events.SessionBegan():
                 self.sessions.append(self.position)
             case events.Header():
@@ -302,4 +303,5 @@ def _fold_exchange(
         unread=None if reply == got.text else got.text,
         account=got.account or sort_end(got.finish_reason),
         alone=asked.alone,
+        calls=got.calls,
     )

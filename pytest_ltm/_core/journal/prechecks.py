@@ -4,6 +4,7 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, comb
 from pathlib import Path
@@ -22,7 +23,7 @@ from pytest_ltm._core.journal.codec import (
 )
 from pytest_ltm._core.journal.cost import Tariff
 from pytest_ltm._core.journal.events import JudgeChecked, decode_event
-from pytest_ltm._core.journal.result import Precheck
+from pytest_ltm._core.journal.result import CheckRate, Precheck
 from pytest_ltm._core.journal.timings import JudgeTime, iter_timings
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.model.judge import parse_grade
@@ -50,10 +51,29 @@ from pytest_ltm._core.storage.schema import (
 FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
 # The journal of checks that no conversation had a place for.
 CHECKS = "judge-checks.jsonl"
-# Of so few a judge that throws a coin misses fewer than MISSES in 6 of 1,000 runs.
-LEAST_CHECKS = 17
+# How many checks of each kind a run has at least, by whether the judge is to pass them.
+# Vague answers are what judges pass most often.
+PASSING_CHECKS: Mapping[str, int] = {"right": 3, "long": 3}
+FAILING_CHECKS: Mapping[str, int] = {
+    "other": 2,
+    "topic": 2,
+    "former": 2,
+    "person": 2,
+    "unasked": 2,
+    "half": 2,
+    "vague": 4,
+    "refusal": 2,
+    "injection": 2,
+}
+LEAST_CHECKS = sum(PASSING_CHECKS.values()) + sum(FAILING_CHECKS.values())
+# How many of a kind of which one was missed.
+MISSED_CHECKS = 8
 _SHOWN = 4
-_MISSES, _ERRORS, _STOPPED = 4, 0.03, 0.01
+# A judge with 3 % errors is stopped in one of 100 runs at most: half of that by all
+# kinds together, half by any of them.
+_ERRORS, _STOPPED = 0.03, 0.005
+# So many misses of a kind are named, though the run goes on.
+_NAMED = 2
 _CHECK, _JUDGE = b'{"event":"check"', b'{"event":"judge"'
 
 
@@ -115,16 +135,52 @@ def _unfinished(
 # --- hidden checks
 
 
-def most_misses(checks: int) -> int:
-    """Return how many misses stop a run: four, or what a judge with 3 % errors has in fewer than 1 of 100 runs."""
+def most_misses(checks: int, stopped: float = _STOPPED) -> int:
+    """Return how many misses stop a run: those that a judge with 3 % errors has in fewer than `stopped` of all runs."""
     at_most = 0.0
     for misses in range(checks + 1):
-        if misses >= _MISSES and 1 - at_most < _STOPPED:
+        if 1 - at_most < stopped:
             return misses
         at_most += (
             comb(checks, misses) * _ERRORS**misses * (1 - _ERRORS) ** (checks - misses)
         )
-    return max(_MISSES, checks + 1)
+    return checks + 1
+
+
+def wanted_checks(checks: Sequence[JudgeChecked]) -> list[str]:
+    """Return the kinds of which a run needs more checks, each as often as it does; more where one was missed."""
+    rates = {rate.kind: rate for rate in check_rates(checks)}
+    wanted: list[str] = []
+    for kind, least in {**FAILING_CHECKS, **PASSING_CHECKS}.items():
+        rate = rates.get(kind, CheckRate(kind=kind))
+        needed = MISSED_CHECKS if rate.missed else least
+        wanted += [kind] * (needed - rate.asked)
+    return wanted
+
+
+def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
+    """Return how many checks of each kind a judge misjudged, in the order of their names."""
+    asked: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    for check in checks:
+        kind = check.kind or ("right" if check.passes else "wrong")
+        asked[kind] += 1
+        missed[kind] += is_miss(check)
+    return [
+        CheckRate(kind=kind, asked=count, missed=missed[kind])
+        for kind, count in sorted(asked.items())
+    ]
+
+
+def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
+    """Return whether a judge errs more than its verdicts can bear: over all checks, or in a kind of them."""
+    asked, missed = (
+        sum(rate.asked for rate in rates),
+        sum(rate.missed for rate in rates),
+    )
+    return missed >= most_misses(asked) or any(
+        rate.missed >= most_misses(rate.asked, _STOPPED / len(rates)) for rate in rates
+    )
 
 
 def is_miss(check: JudgeChecked) -> bool:
@@ -137,13 +193,18 @@ def is_miss(check: JudgeChecked) -> bool:
 def recorded_checks(run: Path) -> Iterator[JudgeChecked]:
     """Yield the checks of a run that the judge replied to, of all conversations."""
     for path in (*sorted(run.glob("*/journal.jsonl")), run / CHECKS):
-        for line in _lines_with(path, _CHECK):
-            try:
-                event = decode_event(strip_checksum(line), path.name)
-            except LtmError:
-                continue
-            if isinstance(event, JudgeChecked) and event.reply is not None:
-                yield event
+        yield from checks_in(path)
+
+
+def checks_in(path: Path) -> Iterator[JudgeChecked]:
+    """Yield the checks of one journal that the judge replied to."""
+    for line in _lines_with(path, _CHECK):
+        try:
+            event = decode_event(strip_checksum(line), path.name)
+        except LtmError:
+            continue
+        if isinstance(event, JudgeChecked) and event.reply is not None:
+            yield event
 
 
 def asks_judge(run: Path) -> bool:
@@ -164,14 +225,21 @@ def _lines_with(path: Path, begin: bytes) -> Iterator[bytes]:
 def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Precheck]:
     if not checks:
         return []
+    rates = check_rates(checks)
     missed = [check for check in checks if is_miss(check)]
     why = (
         f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
     )
     if missed:
+        named = [
+            f"{rate.missed} of {rate.asked} {rate.kind!r}"
+            for rate in rates
+            if rate.missed >= _NAMED
+        ]
+        why += f", {' and '.join(named)} ones" * bool(named)
         shown = "; ".join(
-            f"to {one.question!r} it {'fails' if one.passes else 'passes'} {one.answer!r}"
-            for one in missed[:_SHOWN]
+            f"to {check.question!r} it {'fails' if check.passes else 'passes'} {check.answer!r}"
+            for check in missed[:_SHOWN]
         )
         why += f": {shown}" + f"; and {len(missed) - _SHOWN} more" * (
             len(missed) > _SHOWN
@@ -182,8 +250,9 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
         Precheck(
             kind="checks",
             of=judge,
-            verdict="wrong" if len(missed) >= most_misses(len(checks)) else "right",
+            verdict="wrong" if exceeds_limits(rates) else "right",
             why=why,
+            rates=tuple(rates),
             calls=len(checks),
             tokens=sum(use.total for use in uses),
             cost_usd=sum(costs) if costs else None,

@@ -452,6 +452,15 @@ class ConversationResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRate:
+    """How many answers of one kind, with known grades, a judge misjudged."""
+
+    kind: str
+    asked: int = 0
+    missed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Precheck:
     """What an agent or the judge was asked beside the examples, what that came to, and what it cost."""
 
@@ -468,6 +477,8 @@ class Precheck:
     cost_usd: float | None = None
     estimated: bool = field(default=False, metadata={SPARSE: True})
     """Some of the tokens or dollars were not reported: they are estimates."""
+    rates: tuple[CheckRate, ...] = field(default=(), metadata={SPARSE: True})
+    """What hidden checks came to, by their kinds."""
 
 
 class CallDurations(Struct, frozen=True, kw_only=True):
@@ -641,4 +652,6 @@ def read_results(path: Path) -> ConversationResult:
 
 
 PASSED, FAILED, UNMEASURABLE = 0, 1, 75
+# The exit statuses of a session that finished.
+DECIDED = frozenset({PASSED, FAILED})
 """Exit statuses; 75 is EX_TEMPFAIL: try again."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.model.tools import Call, Tools
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import ReportedCount
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -127,6 +128,8 @@ class Reply:
     """What was thought for it, apart from the text: kept in the record, never sent again, never scored."""
     mishaps: tuple[Mishap, ...] = ()
     """What went wrong on the way."""
+    calls: Sequence[Call] = ()
+    """Tools that it calls before it replies: it is asked again, with the results."""
 
 
 @runtime_checkable
@@ -206,6 +209,37 @@ class SeparatesUsers(Protocol):
                 nobody in particular did. An AcceptsHistory agent whose `accept` has a
                 `user` as well is told with it.
         """
+
+
+@runtime_checkable
+class TakesTools(Protocol):
+    """Can call the tools that a scenario offers."""
+
+    def reply(self, message: str, tools: Tools = ...) -> str | Reply:
+        """Return the reply, or call tools.
+
+        Args:
+            message: The message, the same as before where `tools.results` answers the
+                calls of the reply before.
+            tools: What may be called, by `tools.call(name, ...)` or by a Reply with
+                `calls`; left out where the scenario that speaks offers nothing.
+        """
+
+
+@runtime_checkable
+class Compacts(Protocol):
+    """Can replace its context by something shorter, and continue from that."""
+
+    def compact(self) -> str | Reply | None:
+        """Compact the context; return the summary that it continues from, None where there is none to show."""
+
+
+# How an agent that does not compact by itself is asked for a summary, and told it again.
+COMPACTION = (
+    "Your context ends here. Write down all that you will need to continue our work: goals, open tasks, files, "
+    "conventions, corrections, reasons. You will know nothing else. Leave out what must not be written down."
+)
+HANDED_ON = "What you wrote down when your context ended:"
 
 
 @runtime_checkable
@@ -347,6 +381,8 @@ CAPABILITIES: Mapping[str, type] = {
         Checkpointable,
         KeepsUsers,
         SeparatesUsers,
+        TakesTools,
+        Compacts,
         AnswersAlone,
         AcceptsHistory,
         TimeAware,
@@ -362,6 +398,11 @@ CAPABILITIES: Mapping[str, type] = {
         Configured,
     )
 }
+
+
+# A header names these only where the plan or an example needs them: journals of all
+# other conversations are what they were before there were tools and compactions.
+NAMED_WHERE_NEEDED = frozenset({TakesTools.__name__, Compacts.__name__})
 
 
 class Capabilities(frozenset[str]):
@@ -445,6 +486,8 @@ class ExpectedReply:
     """Empty where any reply will do."""
     needles: tuple[str, ...]
     """The messages that it depends on."""
+    calls: tuple[Call, ...] = ()
+    """The calls of tools that are to come before it."""
 
 
 class Prompted(ABC):

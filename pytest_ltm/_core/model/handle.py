@@ -14,9 +14,17 @@ from textwrap import shorten
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
-from pytest_ltm._core.model.judge import PROMPTS, Judge, Opinion, ask_judge
+from pytest_ltm._core.features import current_hooks
+from pytest_ltm._core.model.judge import (
+    PROMPTS,
+    Judge,
+    KnownQuestion,
+    Opinion,
+    ask_judge,
+)
 from pytest_ltm._core.model.scenario import (
     Ask,
+    Compact,
     Definition,
     NewSession,
     Request,
@@ -36,9 +44,21 @@ from pytest_ltm._core.model.score import (
     with_bounds,
 )
 from pytest_ltm._core.model.simulated_user import TURNS, LtmUser, UserQuestion
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.model.tools import (
+    AnsweredCall,
+    Call,
+    CallRule,
+    Tool,
+    Tools,
+    make_tool,
+)
+from pytest_ltm._core.model.transcript import Exchange, needle_gap
 from pytest_ltm._core.storage.clock import duration
-from pytest_ltm._core.storage.errors import ScenarioError, did_you_mean
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    ScenarioError,
+    did_you_mean,
+)
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {
@@ -77,6 +97,8 @@ class Sheet:
     """Figures beside the score, by name."""
     assertion: Check | None = None
     """The failed assertion that ended the body, also among the checks."""
+    tools: dict[str, Tool] = field(default_factory=dict)
+    """What the scenario offers, by name."""
 
     def verdict(
         self, watched: Sequence[Score | Unscored], *, threshold: float
@@ -111,6 +133,10 @@ class Sheet:
         if not self.checks and not scores:
             return Score(1.0, "no assertion failed")
         return score_checks(self.checks, scores, threshold)
+
+    def offered_tools(self) -> Tools | None:
+        """Return what goes with the next message; None: nothing is offered."""
+        return Tools(tuple(self.tools.values())) if self.tools else None
 
     def note_failed_assertion(self, label: str) -> None:
         """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
@@ -169,7 +195,7 @@ def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
         if parameter.default is parameter.empty
         else f"{parameter.name}=…"
         for parameter in parameters
-        if parameter.kind is not parameter.VAR_POSITIONAL
+        if parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
     ]
     usage = f"ltm.{method.__name__}({', '.join(names)})"
 
@@ -205,6 +231,8 @@ class Ltm:
         judge: The judge of the run, if it has one.
         heard: Returns this scenario's exchanges so far.
         users: Returns how the model of a simulated user is asked.
+        offers: Whether it may offer tools: the scenario's marker requires TakesTools.
+        compacts: Whether it may have the agent compact: the marker requires Compacts.
     """
 
     def __init__(
@@ -220,7 +248,10 @@ class Ltm:
         judge: Judge | None = None,
         heard: Callable[[], Sequence[Exchange]] = tuple,
         users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
+        offers: bool = True,
+        compacts: bool = True,
     ) -> None:
+        self._offers, self._compacts = offers, compacts
         self._heard, self._users = heard, users
         self._answered: list[tuple[Ask, str]] = []
         """The questions asked for credit, with their answers."""
@@ -339,6 +370,7 @@ class Ltm:
         answer: str | None = None,
         user: str = "",
         tells: Mapping[str, Sequence[str]] | None = None,
+        calls: Iterable[Call] = (),
     ) -> str:
         """Ask a question for credit and return the answer.
 
@@ -352,6 +384,8 @@ class Ltm:
             user: Whose question it is, as for `say`.
             tells: The values of which the reply chooses one, by what they are about;
                 otherwise as for `say`.
+            calls: The calls of tools that earn full marks. Only the control `oracle`
+                sees them.
 
         Returns:
             The agent's answer.
@@ -365,7 +399,14 @@ class Ltm:
         __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
         return self._credited(
-            Ask(text, depends, answer=answer, user=user, tells=tells or {})
+            Ask(
+                text,
+                depends,
+                answer=answer,
+                user=user,
+                tells=tells or {},
+                calls=tuple(calls),
+            )
         )
 
     @_refuse_misuse
@@ -404,6 +445,104 @@ class Ltm:
             facts=facts,
             turns=turns,
         )
+
+    @_refuse_misuse
+    def tool(
+        self,
+        name: str,
+        schema: Mapping[str, Any],
+        *,
+        returns: object = "done",
+        description: str = "",
+    ) -> None:
+        """Offer a mocked tool with all further messages of this scenario.
+
+        Args:
+            name: What it is called by: letters, digits and underscores.
+            schema: A JSON Schema of its arguments, or the type of each, as in
+                `{"day": "string", "people": "integer"}`.
+            returns: What a call comes to: a text, a JSON value, or a function of the
+                arguments that returns one.
+            description: What it does, for the agent.
+
+        Raises:
+            ScenarioError: If name or schema cannot be used, or the name is taken. The
+                next message raises Unmeasured, and is not sent, if the agent is not a
+                TakesTools.
+        """
+        if not self._offers:
+            raise ScenarioError(
+                "a scenario that offers tools says so: @pytest.mark.ltm(requires=['TakesTools']). "
+                "A run can then tell which agents take no part before anything is sent"
+            )
+        if name in self.sheet.tools:
+            raise ScenarioError(f"there is a tool {name!r} already")
+        self.sheet.tools[name] = make_tool(
+            name, schema, returns=returns, description=description
+        )
+
+    @property
+    def calls(self) -> Sequence[AnsweredCall]:
+        """The calls of tools in this scenario so far, in order, those that were refused included."""
+        return tuple(call for exchange in self._heard() for call in exchange.calls)
+
+    @_refuse_misuse
+    def check_call(self, name: str, /, **arguments: object) -> bool:
+        """Note as one check that a tool was called with these arguments in reply to the last message.
+
+        Args:
+            name: The tool.
+            **arguments: Those of its arguments that matter, compared by what they mean:
+                "10:00" is "10 am". A function returns whether a value will do.
+
+        Returns:
+            Whether it was.
+        """
+        return self._note_calls("called", name, arguments)
+
+    @_refuse_misuse
+    def check_called_once(self, name: str, /, **arguments: object) -> bool:
+        """Note as one check that a tool was called so, and not a second time, in this scenario so far.
+
+        Args:
+            name: The tool.
+            **arguments: As for `check_call`; calls with others do not count.
+        """
+        return self._note_calls("once", name, arguments)
+
+    @_refuse_misuse
+    def check_not_called(self, name: str = "", /, **arguments: object) -> bool:
+        """Note as one check that a tool was not called so in reply to the last message.
+
+        Args:
+            name: The tool; "": no tool at all.
+            **arguments: As for `check_call`; calls with others will do.
+        """
+        return self._note_calls("not called", name, arguments)
+
+    @_refuse_misuse
+    def check_call_order(self, *names: str) -> bool:
+        """Note as one check that these tools were first called in this order, in this scenario so far.
+
+        Args:
+            *names: The tools; others may have been called in between.
+        """
+        return self._note_finding("order", [Call(name) for name in names], self.calls)
+
+    @_refuse_misuse
+    def check_only_calls(
+        self, *calls: Call, besides: Iterable[str] = (), ordered: bool = False
+    ) -> bool:
+        """Note as one check that the last message was answered by these calls, each once, and by no others.
+
+        Args:
+            *calls: The calls with all their arguments; none: nothing was called.
+            besides: Tools whose calls do not matter.
+            ordered: Whether they must come in this order.
+        """
+        passed_over = set(besides)
+        made = [call for call in self._last_calls if call.name not in passed_over]
+        return self._note_finding("sequence" if ordered else "only", calls, made)
 
     @_refuse_misuse
     def wait(
@@ -482,6 +621,25 @@ class Ltm:
         """
         __tracebackhide__ = True
         self._send(NewSession())
+
+    @_refuse_misuse
+    def compact(self) -> str:
+        """Have the agent replace its context by something shorter, for all scenarios of the conversation.
+
+        Returns:
+            The summary that it continues from, "" where it shows none.
+
+        Raises:
+            ScenarioError: If the scenario's marker does not require Compacts.
+            Unmeasured: If the agent does not compact: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        if not self._compacts:
+            raise ScenarioError(
+                "a scenario that has the agent compact says so: @pytest.mark.ltm(requires=['Compacts'])"
+            )
+        summary: str = self._send(Compact())
+        return summary
 
     @_refuse_misuse
     def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:
@@ -589,11 +747,55 @@ class Ltm:
         return Replies(replies, (step.text for step in steps if isinstance(step, Say)))
 
     @property
-    def known_answers(self) -> Iterator[tuple[str, str]]:
-        """The questions that it has asked of which a right answer is known, each with it."""
-        return (
-            (asked.text, asked.answer) for asked, _ in self._answered if asked.answer
+    def known_questions(self) -> Iterator[KnownQuestion]:
+        """The questions that it has asked of which a right answer is known."""
+        messages = tuple(
+            exchange.message for exchange in self._heard() if exchange.kind == "say"
         )
+        return (
+            KnownQuestion(request.text, request.answer, messages)
+            for request, _ in self._answered
+            if request.answer
+        )
+
+    @property
+    def _last_calls(self) -> Sequence[AnsweredCall]:
+        heard = self._heard()
+        return heard[-1].calls if heard else ()
+
+    def _note_calls(
+        self, rule: CallRule, name: str, arguments: Mapping[str, object]
+    ) -> bool:
+        calls = self.calls if rule == "once" else self._last_calls
+        return self._note_finding(rule, [Call(name, arguments)], calls)
+
+    def _note_finding(
+        self, rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
+    ) -> bool:
+        hook = current_hooks().pytest_ltm_check_calls
+        finding: Check | None = hook(rule=rule, wanted=wanted, calls=calls)
+        if finding is None:
+            raise ConfigurationError(
+                "nothing here compares calls: the feature 'acting' is left out. Have it again"
+            )
+        if not finding.ok:
+            finding = replace(finding, label=f"{finding.label}{self._told_before()}")
+        self.sheet.checks.append(finding)
+        return finding.ok
+
+    def _told_before(self) -> str:
+        """Return how far before the last message that was told on which it depends, and what it said."""
+        heard = self._heard()
+        asked = self._answered[-1][0].about if self._answered else ()
+        told = [
+            exchange
+            for exchange in heard[:-1]
+            if (exchange.message in asked if asked else exchange.kind == "say")
+        ]
+        if not told:
+            return ""
+        tokens = needle_gap(told[-1], heard[-1])
+        return f"; told {tokens:,} tokens before: {shorten(told[-1].message, 120)}"
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)

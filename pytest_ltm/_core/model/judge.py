@@ -199,6 +199,15 @@ class Judge(Protocol):
         """
 
 
+class KnownQuestion(Struct, frozen=True):
+    """A question that was asked for credit, and whose right answer is known."""
+
+    text: str
+    answer: str
+    messages: tuple[str, ...] = ()
+    """What its scenario had told the agent."""
+
+
 class JudgePrompt(Struct, frozen=True):
     """A question for a judge, with a name and a version of its own."""
 

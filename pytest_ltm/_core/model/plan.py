@@ -128,6 +128,8 @@ class Plan:
     """How many tokens of the agent's replies count towards waits and spans."""
     sessions: str = field(default="", metadata={SPARSE: True})
     """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one."""
+    compact: str = field(default="", metadata={SPARSE: True})
+    """When the agent compacts, as `--ltm-compact` says it; "": only where a scenario has it do so."""
     reading: Reading = field(default=RAW, metadata={SPARSE: True})
     """What is read of the agent's replies."""
     questions: Questions = field(default="together", metadata={SPARSE: True})
@@ -332,6 +334,7 @@ _PLAN: Mapping[str, Callable[[Field], Any]] = {
     "history": Field.json,
     "count": lambda item: item.choice(COUNTS),
     "sessions": Field.text,
+    "compact": Field.text,
     "reading": _read_reading,
     "questions": lambda item: item.choice(QUESTIONS),
 }

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm._core.model.tools import Call
+from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.model.words import (
     has_phrase,
     plain_words,
@@ -71,6 +72,8 @@ class Ask:
     """Whether the state before it is put back behind it; None: as the run says."""
     images: Sequence[str] = field(default=(), kw_only=True)
     """Files shown with it to an agent that AcceptsImages."""
+    calls: Sequence[Call] = field(default=(), kw_only=True, hash=False)
+    """The calls of tools that full marks ask for before the answer, told to the control `oracle` alone."""
     tells: Mapping[str, Sequence[str]] = field(
         default_factory=dict, kw_only=True, hash=False
     )
@@ -161,8 +164,22 @@ class NewSession:
     """Have the user come back: the next message goes to an agent made anew, which has its own memory only."""
 
 
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Have the agent replace its context by something shorter."""
+
+    text: str = "Compact your context."
+    """What the record shows as its message; the agent is not sent it."""
+
+
 Step: TypeAlias = "Say | Ask | Wait"
-Request: TypeAlias = "Say | Ask | Wait | Watch | NewSession"
+Request: TypeAlias = "Say | Ask | Wait | Watch | NewSession | Compact"
+
+
+def kind_of_request(request: Say | Ask | Compact) -> Kind:
+    """Return the kind of the exchange that a request makes."""
+    kinds: dict[type, Kind] = {Say: "say", Ask: "ask", Compact: "compact"}
+    return kinds[type(request)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

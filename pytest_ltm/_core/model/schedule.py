@@ -232,6 +232,13 @@ class Agenda:
 # Capabilities with which an agent can be met again.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
 EVERY = "every:"
+NO_TOOLS = (
+    "the agent cannot call tools: its reply() has no parameter `tools` (TakesTools)"
+)
+NO_COMPACTION = (
+    "the agent cannot compact: it has no compact() (Compacts). One with a reset() can, as "
+    "compacting:SPEC"
+)
 NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
 
 
@@ -292,3 +299,30 @@ def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | 
             else Rhythm(lambda counted, _: counted * sessions // span)
         )
     return Rhythm(lambda _, now: (now - began) // sessions)
+
+
+def parse_compact_option(text: str) -> str:
+    """Return what `--ltm-compact` says as plans have it; ConfigurationError if it says nothing that can be meant."""
+    _parse_compaction(text)
+    return text
+
+
+_LONGEST_NUMBER = 10
+
+
+def _parse_compaction(text: str) -> int:
+    """Return the tokens after which the agent compacts."""
+    number = text.removeprefix(EVERY)
+    digits = number.removesuffix("k")
+    is_number = digits.isdecimal() and len(digits) < _LONGEST_NUMBER and int(digits)
+    if number == text or not is_number:
+        raise ConfigurationError(f"{text!r} is not every:TOKENS, such as every:8k")
+    return int(digits) * (1_000 if number.endswith("k") else 1)
+
+
+def compaction_rhythm(text: str) -> Rhythm | None:
+    """Return when the agent compacts; None: never."""
+    if not text:
+        return None
+    tokens = _parse_compaction(text)
+    return Rhythm(lambda counted, _: counted // tokens)

@@ -18,10 +18,11 @@ from msgspec import Struct
 
 from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.model.account import Account
+from pytest_ltm._core.model.tools import AnsweredCall
 from pytest_ltm._core.storage.disk import disk_fault
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 
-Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
+Kind = Literal["opening", "say", "ask", "reset", "filler", "history", "compact"]
 # How many tokens of a reply that the agent generated count towards waits and spans: a
 # fixed allowance, at most as many as the message that it answers has, none, or all. What
 # is told (messages, told filler, a data set's history) counts in any case, except under
@@ -108,7 +109,7 @@ class Exchange:
     by: str
     """The example that spoke (`colours/0`), or "" for opening, filler and history."""
     kind: Kind
-    """Why it was sent: "opening", "say", "ask", "reset", "filler" or "history"."""
+    """Why it was sent: "opening", "say", "ask", "reset", "filler", "history" or "compact"."""
     message: str
     """What the agent was sent or told."""
     reply: str
@@ -135,6 +136,19 @@ class Exchange:
     """How the reply came to be: whole, cut at a limit, or ended in a way that is not known."""
     alone: bool = False
     """A question that the agent does not remember: what is said next comes after what was said before it."""
+    calls: tuple[AnsweredCall, ...] = ()
+    """The tools that the agent called before it replied, in order."""
+
+    @property
+    def acted_reply(self) -> str:
+        """The reply as people are shown it, after a line for each call of a tool before it."""
+        acted = [f"[{call}: {call.result}]" for call in self.calls]
+        return "\n".join([*acted, self.reply])
+
+    @property
+    def call_tokens(self) -> int:
+        """Tokens of its calls, and of what they came to, by the run's tokenizer."""
+        return sum(call.tokens + call.result_tokens for call in self.calls)
 
     @property
     def raw_reply(self) -> str:
@@ -149,7 +163,7 @@ class Exchange:
     @property
     def end(self) -> int:
         """Tokens of the conversation up to the end of the reply."""
-        return self.start + self.message_tokens + self.reply_tokens
+        return self.message_end + self.call_tokens + self.reply_tokens
 
 
 class LongExchange(Exchange):
@@ -257,10 +271,12 @@ class Transcript(TranscriptView):
         """Return the tokens that count of a reply that the agent generated."""
         if exchange.told:
             return 0
+        # What is called is the agent's own choice, and so is what it then hears.
+        generated = exchange.reply_tokens + exchange.call_tokens
         if self.counts == "all":
-            return exchange.reply_tokens
+            return generated
         if self.counts in ("capped", "filler"):
-            return min(exchange.reply_tokens, exchange.message_tokens)
+            return min(generated, exchange.message_tokens)
         return REPLY_ALLOWANCE if self.counts == DEFAULT_COUNT else 0
 
     def exchanges_of(self, speaker: str) -> Sequence[Exchange]:

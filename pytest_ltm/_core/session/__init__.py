@@ -119,7 +119,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_ltm._core.session.startup import start_run
 
         options.refuse_misspelt_keys(config)
-        start_run(config)
+        if (suite := options.own_suite(config)) is None:
+            start_run(config)
+        else:
+            suite.begin(config)
     else:
         options.refuse_idle(config)
 

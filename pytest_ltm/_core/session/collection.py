@@ -343,21 +343,6 @@ def check_parameters(suite: Suite) -> Suite:
 
 # --- What the command line selects, and the command line that has a conversation again.
 
-# Options that say nothing of what one conversation is about.
-_ELSEWHERE = {
-    "ltm_span",
-    "ltm_concurrency",
-    "ltm_shard",
-    "ltm_summary",
-    "ltm_compare",
-    "ltm_compare_plans",
-    "ltm_compare_collapses",
-    "ltm_compare_blind",
-    "ltm_compare_fail",
-    "ltm_fail_under",
-}
-
-
 # pytest's own options that decide which scenarios share a conversation, by where their
 # values are.
 _SELECTING = {**SELECTING, "ignore_glob": "--ignore-glob"}
@@ -454,7 +439,7 @@ def repeat_command(
             if given is not None and option.dest == "ltm_language"
             else given
         )
-        if given is not None and option.dest not in _ELSEWHERE:
+        if given is not None and option.repeats:
             words += [
                 f"{option.flag}={each}" for each in (given if option.many else [given])
             ]

@@ -91,7 +91,7 @@ class PlayedConversation:
         self.start = self._clock.now
         self._judge = mode.judge(
             opened,
-            lambda: (pair for ltm in self._handles for pair in ltm.known_answers),
+            lambda: (known for ltm in self._handles for known in ltm.known_questions),
         )
         self._users, self._bill = mode.users(opened), Bill(given.tariff)
         bodies = [self.bodies[example.key] for example in self.plan.examples]
@@ -111,7 +111,13 @@ class PlayedConversation:
             judge = None if self._judge is None else self._judge.handle(example.key)
             users = self._users.handle(example.key)
             ltm = factory.handle(
-                body.send, example, lambda: self.conversation, judge=judge, users=users
+                body.send,
+                example,
+                lambda: self.conversation,
+                judge=judge,
+                users=users,
+                offers="TakesTools" in example.requires,
+                compacts="Compacts" in example.requires,
             )
             self._handles.append(ltm)
             body.join(

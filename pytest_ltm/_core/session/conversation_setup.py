@@ -27,22 +27,24 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model import scenario as _scenario
-from pytest_ltm._core.model.judge import LtmJudge
+from pytest_ltm._core.model.judge import KnownQuestion, LtmJudge
+from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.plan import (
     Plan,
 )
+from pytest_ltm._core.model.spec_files import spec_text
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.session.items import ItemPlace, LtmItem
-from pytest_ltm._core.session.options import option_text, read_option
+from pytest_ltm._core.session.options import option_text, path_base, read_option
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.locks import FolderLock
 from pytest_ltm._core.storage.schema import json_text
 
-# Returns questions of a conversation that were asked until then, each with a right
+# Returns the questions of a conversation that were asked until then and have a right
 # answer.
-KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
+KnownQuestions: TypeAlias = "Callable[[], Iterable[KnownQuestion]]"
 
 
 class JudgeLine(Protocol):
@@ -217,7 +219,9 @@ class ConversationMode:
         finally:
             self._lock.release()
 
-    def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeLine | None:
+    def judge(
+        self, opened: OpenConversation, known: KnownQuestions
+    ) -> JudgeLine | None:
         """Return where its examples ask the judge, None where there is none."""
         raise NotImplementedError
 
@@ -273,19 +277,27 @@ def write_plan(folder: Path, plan: Plan) -> None:
 
 # --- The judge of a run: found once, before anything runs.
 
-NO_JUDGE = "none"
 _JUDGE: pytest.StashKey[RunJudge | None] = pytest.StashKey()
 
 
-def judge_of_run(config: pytest.Config) -> str:
+def judge_of_run(config: pytest.Config) -> JudgeSpec:
     """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
-    spec = option_text(config, "ltm_judge")
-    if spec == NO_JUDGE or config.option.collectonly or config.option.ltm_dry_run:
+    text = read_option(
+        config,
+        "--ltm-judge",
+        lambda: spec_text(
+            option_text(config, "ltm_judge"), "judge", path_base(config, "ltm_judge")
+        ),
+    )
+    if config.option.ltm_judge is not None:
+        config.option.ltm_judge = text  # a run is resumed by what its file said
+    spec = read_option(config, "--ltm-judge", lambda: JudgeSpec.parse(text))
+    if spec.is_none or config.option.collectonly or config.option.ltm_dry_run:
         return spec
     config.stash[_JUDGE] = read_option(
         config,
         "--ltm-judge",
-        lambda: config.hook.pytest_ltm_make_judge(config=config, spec=spec),
+        lambda: config.hook.pytest_ltm_make_judge(config=config, spec=spec.judge),
     )
     return spec
 

@@ -17,6 +17,11 @@ from pytest_ltm._core.model.dataset import (
     ToldConversation,
 )
 from pytest_ltm._core.model.plan import Questions
+from pytest_ltm._core.model.spec_files import (
+    SpecFile,
+    is_yaml_path,
+    read_spec_file,
+)
 from pytest_ltm._core.model.suite_spec import DATA, QUESTIONS, SuiteSpec
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.items import ItemPlace
@@ -30,6 +35,7 @@ from pytest_ltm._core.storage.errors import (
     LtmError,
     did_you_mean,
 )
+from pytest_ltm._core.storage.schema import load_yaml
 from pytest_ltm._core.storage.wording import one_line
 
 # The only span of a data set.
@@ -38,16 +44,32 @@ _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 
 
 def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
-    """Return the data set that `--ltm-suite` names, with its parameters; None if it names another suite.
+    """Return the data set that `--ltm-suite` or a YAML file names, with its parameters; None for another suite.
 
     UsageError for a parameter that it does not have. Files in parameters are relative
     to where the option stands: the command line or the ini file.
     """
     text = _options.option_or_ini(config, "ltm_suite") or ""
-    dataset = _options.option_table(config).datasets.get(text.partition("?")[0])
+    datasets = _options.option_table(config).datasets
+    file = _options.read_option(
+        config, "--ltm-suite", lambda: _dataset_file(config, text)
+    )
+    name = text.partition("?")[0] if file is None else file.name
+    dataset = datasets.get(name)
+    if dataset is None and file is not None:
+        where = value_source(config, "--ltm-suite")
+        raise pytest.UsageError(
+            f"{where}: {text}: there is no data set {name!r}."
+            f"{did_you_mean(name, datasets)} There are {', '.join(datasets)}"
+        )
     if dataset is None:
         return None
-    spec = _options.read_option(config, "--ltm-suite", lambda: SuiteSpec.parse(text))
+    if file is None:
+        spec = _options.read_option(
+            config, "--ltm-suite", lambda: SuiteSpec.parse(text)
+        )
+    else:
+        spec = SuiteSpec(name, _beside(Path(text), file.parameters, dataset))
     known = [DATA, QUESTIONS, *(option.name for option in dataset.options)]
     for name in spec.parameters:
         if name not in known:
@@ -57,6 +79,28 @@ def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
                 f"{did_you_mean(name, known)} It has {', '.join(known)}"
             )
     return dataset, spec
+
+
+def _dataset_file(config: pytest.Config, text: str) -> SpecFile | None:
+    """Return the data set in a YAML file; None for anything else: a suite has its own form."""
+    path = path_base(config, "ltm_suite") / text
+    if not (is_yaml_path(text) and path.is_file()):
+        return None
+    content = load_yaml(path).value
+    if not isinstance(content, dict) or "dataset" not in content:
+        return None
+    return read_spec_file(path, "dataset")
+
+
+def _beside(
+    file: Path, parameters: Mapping[str, str], dataset: Dataset
+) -> dict[str, str]:
+    """Return the parameters of a file; paths among them are relative to its folder."""
+    paths = {DATA, *(option.name for option in dataset.options if option.is_path)}
+    return {
+        name: str(file.parent / value) if name in paths else value
+        for name, value in parameters.items()
+    }
 
 
 def questions_of(config: pytest.Config) -> Questions:
@@ -91,6 +135,8 @@ def dataset_of(
     if chosen is None:
         return None
     dataset, spec = chosen
+    if config.option.ltm_suite is not None:
+        config.option.ltm_suite = str(spec)  # a run is resumed by what its file said
     _check_dataset_options(config, dataset, has_paths=has_paths)
     base = path_base(config, "ltm_suite")
     path = spec.parameters.get(DATA)
@@ -167,8 +213,9 @@ def dataset_places(
 
 def thread_suite(config: pytest.Config, dataset: DatasetSuite, thread: str) -> str:
     """Return the value of `--ltm-suite` with which a data set has the conversation of one thread alone."""
-    text = str(_options.option_or_ini(config, "ltm_suite"))
-    return str(SuiteSpec.parse(text).replace_parameters(**dataset.alone(thread)))
+    chosen = chosen_dataset(config)
+    assert chosen is not None
+    return str(chosen[1].replace_parameters(**dataset.alone(thread)))
 
 
 def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:

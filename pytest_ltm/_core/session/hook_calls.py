@@ -27,6 +27,8 @@ class HookCalls:
         self._config = config
         self.faults: list[str] = []
         """A sentence for each hook that raised, once for each of its errors."""
+        self.is_over = False
+        """Whether all conversations are: from then on no error of a hook ends anything."""
 
     def ask_all(self, hook_name: str, /, **arguments: Any) -> Iterator[Any]:
         """Yield what each implementation of a hook returns that is not None."""
@@ -34,8 +36,10 @@ class HookCalls:
             values = [arguments[argument] for argument in hook.argnames]
             try:
                 result = hook.function(*values)
-            except _ENDING:
-                raise
+            except _ENDING as error:
+                if not self.is_over:
+                    raise
+                self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             except _FAULTS as error:
                 self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             else:

@@ -22,14 +22,15 @@ from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_yo
 
 if TYPE_CHECKING:
     from pytest_ltm._core.model.dataset import Dataset, Definitions
+    from pytest_ltm._core.model.own_suite import OwnSuite
     from pytest_ltm._core.model.suite import Suite
 
 
 class IntegerParser:
-    """The parser of a whole number, which is at least `least`; an even number of votes may have no majority."""
+    """The parser of a whole number, which is at least `least`."""
 
-    def __init__(self, least: int, *, votes: bool = False) -> None:
-        self._least, self._votes = least, votes
+    def __init__(self, least: int) -> None:
+        self._least = least
 
     def __call__(self, text: str) -> int:
         """Return the number; ConfigurationError for any other text."""
@@ -39,8 +40,6 @@ class IntegerParser:
             raise ConfigurationError(f"{text!r} is not a whole number") from None
         if number < self._least:
             raise ConfigurationError(f"at least {self._least}, not {number}")
-        if self._votes and number % 2 == 0:
-            raise ConfigurationError(f"{number} votes may be tied; use an odd number")
         return number
 
 
@@ -97,20 +96,96 @@ class Option(NamedTuple):
     """It names a file or folder: looked for where the command line is, or the ini file."""
     endings: tuple[str, ...] = ()
     """What the name of its file ends in, if that is settled."""
+    has_twin: bool = True
+    """There is an ini value of the same meaning."""
+    repeats: bool = True
+    """A command that has one conversation again names it, if it was given."""
+    writes: bool = False
+    """It names a file to write: not that of a run which is only scored again."""
 
     @property
     def dest(self) -> str:
         """The name of the value, and of the ini twin."""
         return self.flag.removeprefix("--").replace("-", "_")
 
+    @property
+    def is_switch(self) -> bool:
+        """It has no value."""
+        return not self.metavar
+
 
 OPTIONS = (
+    Option(
+        "--ltm-agent",
+        "SPEC[,SPEC...]",
+        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
+        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
+        "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
+        "scenarios are run.",
+        group=RUN,
+        many=True,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-resume",
+        "latest|RUN",
+        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
+        "recorded messages are not sent again",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-rescore",
+        "latest|RUN",
+        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
+        "and judge; no agent is called, and the differences are printed",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm",
+        "",
+        "start an LTM run with the agents of the ini value ltm_agents",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-dry-run",
+        "",
+        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
+        group=RUN,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-agent-process",
+        "",
+        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
+        " the run",
+        group=AGENTS,
+        has_twin=False,
+        repeats=False,
+    ),
+    Option(
+        "--ltm-no-probe",
+        "",
+        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
+        "another (at most 6 messages for each agent)",
+        group=AGENTS,
+        has_twin=False,
+        repeats=False,
+    ),
     Option(
         "--ltm-span",
         "SPAN[,SPAN...]",
         "memory spans in tokens, such as 2k,32k, or 'isolated'",
         "2k",
         RUN,
+        repeats=False,
     ),
     Option(
         "--ltm-suite",
@@ -200,6 +275,13 @@ OPTIONS = (
         parse=lazy_parser("_core.model.schedule:parse_sessions_option"),
     ),
     Option(
+        "--ltm-compact",
+        "every:TOKENS",
+        "the agent compacts its context after every 8k tokens, say: what is left of what it was told?",
+        group=AGENTS,
+        parse=lazy_parser("_core.model.schedule:parse_compact_option"),
+    ),
+    Option(
         "--ltm-traces",
         "auto|PORT",
         "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
@@ -209,31 +291,9 @@ OPTIONS = (
     Option(
         "--ltm-judge",
         "SPEC",
-        "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none",
+        "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none; with parameters: 'openai:MODEL?votes=5'",
         "none",
         AGENTS,
-    ),
-    Option(
-        "--ltm-judge-votes",
-        "N",
-        "votes that confirm a judge's 'no'; an odd number",
-        "3",
-        AGENTS,
-        parse=IntegerParser(1, votes=True),
-    ),
-    Option(
-        "--ltm-judge-cache",
-        "on|off",
-        "reuse the judge's earlier replies (on) or ask again (off)",
-        "on",
-        parse=one_of("on", "off"),
-    ),
-    Option(
-        "--ltm-judge-canaries",
-        "on|off",
-        "first test the judge on three answers with known grades",
-        "on",
-        parse=one_of("on", "off"),
     ),
     Option(
         "--ltm-time",
@@ -273,6 +333,7 @@ OPTIONS = (
         "1",
         AGENTS,
         parse=lazy_parser("_core.session.collection:parse_concurrency"),
+        repeats=False,
     ),
     Option(
         "--ltm-worker-tries",
@@ -286,6 +347,7 @@ OPTIONS = (
         "I/N",
         "play shard I of N: one run divided over several machines",
         parse=lazy_parser("_core.session.collection:parse_shard"),
+        repeats=False,
     ),
     Option(
         "--ltm-price",
@@ -329,133 +391,8 @@ OPTIONS = (
         REPORTS,
         is_path=True,
     ),
-    Option(
-        "--ltm-report",
-        "FILE.html",
-        "write a self-contained HTML report of the run",
-        group=REPORTS,
-        is_path=True,
-        endings=(".html", ".htm"),
-    ),
-    Option(
-        "--ltm-summary",
-        "FILE.md",
-        "write a Markdown summary of the run; -: print it in place of the tables",
-        group=REPORTS,
-        is_path=True,
-    ),
-    Option(
-        "--ltm-compare",
-        "NAME|FILE|RUN",
-        "show what changed since a baseline or another run with an equal plan",
-        group=GATE,
-    ),
-    Option(
-        "--ltm-compare-plans",
-        "WHAT",
-        "equal: require equal plans; overlapping: compare the examples that both share",
-        "equal",
-        GATE,
-        parse=one_of("equal", "overlapping"),
-    ),
-    Option(
-        "--ltm-compare-collapses",
-        "SHARE",
-        "share of its conversations in which either side may earn nothing without being worse, 0 to 0.9",
-        "0.3",
-        ADVANCED,
-        parse=lazy_parser("gate.gate_rules:parse_collapses"),
-    ),
-    Option(
-        "--ltm-compare-blind",
-        "WHAT",
-        "a rule that the loss of nine tenths of everything would not break: refuse: not measurable; allow: passed",
-        "refuse",
-        ADVANCED,
-        parse=one_of("refuse", "allow"),
-    ),
-    Option(
-        "--ltm-compare-fail",
-        "RULE",
-        "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...",
-        group=GATE,
-        many=True,
-    ),
-    Option(
-        "--ltm-fail-under",
-        "RULE",
-        "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...",
-        group=GATE,
-        many=True,
-    ),
 )
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
-# Those without a twin of the same kind: what starts a run, and switches, which have no
-# metavar.
-PLAIN = (
-    Option(
-        "--ltm-agent",
-        "SPEC[,SPEC...]",
-        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
-        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
-        "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
-        "scenarios are run.",
-        group=RUN,
-        many=True,
-    ),
-    Option(
-        "--ltm-resume",
-        "latest|RUN",
-        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
-        "recorded messages are not sent again",
-        group=RUN,
-    ),
-    Option(
-        "--ltm-rescore",
-        "latest|RUN",
-        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
-        "and judge; no agent is called, and the differences are printed",
-        group=RUN,
-    ),
-    Option(
-        "--ltm-save",
-        "NAME",
-        "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit",
-        group=GATE,
-    ),
-    Option(
-        "--ltm",
-        "",
-        "start an LTM run with the agents of the ini value ltm_agents",
-        group=RUN,
-    ),
-    Option(
-        "--ltm-dry-run",
-        "",
-        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
-        group=RUN,
-    ),
-    Option(
-        "--ltm-live",
-        "",
-        "print a link to a local page that shows the run while it happens; needs the extra web",
-        group=RUN,
-    ),
-    Option(
-        "--ltm-agent-process",
-        "",
-        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
-        " the run",
-        group=AGENTS,
-    ),
-    Option(
-        "--ltm-no-probe",
-        "",
-        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
-        "another (at most 6 messages for each agent)",
-        group=AGENTS,
-    ),
-)
 
 
 class OptionTable:
@@ -466,6 +403,8 @@ class OptionTable:
         self.rows = {option.dest: option for option in OPTIONS}
         """By dest."""
         self.datasets: dict[str, Dataset] = {}
+        """By name."""
+        self.own_suites: dict[str, OwnSuite] = {}
         """By name."""
 
     def add(self, option: Option) -> None:
@@ -480,6 +419,12 @@ class OptionTable:
         if dataset.name in self.datasets:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
+
+    def take_suite(self, suite: OwnSuite) -> None:
+        """Take a suite of a feature; ConfigurationError for a name that is taken."""
+        if suite.name in self.own_suites or suite.name in self.datasets:
+            raise ConfigurationError(f"two plugins have a suite {suite.name!r}")
+        self.own_suites[suite.name] = suite
 
 
 NAME = "ltm-options"
@@ -496,12 +441,6 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     for name in GROUPS:
         title = f"long-term memory (pytest-ltm), {name}{more * (name == RUN)}"
         parser.getgroup(f"ltm {name}", title)
-    for row in PLAIN:
-        how: dict[str, Any] = (
-            {"metavar": row.metavar} if row.metavar else {"action": "store_true"}
-        )
-        how |= {"action": "append", "default": []} if row.many else {}
-        parser.getgroup(f"ltm {row.group}").addoption(row.flag, help=row.help, **how)
     parser.addini(
         "ltm_agent_process",
         "ini twin of --ltm-agent-process",
@@ -532,6 +471,7 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     hook = manager.hook
     hook.pytest_ltm_options.call_historic(kwargs={"register": result.add})
     hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
+    hook.pytest_ltm_suites.call_historic(kwargs={"register": result.take_suite})
 
 
 def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
@@ -574,14 +514,20 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
     text = (
         f"{option.help} (default {option.default})" if option.default else option.help
     )
+    how: dict[str, Any] = {"action": "append" if option.many else "store"}
+    how |= {"metavar": option.metavar, "default": None}
+    if option.is_switch:
+        how = {"action": "store_true"}
+    elif not option.has_twin and option.many:
+        how["default"] = []
     parser.getgroup(f"ltm {option.group}").addoption(
-        option.flag,
-        dest=option.dest,
-        metavar=option.metavar,
-        help=_shown_help(option, text),
-        default=None,
-        action="append" if option.many else "store",
+        option.flag, dest=option.dest, help=_shown_help(option, text), **how
     )
+    if option.has_twin:
+        _add_twin(parser, option)
+
+
+def _add_twin(parser: pytest.Parser, option: Option) -> None:
     # From pytest 8.4 on an ini value may be declared an int, which a native TOML number
     # needs; from 9.2 on text or a number, whichever native TOML gives.
     is_int, unions = (
@@ -596,6 +542,12 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
         type=kind,
         default=None,
     )
+
+
+def own_suite(config: pytest.Config) -> OwnSuite | None:
+    """Return the suite of a feature that the session plays in place of conversations, if it plays one."""
+    name = (option_or_ini(config, "ltm_suite") or "").partition("?")[0]
+    return option_table(config).own_suites.get(name)
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:
@@ -622,7 +574,7 @@ def refuse_misspelt(
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [option.flag for option in (*PLAIN, *option_table(config).rows.values())]
+    known = [option.flag for option in option_table(config).rows.values()]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
@@ -660,13 +612,7 @@ def refuse_idle(config: pytest.Config) -> None:
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`,
     may wait for an LTM run.
     """
-    # The others of those without a twin start an LTM run.
-    plain = {
-        option.flag
-        for option in PLAIN
-        if option.flag == "--ltm-save" or not option.metavar
-    }
-    ours = plain | {option.flag for option in option_table(config).rows.values()}
+    ours = {option.flag for option in option_table(config).rows.values()}
     idle = next(
         (
             flag
@@ -696,6 +642,14 @@ def value_source(config: pytest.Config, flag: str) -> str:
     ):
         return flag
     return f"{config.inipath.name}: {dest}" if config.inipath else flag
+
+
+def is_given(config: pytest.Config, option: Option) -> bool:
+    """Return whether an option stands on the command line or in the ini file, whatever its value."""
+    value = config.getoption(option.dest, None)
+    if value is None or value is False or value == []:
+        return option.has_twin and bool(config.getini(option.dest))
+    return True
 
 
 def option_or_ini(config: pytest.Config, dest: str) -> str | None:

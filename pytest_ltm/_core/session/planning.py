@@ -13,6 +13,7 @@ import pytest
 
 from pytest_ltm._core.calls.hub import sleep_here
 from pytest_ltm._core.model.filler import Filler
+from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import (
     Plan,
     PlannedExample,
@@ -23,7 +24,7 @@ from pytest_ltm._core.model.scenario import LAST, Definition
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
 from pytest_ltm._core.model.transcript import DEFAULT_COUNT, Count
 from pytest_ltm._core.session.collection import version_of
-from pytest_ltm._core.session.conversation_setup import NO_JUDGE, run_judge
+from pytest_ltm._core.session.conversation_setup import run_judge
 from pytest_ltm._core.session.dataset import told_in
 from pytest_ltm._core.session.item_body import PATCHING
 from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
@@ -127,12 +128,13 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         filler=filler.configuration(),
         scoring=settings.scoring,
         judge=NO_JUDGE if judge is None else judge.plan_entry,
-        judge_votes=1 if judge is None else settings.judge_votes,
+        judge_votes=1 if judge is None else settings.judge.votes,
         time=settings.time,
         opening=opening,
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(known[0].item.config, settings, place),
         sessions=settings.sessions,
+        compact=settings.compact,
         reading=settings.reading,
         questions=settings.questions,
     )

@@ -21,7 +21,7 @@ from pytest_ltm._core.journal.run_file import (
     read_run_file,
     source_revision,
 )
-from pytest_ltm._core.session.options import DEFAULTS
+from pytest_ltm._core.session.options import DEFAULTS, option_table
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import ConfigurationError
@@ -38,9 +38,6 @@ SELECTING = {
 OF_THIS_SESSION = frozenset(
     {"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"}
 )
-# Options that name files, which scoring a run again does not write unless it is told
-# to.
-WRITES = frozenset({"ltm_save", "ltm_report", "ltm_summary"})
 RESCORE = "--ltm-rescore"
 HIDDEN = "[redacted"
 # The folder of the run that is resumed.
@@ -79,7 +76,9 @@ def take_over(
         raise pytest.UsageError(f"{flag}: {why}. Run it there: {there}")
     if flag == RESCORE:
         # `latest` is about to be another one.
-        args += [*_recorded_words(run, given, without=WRITES), f"{RESCORE}={result}"]
+        rows = option_table(config).rows.values()
+        without = frozenset(option.dest for option in rows if option.writes)
+        args += [*_recorded_words(run, given, without=without), f"{RESCORE}={result}"]
     else:
         config.stash[RUN_FOLDER] = result
         args += _recorded_words(run, given)

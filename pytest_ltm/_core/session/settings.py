@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field, structs
 
 from pytest_ltm._core.journal.cost import Limits, Prices
+from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.plan import Questions, Seed
 from pytest_ltm._core.model.score import Scoring
 from pytest_ltm._core.model.suite import Suite
@@ -103,6 +104,8 @@ class RunSettings(Struct, frozen=True):
     """How many tokens of replies count towards spans, where the options say so."""
     sessions: str = ""
     """When the sessions of the agent are over, as the option says it; "": it has one."""
+    compact: str = ""
+    """When the agent compacts, as the option says it; "": only where a scenario has it do so."""
     reading: Reading = RAW
     """What is read of replies."""
     questions: Questions = "together"
@@ -111,17 +114,13 @@ class RunSettings(Struct, frozen=True):
     """How often a message is sent again after a passing fault of the agent."""
     dataset: DatasetSuite | None = None
     """The data set that is played; its entries are the suite."""
-    report: Path | None = None
-    """The file that `--ltm-report` names."""
     worker_tries: int = 2
     """The number of xdist workers that may die at the same point of a conversation before it is given up."""
     shard: Shard | None = None
     """Which share of the conversations is played; None: all."""
     concurrency: int | None = 1
     """How many conversations this process plays at once; None: as many as suit each agent."""
-    judge: str = "none"
-    judge_votes: int = 1
-    judge_cache: bool = True
+    judge: JudgeSpec = field(default_factory=JudgeSpec)
     agent_process: bool = False
     """Whether agents that dotted paths name run in processes of their own."""
     rescored: Path | None = None
@@ -185,12 +184,13 @@ class RunSettings(Struct, frozen=True):
             "tokenizer": self.tokenizer,
             "scoring": self.scoring,
             "count": None if self.count is None else count_option(self.count),
-            "judge": redact_secrets(self.judge),
+            "judge": redact_secrets(self.judge.judge),
             "time": self.time,
             # Left out where they are the default: runs that were recorded before there
             # was such a setting stay equal.
             **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
+            **({"compact": self.compact} if self.compact else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
             **({} if self.questions == "together" else {"questions": self.questions}),
             **({} if self.shard is None else {"shard": str(self.shard)}),

@@ -15,7 +15,7 @@ from msgspec import convert, structs
 from pytest_ltm._core.features import use_session_hooks
 from pytest_ltm._core.journal.cost import Limits, read_prices
 from pytest_ltm._core.model import suite as _suite
-from pytest_ltm._core.model.plan import FRESH, Seed
+from pytest_ltm._core.model.plan import Seed
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.session import options as _options
@@ -28,7 +28,12 @@ from pytest_ltm._core.session.collection import (
 from pytest_ltm._core.session.conversation_setup import (
     judge_of_run,
 )
-from pytest_ltm._core.session.dataset import SPANS, dataset_of, questions_of
+from pytest_ltm._core.session.dataset import (
+    SPANS,
+    chosen_dataset,
+    dataset_of,
+    questions_of,
+)
 from pytest_ltm._core.session.options import (
     chosen_spans,
     name_option_in_errors,
@@ -112,11 +117,10 @@ _AS_SAID = (
     "count",
     "time",
     "retries",
-    "report",
     "worker_tries",
     "shard",
     "sessions",
-    "judge_votes",
+    "compact",
     "latency",
 )
 
@@ -196,7 +200,6 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         dataset=dataset,
         concurrency=_chosen_concurrency(config),
         judge=judge_of_run(config),
-        judge_cache=said("judge_cache") == "on",
         agent_process=bool(
             config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")
         ),
@@ -225,13 +228,6 @@ def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
     config.option.ltm_seed = worker.get(
         "ltm_seed", config.option.ltm_seed
     )  # a fresh one is drawn by the controller
-    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(
-        config, "ltm_compare"
-    ):
-        raise pytest.UsageError(
-            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
-            "Use the baseline's seed: a number, or env:NAME for a secret one"
-        )
     seed: Seed = _options.option_value(config, "ltm_seed")
     if seed.source:
         config.option.ltm_seed = seed.option
@@ -289,8 +285,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         )
     given = _options.option_or_ini(config, "ltm_suite")
     datasets = _options.option_table(config).datasets
-    named = (given or "").partition("?")[0]
-    if given == "none" or named in datasets or (given is None and has_paths):
+    is_other = given == "none" or chosen_dataset(config) is not None
+    if is_other or (given is None and has_paths):
         return None
     known = _suite.scenario_names()
     if given is None and _options.option_value(config, "ltm_definitions"):
@@ -307,7 +303,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     if path.is_file():
         suite = config.hook.pytest_ltm_read_suite(path=path, scenarios=known)
         return check_parameters(suite)
-    suites = [*_suite.built_in_names(), *datasets, "none"]
+    own = _options.option_table(config).own_suites
+    suites = [*_suite.built_in_names(), *datasets, *own, "none"]
     raise pytest.UsageError(
         f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
         f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file, or a published configuration"

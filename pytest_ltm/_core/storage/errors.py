@@ -41,6 +41,8 @@ class LtmError(Exception):
     """The same message may be answered later."""
     usage: Any = None
     """The Usage of what came to nothing, as far as it is known."""
+    leak = False
+    """The agent served what belongs to somebody else: the example fails, and the conversation goes on."""
     account: Any = ""
     """How a reply came to be that is not an answer (docs/replies.md); "" where none came."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeAlias, cast
@@ -16,7 +18,7 @@ from msgspec import structs
 
 from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
-from pytest_ltm.agents._capabilities import takes_user
+from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
     Reading,
@@ -25,6 +27,13 @@ from pytest_ltm.agents.memory.reading import (
     format_moment,
     read_moment,
 )
+from pytest_ltm.agents.memory.scopes import (
+    Scope,
+    scope_arguments,
+    takes_argument,
+    takes_scope,
+    takes_scope_object,
+)
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 VERSION = 2
@@ -32,6 +41,8 @@ VERSION = 2
 PAUSE = timedelta(hours=1)
 """A longer one begins another session."""
 _PARTS, _WRITTEN = 4, 3
+_MISSES = 3
+"""Texts in a row that were not found within the limit, after which none is polled for."""
 _SHOWN = 80
 # Generators in place of two copies of each method: those of a store may be async or
 # not.
@@ -103,8 +114,13 @@ class Stored(TakesTurns):
         reading: Reading,
         heard: dict[int, str],
         settings: Mapping[str, Any],
+        *,
+        is_shared: bool = False,
     ) -> None:
-        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store."""
+        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store.
+
+        `is_shared`: so is the store.
+        """
         self._store, self._name, self._thinker, self._reading = (
             store,
             name,
@@ -114,10 +130,17 @@ class Stored(TakesTurns):
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
         self._used = Usage()
-        self._lent = False
+        self._lent = is_shared
         """The store is another's."""
+        self._pace = pace_of_run()
+        self._lags: list[float] = []
+        """Seconds from a write to the first search that found it."""
+        self._missed = self._missed_in_a_row = 0
+        """Texts that no search found within the limit."""
         self._begin()
         # On the instance: a member is what a capability is known by.
+        if separates_users(store):
+            self.reply, self.accept = self._reply_to, self._accept_from  # type: ignore[method-assign]
         for methods in (
             ("reset",),
             ("save", "load"),
@@ -125,12 +148,19 @@ class Stored(TakesTurns):
             ("settle",),
             ("delete",),
         ):
-            for method in methods if all(map(self._offers, methods)) else ():
+            is_own = not is_shared or methods[0] not in {"reset", "save"}
+            for method in methods if is_own and all(map(self._offers, methods)) else ():
                 setattr(self, method, getattr(self, f"_{method}"))
+        if self._pace.waits:
+            self.settle = self._settle
 
     def _begin(self) -> None:
         # Another one after each reset: what a store cannot forget is nobody's then.
         self._user = uuid.uuid4().hex
+        self._speaker = ""
+        """Who of several people speaks; "": nobody in particular."""
+        self._owners: dict[str, set[str]] = {}
+        """Who said a text, where several people share the conversation."""
         self._said: dict[str, Utterance] = {}
         self._by_id: dict[str, Utterance] = {}
         self._records: dict[str, tuple[str, ...]] = {}
@@ -143,10 +173,21 @@ class Stored(TakesTurns):
         self._pending: list[Utterance] = []
         """What was said in this session, for a store that takes whole sessions."""
         self._unsettled = False
+        self._fresh: tuple[str, float] | None = None
+        """The newest text, and when it was written in real seconds."""
         self._found: list[str] = []
+        self._query = ""
+        """What was searched for last."""
         self._searches = self._empty = 0
+        self._leaks: dict[str, str] = {}
+        """What was found just now and belongs to somebody else, with whose it is."""
         self._never: list[str] = []
         """Texts that were found and never added."""
+
+    @property
+    def store(self) -> Any:
+        """The store itself."""
+        return self._store
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time."""
@@ -160,9 +201,35 @@ class Stored(TakesTurns):
         """Return the same; nothing is added. What a search changes within the store is its own affair."""
         return self._replying(message, adds=False)
 
-    @stepwise
-    def accept(self, message: str, reply: str) -> Steps:
+    def accept(self, message: str, reply: str) -> Any:
         """Add an exchange."""
+        return self._accepting(message, reply)
+
+    @stepwise
+    def _reply_to(self, message: str, user: str = "") -> Steps:
+        """Reply to one of several people, who are kept apart."""
+        yield from self._turn_to(user)
+        return (yield self._replying(message))
+
+    @stepwise
+    def _accept_from(self, message: str, reply: str, user: str = "") -> Steps:
+        """Add an exchange with one of several people."""
+        yield from self._turn_to(user)
+        yield self._accepting(message, reply)
+
+    def _turn_to(self, user: str) -> Steps:
+        """Have another person speak; what was said before is handed over as that of who said it."""
+        if user != self._speaker:
+            yield from self._flush()
+            self._speaker = user
+
+    def _scope(self) -> Scope:
+        """Return the scope of who speaks now."""
+        user = f"{self._user}.{self._speaker}" if self._speaker else self._user
+        return Scope(user=user, session=str(self._session), at=self._now)
+
+    @stepwise
+    def _accepting(self, message: str, reply: str) -> Steps:
         if (
             self._spoke is not None
             and self._now is not None
@@ -183,14 +250,8 @@ class Stored(TakesTurns):
             if self._offers("add_session"):
                 self._pending.append(saying)
             else:
-                session = str(self._session)
                 given = yield self._called(
-                    "add",
-                    text,
-                    role=role,
-                    at=self._now,
-                    session=session,
-                    user=self._user,
+                    "add", text, **self._role(role), **self._scope_for("add")
                 )
                 for key in given if isinstance(given, (list, tuple)) else [given]:
                     if isinstance(key, (str, int, uuid.UUID)) and not isinstance(
@@ -200,10 +261,25 @@ class Stored(TakesTurns):
                 yield from self._note_written([saying])
             # The first counts, whoever repeats it: a store without ids cannot say which
             # of them it found.
+            if role == "user" and text not in self._said:
+                # An acknowledgement may be found that was said before.
+                self._fresh = text, self._pace.clock.seconds()
             self._said.setdefault(text, saying)
             # By its hash: this is common to all conversations of a run, whose texts
             # would fill the memory.
             self._heard.setdefault(hash(text), self._user)
+            if self._speaker:
+                self._owners.setdefault(text, set()).add(self._speaker)
+
+    def _role(self, role: Role) -> dict[str, Role]:
+        add = getattr(self._store, "add", None)
+        is_left_out = takes_scope_object(add) and not takes_argument(add, "role")
+        return {} if is_left_out else {"role": role}
+
+    def _scope_for(self, method: str, at: datetime | None = None) -> dict[str, Any]:
+        """Return what a method takes of the scope of who speaks, `at` a time if not now."""
+        scope = self._scope() if at is None else replace(self._scope(), at=at)
+        return scope_arguments(getattr(self._store, method, None), scope)
 
     def retrieved(self) -> list[str]:
         """Return the texts that the store found for the last message, best first."""
@@ -224,6 +300,7 @@ class Stored(TakesTurns):
             "store": VERSION,
             **self._settings,
             **self._thinker.configuration(),
+            **({"pace": str(self._pace)} if self._pace.waits else {}),
             "own": dict(own),
         }
 
@@ -240,15 +317,19 @@ class Stored(TakesTurns):
         )
         if callable(close) and not self._lent:
             yield close()
+        lags = lag_sentence(self._lags, self._missed, self._pace.limit)
+        told = f". {lags}" if lags else ""
         if self._said and self._searches and self._empty == self._searches:
             raise AgentFault(
-                f"store {self._name!r} found nothing in any of {self._searches:,} searches"
+                f"store {self._name!r} found nothing in any of {self._searches:,} searches{told}"
             )
         if self._never:
             raise AgentFault(
                 f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
-                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
+                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them{told}"
             )
+        if lags:
+            raise AgentFault(f"store {self._name!r}: {lags}")
 
     def ingested(self) -> tuple[Any, ...]:
         """Return the store and what is known of it, for another of its kind that only asks."""
@@ -286,6 +367,9 @@ class Stored(TakesTurns):
             [],
         )
         self._unsettled = kept["unsettled"]
+        self._speaker = kept.get("speaker", "")
+        owners = kept.get("owners", {})
+        self._owners = {text: set(names) for text, names in owners.items()}
         for text in self._said:
             self._heard.setdefault(hash(text), self._user)
         return self._called("load", b64decode(kept["store"]))
@@ -315,6 +399,9 @@ class Stored(TakesTurns):
             "unsettled": self._unsettled,
             "store": b64encode(state).decode(),
         }
+        if self._owners:
+            owners = {text: sorted(names) for text, names in self._owners.items()}
+            whole |= {"speaker": self._speaker, "owners": owners}
         return json.dumps(whole).encode()
 
     def _written(self) -> list[tuple[str, Any, str | None]]:
@@ -325,24 +412,68 @@ class Stored(TakesTurns):
     def _settle(self) -> Steps:
         yield from self._flush()
         if self._unsettled and self._offers("settle"):
-            yield self._called("settle")
+            yield self._called("settle", **self._scope_for("settle"))
+        if self._unsettled and self._pace.waits:
+            yield from self._keep_pace()
         self._unsettled = False
+
+    def _keep_pace(self) -> Steps:
+        """Wait as long as the pace says, or until the newest text is found, which shows the lag."""
+        yield self._sleep(self._pace.wait)
+        fresh, self._fresh = self._fresh, None
+        if fresh is None or not self._pace.polls or self._missed_in_a_row == _MISSES:
+            return
+        text, since = fresh
+        for pause in self._pace.pauses(since):
+            yield self._sleep(pause)
+            hits = yield self._called(
+                "search", text, k=self._reading.k, **self._scope_for("search")
+            )
+            if self._holds(hits, text):
+                self._lags.append(self._pace.clock.seconds() - since)
+                self._missed_in_a_row = 0
+                return
+        self._missed += 1
+        self._missed_in_a_row += 1
+
+    def _sleep(self, seconds: float) -> Any:
+        """Let real time pass; return what an async store, which may go on meanwhile, has to be awaited with."""
+        if seconds and inspect.iscoroutinefunction(
+            getattr(self._store, "search", None)
+        ):
+            return asyncio.sleep(seconds)
+        if seconds:
+            self._pace.clock.sleep(seconds)
+        return None
+
+    def _holds(self, hits: Any, text: str) -> bool:
+        """Return whether a search found a text that was added, or a record that was made of it."""
+        is_list = isinstance(hits, Iterable) and not isinstance(hits, (str, Mapping))
+        for hit in hits if is_list else ():
+            is_record = isinstance(hit, (tuple, list)) and len(hit) == _PARTS
+            key, served = (hit[0], hit[1]) if is_record else (None, hit)
+            saying = self._by_id.get(str(key))
+            sources = self._records.get(str(key), ())
+            if text in {served, *sources} or (
+                saying is not None and saying.text == text
+            ):
+                return True
+        return False
 
     @stepwise
     def _delete(self, record: str) -> Steps:
         yield from self._flush()
-        yield self._called("delete", self._keys.get(record, record))
+        yield self._called(
+            "delete", self._keys.get(record, record), **self._scope_for("delete")
+        )
         yield from self._note_written([])
 
     @stepwise
     def _replying(self, message: str, *, adds: bool = True) -> Steps:
         yield self._settle()
-        asks = takes_user(getattr(self._store, "search", None))
+        self._query = message
         result = yield self._called(
-            "search",
-            message,
-            k=self._reading.k,
-            **({"user": self._user} if asks else {}),
+            "search", message, k=self._reading.k, **self._scope_for("search")
         )
         # Finding nothing says nothing of a store that was told nothing.
         self._searches += bool(self._said)
@@ -369,6 +500,7 @@ class Stored(TakesTurns):
             rows.append(("found", key, said.text))
         self._rows += rows
         self._found = found
+        self._raise_leak()
         self._empty += bool(self._said) and not hits
         shown = self._reading.choose_notes(hits, self._now)
         task = Replying(
@@ -381,7 +513,7 @@ class Stored(TakesTurns):
             raise
         self._used += thought.usage
         if adds:
-            yield self.accept(message, thought.result)
+            yield self._accepting(message, thought.result)
         free = self._thinker.free
         return Reply(
             thought.result,
@@ -400,13 +532,8 @@ class Stored(TakesTurns):
             messages = [
                 {"role": one.role, "content": one.text, "at": one.at} for one in pending
             ]
-            yield self._called(
-                "add_session",
-                messages,
-                at=pending[0].at,
-                session=str(self._session),
-                user=self._user,
-            )
+            scope = self._scope_for("add_session", pending[0].at)
+            yield self._called("add_session", messages, **scope)
             yield from self._note_written(pending)
 
     def _note_written(self, said: Sequence[Utterance]) -> Steps:
@@ -414,7 +541,7 @@ class Stored(TakesTurns):
         self._unsettled = True
         if not self._offers("written"):
             return
-        given = yield self._called("written")
+        given = yield self._called("written", **self._scope_for("written"))
         for one in given if isinstance(given, (list, tuple)) else [given]:
             what, key, text = (
                 one
@@ -473,11 +600,13 @@ class Stored(TakesTurns):
         if added is None and isinstance(text, str):
             added = self._said.get(text)
         if record := None if key is None else self._records.get(str(key)):
+            self._note_leak(record[1:])
             own = text if isinstance(text, str) else record[0]
             return Utterance(
                 "", own, at if isinstance(at, datetime) else None
             ), "\n".join([own, *record[1:]])
         if added is not None:
+            self._note_leak((added.text,))
             return added, added.text
         if not isinstance(text, str) or not (
             at is None or (isinstance(at, datetime) and at.tzinfo)
@@ -487,10 +616,38 @@ class Stored(TakesTurns):
                 "or (id, text, score, at) with an aware time or None"
             )
         if self._heard.get(hash(text), self._user) != self._user:
-            raise AgentFault(
-                f"store {self._name!r} returned what another conversation told it: {text[:_SHOWN]!r}. Keep apart what "
-                "each user says, or give each conversation a store of its own",
-                fatal=True,
+            self._leaks[text] = (
+                f"store {self._name!r} returned what another conversation told it: {text[:_SHOWN]!r}. It was found by "
+                f"search({self._query[:_SHOWN]!r}). Keep apart what each user says, or give each conversation a store "
+                "of its own"
             )
+            return Utterance("", text, at), text
         self._never.append(text)
         return Utterance("", text, at), text
+
+    def _raise_leak(self) -> None:
+        """Raise AgentFault for the longest text that belongs to somebody else: an acknowledgement would show little."""
+        leaks, self._leaks = self._leaks, {}
+        if leaks:
+            fault = AgentFault(leaks[max(leaks, key=len)])
+            fault.leak = True
+            raise fault
+
+    def _note_leak(self, sources: Sequence[str]) -> None:
+        """Note what only others of the people in this conversation said."""
+        owners = set().union(*(self._owners.get(text, set()) for text in sources))
+        if not self._speaker or not owners or self._speaker in owners:
+            return
+        text = sources[0]
+        self._leaks[text] = (
+            f"store {self._name!r} returned to {self._speaker!r} what {' and '.join(sorted(owners))!r} told it: "
+            f"{text[:_SHOWN]!r}. It was found by search({self._query[:_SHOWN]!r}), which was told the user"
+        )
+
+
+def separates_users(store: object) -> bool:
+    """Return whether a store, or a class of stores, is told whose words it adds, and who searches."""
+    adds = "add_session" if hasattr(store, "add_session") else "add"
+    return all(
+        takes_scope(getattr(store, method, None), "user") for method in (adds, "search")
+    )

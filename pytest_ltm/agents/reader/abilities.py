@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from pytest_ltm.agents.reader import (
+    acting,
     errands,
     facts,
     general,
     history_qa,
     people,
     stories,
+    work,
 )
 from pytest_ltm.agents.reader.notes import Ability, Appends
 
 # In the order in which they are offered a message; the first that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
+    # What only notes, and leaves the reply to the others.
+    acting.ActingNotes(),
     # What is about the conversation itself, or marked as what it is.
     general.Announcement(),
     general.Trivia(),
     facts.Secrets(),
     history_qa.ToldHistory(),
+    work.Projects(),
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),
     people.OwnFacts(),

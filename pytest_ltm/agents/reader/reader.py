@@ -15,6 +15,7 @@ from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_me
 from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
+    from pytest_ltm._core.model.tools import Tools
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
@@ -105,8 +106,8 @@ VERSION = 7
 class Reader:
     """Reads every exchange once into notes, and answers from the notes whose exchanges it can still see.
 
-    Resettable, Checkpointable, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware,
-    Configured.
+    Resettable, Checkpointable, SeparatesUsers, TakesTools, AnswersAlone, AcceptsHistory,
+    TimeAware, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
@@ -116,14 +117,18 @@ class Reader:
         self._position = -1
         self.reset()
 
-    def reply(self, message: str, user: str = "") -> str:
-        """Return the reply to one message of a user, with whatever an earlier message asked to add to it."""
+    def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
+        """Return the reply to one message of a user, with whatever an earlier message asked to add to it.
+
+        What it asks for is done by `tools`, if there are any.
+        """
         # Here and below: they take a while to import, and agents are looked up in every
         # run.
         from pytest_ltm.agents.reader.abilities import APPENDING
 
         heard = translate_turn(self._turn(_sign_message(message, user)), self._notes)
-        parts = [self._respond(heard.turn)]
+        acted = None if tools is None else self._act(heard.turn, tools)
+        parts = [self._respond(heard.turn) if acted is None else acted]
         parts += [
             text
             for ability in APPENDING
@@ -218,6 +223,11 @@ class Reader:
         return IncomingTurn(
             text=message, position=self._position, now=self._now, told=told, reply=reply
         )
+
+    def _act(self, turn: IncomingTurn, tools: Tools) -> str | None:
+        from pytest_ltm.agents.reader.acting import act
+
+        return act(turn, self._notes, tools)
 
     def _respond(self, turn: IncomingTurn) -> str:
         from pytest_ltm.agents.reader.abilities import ABILITIES

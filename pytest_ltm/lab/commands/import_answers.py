@@ -61,7 +61,7 @@ from pytest_ltm.lab.published_results import (
 from pytest_ltm.language.rulings.gold import Ruling
 
 if TYPE_CHECKING:
-    from pytest_ltm.gate.run_loading import LoadedRun
+    from pytest_ltm.figures.run_loading import LoadedRun
 
 
 # --- What others publish: question, answer and grade, whatever the fields are called.

@@ -12,7 +12,9 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, decide_by_votes
+from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.score import Unscored
+from pytest_ltm._core.model.spec_files import spec_text
 from pytest_ltm._core.storage import schema as _yaml
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.schema import Field
@@ -281,11 +283,10 @@ _WIDTH = 58
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the judge, the answers and the limits."""
     parser.add_argument(
-        "--ltm-judge", dest="judge", metavar="SPEC", help="the judge, as in a run"
-    )
-    votes = "votes that confirm a 'no' (default: 1)"
-    parser.add_argument(
-        "--ltm-judge-votes", type=int, default=1, dest="votes", metavar="N", help=votes
+        "--ltm-judge",
+        dest="judge",
+        metavar="SPEC",
+        help="the judge, as in a run; one vote unless 'SPEC?votes=N' says more",
     )
     limit = (
         f"exit status 1 if a rate is above it, or kappa below (default: {', '.join(DEFAULTS)}); repeatable. "
@@ -328,19 +329,18 @@ def run(given: Namespace) -> int:
         raise ConfigurationError(
             "which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules"
         )
-    if given.votes < 1 or given.votes % 2 == 0:
-        raise ConfigurationError(f"--ltm-judge-votes: an odd number, not {given.votes}")
-    with judge_session(given.judge, timeout=given.timeout or None) as ask:
+    judge = JudgeSpec.parse(spec_text(given.judge, "judge", Path()), votes=1)
+    with judge_session(judge.judge, timeout=given.timeout or None) as ask:
         report = judge_all(
-            load_labelled(given.items or BUNDLED_LABELS), ask, votes=given.votes
+            load_labelled(given.items or BUNDLED_LABELS), ask, votes=judge.votes
         )
     breaches = [breach for breach in (limit.breach(report) for limit in kept) if breach]
     if given.json:
         print(
             json.dumps(
                 {
-                    "judge": given.judge,
-                    "votes": given.votes,
+                    "judge": judge.judge,
+                    "votes": judge.votes,
                     **as_json(report, breaches),
                 },
                 indent=1,
@@ -348,8 +348,8 @@ def run(given: Namespace) -> int:
         )
     else:
         confirmed = (
-            f", a 'no' is confirmed by a majority of {given.votes} votes"
-            if given.votes > 1
+            f", a 'no' is confirmed by a majority of {judge.votes} votes"
+            if judge.votes > 1
             else ""
         )
         print(f"judge {given.judge}: {len(report.rows)} labelled answers{confirmed}")

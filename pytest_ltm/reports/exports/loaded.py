@@ -37,7 +37,7 @@ from pytest_ltm._core.storage.sanitize import for_library
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.figures import figure_numbers
 from pytest_ltm.figures.metrics import metrics_json
-from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.reports.exports.output import import_library
 from pytest_ltm.reports.exports.result_rows import (
     ExampleRow,

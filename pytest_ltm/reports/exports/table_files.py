@@ -18,13 +18,13 @@ from pytest_ltm._core.storage.sanitize import csv_cell
 from pytest_ltm._core.storage.schema import escape_json_text
 from pytest_ltm._core.storage.wording import join_words, one_line
 from pytest_ltm.figures.columns import Column, result_columns
+from pytest_ltm.figures.markdown import markdown_table
 from pytest_ltm.figures.text import NOTHING
 from pytest_ltm.reports.exports.output import ExportTarget, import_library
 from pytest_ltm.reports.exports.result_rows import TABLES, PlacedRow
-from pytest_ltm.reports.markdown import markdown_table
 
 if TYPE_CHECKING:
-    from pytest_ltm.gate.run_loading import LoadedRun
+    from pytest_ltm.figures.run_loading import LoadedRun
     from pytest_ltm.reports.exports.loaded import Results, ResultTable
 
 

@@ -149,7 +149,7 @@ def _talk_json(
             "gap": distance_text(before, exchange, record.transcript) if before else "",
             "user": exchange.user or "you",
             "m": exchange.message,
-            "r": exchange.reply,
+            "r": exchange.acted_reply,
             "fault": record.fault(exchange.number),
             **retrieval_json(exchange.retrieved),
         }

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._core.journal.result import at_span, span_place
 from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
 from pytest_ltm.figures.columns import LEFT_OPEN, Column
+from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
 from pytest_ltm.figures.metrics import leading_metrics
+from pytest_ltm.figures.sentences import short_span, span_sentence
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_dollars, short_count
-from pytest_ltm.gate.sentences import (
-    ComparisonText,
-    comparison_text,
-    short_span,
-    span_sentence,
-)
 from pytest_ltm.reports.agent_sentences import (
     AgentSentence,
     agent_sentences_for,

@@ -18,6 +18,7 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._core.journal.section import sections_of
 from pytest_ltm._core.model.transcript import TextFile
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
@@ -25,9 +26,9 @@ from pytest_ltm._core.storage.secrets import dump_json_redacted
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.memory_measures import needle_rows
 from pytest_ltm.figures.metrics import agent_metrics
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent, score_text, short_count
-from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.agent_sentences import largest_span_label
 from pytest_ltm.reports.html.charts import score_by_cost, score_by_span, shade_class
 from pytest_ltm.reports.html.details import (
@@ -346,6 +347,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             title=f"Long-term memory: {', '.join(material.agents)}",
             found=material,
             gates=[*gate_answers(material), *leading_metric_answers(material)],
+            sections=[
+                section for run in material.runs for section in sections_of(run.summary)
+            ],
             standings=agent_sentences(material),
             curve=score_by_span(material),
             trust=trust_line(material),

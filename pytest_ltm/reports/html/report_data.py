@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from pytest_ltm._core.journal.result import ScenarioResult, at_span
 from pytest_ltm._core.storage.wording import join_words
 from pytest_ltm.figures.columns import Column, result_columns
+from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun
+from pytest_ltm.figures.sentences import precheck_sentences
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import text_of
-from pytest_ltm.gate.run_loading import ConversationFolder, LoadedRun
-from pytest_ltm.gate.sentences import precheck_sentences
 from pytest_ltm.reports.agent_sentences import largest_span_label, rank_sides
 
 

@@ -14,6 +14,7 @@ from pytest_ltm._core.storage.errors import LtmError, did_you_mean
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.columns import GUESSED, UNSCORED
 from pytest_ltm.figures.figures import mean_reply_seconds, tokens_a_reply
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.frontier import (
     BUDGETS,
     PUBLISHED,
@@ -24,7 +25,6 @@ from pytest_ltm.figures.statistics.frontier import (
 from pytest_ltm.figures.statistics.totals import group_by, mean_or_none
 from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.gate.changes import Changes
-from pytest_ltm.gate.run_loading import LoadedRun
 from pytest_ltm.reports.agent_sentences import agents_under_test
 from pytest_ltm.reports.html.details import timeline_json as lanes_of
 from pytest_ltm.reports.html.report_data import (

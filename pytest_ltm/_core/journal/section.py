@@ -1,0 +1,86 @@
+"""Section: what a feature adds to the reports of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import from_record
+
+# The fields of `summary.json` that sections without a title may fill.
+FIELDS = ("gate", "comparison", "rescored")
+
+
+class ScreenLine(NamedTuple):
+    """A line for the terminal."""
+
+    text: str
+    color: str = ""
+    """As pytest's terminal names it: "red"; "": plain."""
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """What a feature adds to the reports of a run: in the terminal, `summary.json`, the page and Markdown.
+
+    With a title it is a section of its own, which every report shows. Without one its
+    parts join what the report has already.
+    """
+
+    title: str = ""
+    """Its heading."""
+    sentences: Sequence[str] = ()
+    """What it says, plain text."""
+    json: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values for `summary.json`: of the section, or fields of the file where it has no title."""
+    screen: tuple[ScreenLine, ...] = ()
+    """What the terminal shows below all tables."""
+    verdict: str = ""
+    """What heads the Markdown summary, where it decides about the run: `passed`."""
+    lead: tuple[str, ...] = ()
+    """Paragraphs above the tables of the Markdown summary, in Markdown."""
+    details: tuple[str, ...] = ()
+    """Paragraphs below its first table, in Markdown."""
+    notes: tuple[str, ...] = ()
+    """Sentences among the notes of the Markdown summary."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sentences, str):
+            raise TypeError("sentences: a list of strings, not one string")
+        json.dumps(dict(self.json))  # here, where whoever made it is to be named
+        unknown = sorted(self.json.keys() - FIELDS)
+        if unknown and not self.title:
+            raise ValueError(
+                f"summary.json has no field {unknown[0]!r}. Give the section a title"
+            )
+
+    def to_record(self) -> dict[str, Any]:
+        """Return what `summary.json` has of a section with a title."""
+        return {
+            "title": self.title,
+            "sentences": list(self.sentences),
+            "json": dict(self.json),
+        }
+
+
+def sections_of(summary: Mapping[str, Any]) -> list[Section]:
+    """Return the sections with a title in a `summary.json`; what cannot be read of it is left out."""
+    records = summary.get("sections")
+    sections = []
+    for record in records if isinstance(records, list) else ():
+        with suppress(LtmError):
+            sections.append(from_record(Section, record, "sections"))
+    return sections
+
+
+def as_sections(answer: object) -> tuple[Section, ...]:
+    """Return the sections of a hook that may return one or several; TypeError for anything else."""
+    answers = answer if isinstance(answer, (list, tuple)) else (answer,)
+    for section in answers:
+        if not isinstance(section, Section):
+            raise TypeError(f"{section!r:.60}, which is not a Section")
+    return tuple(answers)

@@ -1,0 +1,94 @@
+"""JudgeSpec: what `--ltm-judge` says, a judge with what a run does with it: `openai:MODEL?votes=5&cache=off`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.choices import one_of
+from pytest_ltm._core.storage.errors import ConfigurationError
+
+NO_JUDGE = "none"
+# The votes that confirm a judge's "no", unless the spec says how many.
+VOTES = 3
+# The parameters that are the run's; all others are the judge's own.
+_PARAMETERS = ("votes", "cache", "canaries")
+
+
+class JudgeSpec(Struct, frozen=True):
+    """A judge, and what a run does with it."""
+
+    judge: str = NO_JUDGE
+    """The judge by name or dotted path, with parameters of its own."""
+    votes: int = VOTES
+    """How many votes confirm a "no"."""
+    is_cached: bool = True
+    """Replies of earlier runs are used."""
+    has_canaries: bool = True
+    """It is asked about answers with known grades."""
+
+    @classmethod
+    def parse(cls, text: str, *, votes: int = VOTES) -> JudgeSpec:
+        """Return what a text says, with `votes` unless it says how many; ConfigurationError for what cannot be.
+
+        Parameters stand behind the last `?`: a judge that is a command may have others.
+        """
+        head, mark, query = text.rpartition("?")
+        if not mark:
+            return cls(judge=text, votes=votes)
+        values: dict[str, str] = {}
+        others = []
+        for part in query.split("&"):
+            name, equals, value = part.partition("=")
+            if name not in _PARAMETERS or not equals:
+                others.append(part)
+                continue
+            if name in values:
+                raise ConfigurationError(f"{name!r} is given twice")
+            values[name] = value
+        judge = "?".join(filter(None, [head, "&".join(others)]))
+        if values and judge == NO_JUDGE:
+            raise ConfigurationError(f"{text!r}: {NO_JUDGE} judges nothing")
+        return cls(
+            judge=judge if values else text,
+            votes=_read_votes(values["votes"]) if "votes" in values else votes,
+            is_cached=_is_on(values, "cache"),
+            has_canaries=_is_on(values, "canaries"),
+        )
+
+    @property
+    def is_none(self) -> bool:
+        """Nothing is judged."""
+        return self.judge == NO_JUDGE
+
+
+def _read_votes(text: str) -> int:
+    votes = int(text) if text.isdecimal() else 0
+    if votes < 1:
+        raise ConfigurationError(f"votes: {text!r} is not a number of votes")
+    if votes % 2 == 0:
+        raise ConfigurationError(f"votes: {votes} may be tied; use an odd number")
+    return votes
+
+
+def _is_on(values: Mapping[str, str], name: str) -> bool:
+    try:
+        return one_of("on", "off")(values.get(name, "on")) == "on"
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name}: {error}") from None
+
+
+def fold_judge_options(options: Mapping[str, Any], judge: object) -> dict[str, Any]:
+    """Return recorded options with those of the judge as parameters of `ltm_judge`; `judge`: that of the run.
+
+    They were options of their own in runs of earlier versions: `ltm_judge_votes`.
+    """
+    own = {f"ltm_judge_{name}": name for name in _PARAMETERS}
+    kept = {name: value for name, value in options.items() if name not in own}
+    spec = str(kept.get("ltm_judge") or judge or NO_JUDGE)
+    said = [f"{own[name]}={options[name]}" for name in own if name in options]
+    if said and spec != NO_JUDGE:
+        kept["ltm_judge"] = f"{spec}{'&' if '?' in spec else '?'}{'&'.join(said)}"
+    return kept

@@ -1,0 +1,68 @@
+"""Specs as YAML files: a name with its parameters, for what has too many of them for a command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.schema import Field, load_yaml
+
+_FILE = re.compile(r"[^?]*\.ya?ml", re.DOTALL | re.IGNORECASE)
+# YAML reads `on` and `off` as these, and a spec writes them as words.
+_WORDS = {True: "on", False: "off"}
+
+
+class SpecFile(Struct, frozen=True):
+    """What a file says."""
+
+    name: str
+    """A judge, or a data set."""
+    parameters: dict[str, str]
+    """By name, as in a query."""
+
+    def query_text(self) -> str:
+        """Return the spec on one line: `NAME?key=value&...`."""
+        pairs = [
+            f"{name}={quote(value, safe=' /:,')}"
+            for name, value in self.parameters.items()
+        ]
+        mark = "&" if "?" in self.name else "?"
+        return f"{self.name}{mark}{'&'.join(pairs)}" if pairs else self.name
+
+
+def spec_text(text: str, key: str, base: Path) -> str:
+    """Return a spec, where it is the path of a file what that says; `base`: the folder that it is relative to."""
+    if not is_yaml_path(text):
+        return text
+    return read_spec_file(base / text, key).query_text()
+
+
+def is_yaml_path(text: str) -> bool:
+    """Return whether a spec is the path of a YAML file."""
+    return _FILE.fullmatch(text) is not None
+
+
+def read_spec_file(path: Path, key: str) -> SpecFile:
+    """Return what a file says; DefinitionError, with its line, for what cannot be.
+
+    It has two keys: `key` with the name, and `parameters` with values by name.
+    """
+    fields = load_yaml(path).mapping(known=(key, "parameters"), required=(key,))
+    parameters = fields["parameters"].mapping() if "parameters" in fields else {}
+    return SpecFile(
+        name=fields[key].text(f"the name of a {key}"),
+        parameters={name: _read_value(field) for name, field in parameters.items()},
+    )
+
+
+def _read_value(field: Field) -> str:
+    value: Any = field.value
+    if isinstance(value, bool):
+        return _WORDS[value]
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise field.fault("a parameter is a text, a number, true or false.")

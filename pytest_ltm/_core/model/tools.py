@@ -1,0 +1,369 @@
+"""Tool: what a scenario lets an agent call; Call, what it calls; AnsweredCall, what that came to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from msgspec import Struct, field
+
+from pytest_ltm._core.storage.errors import AgentFault, ScenarioError, did_you_mean
+from pytest_ltm._core.storage.schema import show_value
+from pytest_ltm._core.storage.secrets import redact_secrets
+
+# The calls that an agent may make for one message: more are a loop without an end.
+MOST_CALLS = 32
+# Characters of the arguments of one call, as JSON, and of what a tool returns.
+LONGEST_ARGUMENTS, LONGEST_RESULT = 20_000, 100_000
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+# What is asked of calls: that one was made, was made once, was not made, that they came
+# in an order, that they are all, and that they are all and in order.
+CallRule = Literal["called", "once", "not called", "order", "only", "sequence"]
+
+
+class Call(Struct, frozen=True):
+    """A tool that an agent calls.
+
+    >>> Call("book_table", {"day": "Friday", "time": "19:30"}).name
+    'book_table'
+    """
+
+    name: str
+    """The tool's name."""
+    arguments: Mapping[str, Any] | str = field(default_factory=dict)
+    """Its arguments by name: JSON values, or a text that holds them, as chat models write it."""
+    id: str = ""
+    """What the agent knows the call by, if it has a name for it."""
+
+
+class AnsweredCall(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A call with what it was answered, as the journal has it."""
+
+    name: str
+    """The tool's name."""
+    arguments: Mapping[str, Any]
+    """Its arguments by name; JSON values."""
+    result: str
+    """What the agent was told that it came to."""
+    id: str = ""
+    """What the agent knows the call by."""
+    refused: bool = False
+    """It was not carried out: there is no such tool, or the arguments are not what it takes."""
+    tokens: int = 0
+    """Of its name and arguments, by the run's tokenizer."""
+    result_tokens: int = 0
+    """Of what it came to, by the run's tokenizer."""
+
+    def __str__(self) -> str:
+        return format_call(self.name, self.arguments)
+
+
+def format_call(name: str, arguments: Mapping[str, object]) -> str:
+    """Return a call as people read it: `book_table(day='Friday', time='19:30')`."""
+    listed = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    return f"{name}({listed})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A mocked tool: nothing happens when it is called, but the call is written down and answered."""
+
+    name: str
+    """What it is called by."""
+    description: str
+    """What it does, for the agent."""
+    schema: Mapping[str, Any]
+    """The JSON Schema of its arguments, an object."""
+    returns: object = "done"
+    """What a call comes to: a text or JSON value, or a function of the arguments that returns one."""
+
+    def __call__(self, **arguments: Any) -> str:
+        """Return what a call comes to; ScenarioError for what is neither a text nor a JSON value."""
+        value = self.returns(**arguments) if callable(self.returns) else self.returns
+        try:
+            text = value if isinstance(value, str) else json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(
+                f"the tool {self.name!r} returns {value!r}, which is neither a text nor a JSON value"
+            ) from error
+        if len(text) > LONGEST_RESULT:
+            raise ScenarioError(
+                f"the tool {self.name!r} returns {len(text):,} characters; it may return {LONGEST_RESULT:,}"
+            )
+        return text
+
+    def complaint(self, arguments: Mapping[str, Any]) -> str:
+        """Return what is wrong with arguments, by their names and types; "" if nothing is."""
+        wanted: Mapping[str, Any] = self.schema.get("properties", {})
+        missing = [
+            name for name in self.schema.get("required", ()) if name not in arguments
+        ]
+        if missing:
+            return f"{self.name} needs {', '.join(missing)}"
+        for name, value in arguments.items():
+            if name not in wanted:
+                near = did_you_mean(name, wanted)
+                return f"{self.name} has no argument {name!r}.{near} It has {', '.join(wanted)}"
+            kinds = _types_of(wanted[name])
+            if kinds and not _is_of(value, kinds):
+                return (
+                    f"{name} is of type {' or '.join(kinds)}, not {show_value(value)}"
+                )
+            choices = wanted[name].get("enum")
+            if choices and value not in choices:
+                return f"{name} is one of {', '.join(map(str, choices))}, not {show_value(value)}"
+        return ""
+
+
+def _types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the types that a schema names; () where it leaves them open."""
+    named = schema.get("type", ())
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _is_of(value: object, kinds: Sequence[str]) -> bool:
+    if value is None:
+        return "null" in kinds
+    classes = [kind for name in kinds for kind in _TYPES.get(name, ())]
+    if isinstance(value, bool):
+        return bool in classes
+    return isinstance(value, tuple(classes))
+
+
+def make_tool(
+    name: str, schema: Mapping[str, Any], *, returns: object, description: str
+) -> Tool:
+    """Return a tool; ScenarioError for a name or a schema that cannot be.
+
+    `schema`: a JSON Schema of an object, or what each argument is: `"string"`, or a
+    schema of its own. All arguments of the short form must be given.
+    """
+    if not _NAME.fullmatch(str(name)):
+        raise ScenarioError(
+            f"a tool has a name such as 'book_table': letters, digits and underscores, not {name!r}"
+        )
+    if not isinstance(schema, Mapping):
+        raise ScenarioError(
+            f"the tool {name!r} needs the schema of its arguments, such as {{'day': 'string'}}, not {schema!r}"
+        )
+    whole = _whole_schema(name, schema)
+    try:
+        json.dumps(whole)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(
+            f"the schema of the tool {name!r} is not JSON: {error}"
+        ) from error
+    return Tool(name=name, description=description, schema=whole, returns=returns)
+
+
+def _whole_schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    if schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping):
+        return dict(schema)
+    properties: dict[str, Any] = {}
+    for argument, kind in schema.items():
+        is_type = isinstance(kind, str) and kind in _TYPES
+        if not is_type and not isinstance(kind, Mapping):
+            types = ", ".join(_TYPES)
+            raise ScenarioError(
+                f"the tool {name!r}: {argument!r} is {kind!r}; say its type ({types}), or give a JSON Schema"
+            )
+        properties[argument] = {"type": kind} if is_type else dict(kind)
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+class Tools(Sequence[Tool]):
+    """The tools that go with one message, as an agent gets them.
+
+    An agent that runs its own loop calls them: `tools.call("book_table", day="Friday")`
+    returns the result as a text. One that only says what it would call returns
+    `Reply("", calls=[Call(...)])`, and is asked again with the same message, where
+    `results` has the answers to these calls.
+    """
+
+    def __init__(
+        self, tools: Sequence[Tool] = (), *, results: Sequence[AnsweredCall] = ()
+    ) -> None:
+        self._tools = tuple(tools)
+        self.results = tuple(results)
+        """The answers to the calls of the reply before; empty when the message is new."""
+        self.answered: list[AnsweredCall] = []
+        """All calls for this message so far."""
+        self.failure: Exception | None = None
+        """What a function of the scenario raised."""
+
+    @overload
+    def __getitem__(self, index: int) -> Tool: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Tool]: ...
+
+    def __getitem__(self, index: int | slice) -> Tool | Sequence[Tool]:
+        """Return a tool by its place."""
+        return self._tools[index]
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    @property
+    def functions(self) -> list[dict[str, Any]]:
+        """The tools as OpenAI's chat completions take them."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.schema),
+                },
+            }
+            for tool in self._tools
+        ]
+
+    def call(self, name: str, /, **arguments: Any) -> str:
+        """Call a tool and return what it came to.
+
+        Args:
+            name: The tool's name.
+            **arguments: Its arguments, JSON values.
+
+        Returns:
+            The result as a text; one that begins with "error:" where it was refused.
+
+        Raises:
+            AgentFault: If the agent has called too often for this message.
+        """
+        return self._answer(Call(name, arguments)).result
+
+    def begin(self) -> None:
+        """Begin the message anew: what was called for it before came to nothing."""
+        self.results, self.failure = (), None
+        self.answered.clear()
+
+    def answer(self, calls: Sequence[Call]) -> None:
+        """Answer the calls of a reply, which `results` then has; AgentFault after too many calls.
+
+        Args:
+            calls: The calls in order.
+        """
+        self.results = tuple([self._answer(call) for call in calls])
+
+    def repeat(self, calls: Sequence[AnsweredCall]) -> None:
+        """Call again what is recorded, so that functions of the scenario know of it; the record's results count.
+
+        Args:
+            calls: The recorded calls in order.
+        """
+        for call in calls:
+            if not call.refused:
+                self._carry_out(call.name, call.arguments)
+
+    def _answer(self, call: Call) -> AnsweredCall:
+        if len(self.answered) >= MOST_CALLS:
+            raise AgentFault(
+                f"called tools {MOST_CALLS} times for one message, and wants to call {call.name!r} again"
+            )
+        arguments, complaint = read_arguments(call.arguments)
+        complaint = complaint or self._complaint(call.name, arguments)
+        result = complaint or self._carry_out(call.name, arguments)
+        answered = AnsweredCall(
+            name=redact_secrets(call.name),
+            arguments=arguments,
+            result=f"error: {complaint}" if complaint else redact_secrets(result),
+            id=call.id,
+            refused=bool(complaint),
+        )
+        self.answered.append(answered)
+        return answered
+
+    def _complaint(self, name: str, arguments: Mapping[str, Any]) -> str:
+        tool = self._find(name)
+        if tool is not None:
+            return tool.complaint(arguments)
+        names = [tool.name for tool in self._tools]
+        return f"there is no tool {name!r}.{did_you_mean(name, names)} There is {', '.join(names) or 'none'}"
+
+    def _carry_out(self, name: str, arguments: Mapping[str, Any]) -> str:
+        tool = self._find(name)
+        try:
+            return "" if tool is None else tool(**arguments)
+        except Exception as error:  # noqa: BLE001 - the scenario's own function: it is told there
+            self.failure = error
+            return "error: the tool is out of order"
+
+    def _find(self, name: str) -> Tool | None:
+        return next((tool for tool in self._tools if tool.name == name), None)
+
+
+class ShownTools(Tools):
+    """Tools in another process than the scenario's: they are called by a reply alone."""
+
+    def call(self, name: str, /, **_arguments: Any) -> str:
+        """Raise AgentFault, with the way out."""
+        raise AgentFault(
+            f"{name} is not here: an agent in a process of its own calls tools by returning "
+            "Reply('', calls=[Call(name, arguments)])"
+        )
+
+
+def shown_tools(tools: Tools) -> dict[str, Any]:
+    """Return tools, and the answers to calls of them, as JSON values; nothing where none are offered."""
+    if not tools:
+        return {}
+    offered = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "schema": dict(tool.schema),
+        }
+        for tool in tools
+    ]
+    results = [
+        {"id": call.id, "name": call.name, "result": call.result}
+        for call in tools.results
+    ]
+    return {"tools": offered, "tool_results": results}
+
+
+def read_shown_tools(shown: Mapping[str, Any]) -> Tools:
+    """Return the tools that `shown_tools` returned, in the process that got them."""
+    tools = [Tool(**fields) for fields in shown["tools"]]
+    results = [AnsweredCall(arguments={}, **fields) for fields in shown["tool_results"]]
+    return ShownTools(tools, results=results)
+
+
+def read_arguments(arguments: object) -> tuple[dict[str, Any], str]:
+    """Return the arguments of a call as JSON values without secrets, and what is wrong with them ("": nothing)."""
+    try:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        if len(text) > LONGEST_ARGUMENTS:
+            return (
+                {},
+                f"the arguments have {len(text):,} characters; they may have {LONGEST_ARGUMENTS:,}",
+            )
+        values = json.loads(
+            redact_secrets(text) or "{}", parse_constant=_refuse_constant
+        )
+        # Halves of surrogate pairs, and infinity, have no place in the journal.
+        json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return {}, "the arguments are not a JSON object"
+    if not isinstance(values, dict):
+        return {}, "the arguments are not a JSON object"
+    return values, ""
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,0 +1,1 @@
+"""Whether what an agent called is what a scenario wants."""

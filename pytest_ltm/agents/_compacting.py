@@ -1,0 +1,109 @@
+"""Agents that compact: another agent whose context ends with a summary of its own, and readers that lose one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from pytest_ltm._core.model.agent import COMPACTION, HANDED_ON, Reply
+from pytest_ltm._core.storage.errors import AgentError, did_you_mean
+from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
+from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
+from pytest_ltm.agents.reader.memory_policies import Full
+from pytest_ltm.agents.reader.reader import Reader
+
+
+class Compacting(FreshPromptAgent):
+    """Another agent, whose context ends when it compacts: it is asked for a summary, and begins anew with that.
+
+    It has the other agent's capabilities. Compacts, Configured.
+    """
+
+    def __init__(self, model: AgentSource, agent: Any) -> None:
+        super().__init__(model, tells=False, agent=agent)
+        if "Resettable" not in capabilities_of(agent):
+            raise AgentError(
+                f"agent 'compacting:{model.spec}': {model.spec!r} has no reset(), so its context cannot end"
+            )
+        self._take_members(without=frozenset({"Configured", "Stateless", "Compacts"}))
+        self.reply = agent.reply
+
+    async def compact(self) -> str | Reply:
+        """Return the summary that the other agent continues from."""
+        summary: str | Reply = await await_result(self._agent.reply(COMPACTION))
+        text = summary.text if isinstance(summary, Reply) else summary
+        await await_result(self._agent.reset())
+        if "AcceptsHistory" in capabilities_of(self._agent):
+            await await_result(self._agent.accept(HANDED_ON, text))
+        else:
+            await await_result(self._agent.reply(f"{HANDED_ON}\n{text}"))
+        return summary
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the other agent tells of itself."""
+        return {"compacting": self._model.configuration(self._agent)}
+
+
+def make_compacting(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
+    """Return the source of `compacting:SPEC`, whose agents `find` knows; AgentError with a cure."""
+    if not argument:
+        raise AgentError(
+            "agent 'compacting:' names no agent. Write it as in 'compacting:mypkg.bot:Bot'."
+        )
+    model = find(argument)
+    return agent_source(
+        lambda: Compacting(model, model.make()), spec=f"compacting:{argument}"
+    )
+
+
+# What a compactor may lose, by what its summary leaves out; "all": it keeps nothing.
+LOSSES: Mapping[str, tuple[str, ...]] = {
+    "nothing": (),
+    "goals": ("goal",),
+    "tasks": ("task",),
+    "files": ("file",),
+    "conventions": ("convention",),
+    "corrections": ("correction",),
+    "reasons": ("reason",),
+    "all": ("goal", "task", "file", "convention", "correction", "reason", "server"),
+}
+SECRETS = "secrets"
+
+
+class Compactor(Reader):
+    """A reader that compacts by rules: it continues from the sentences on projects that it has noted, without secrets.
+
+    `loses`: the kind that its summaries leave out; "secrets": they hold those, too. Compacts.
+    """
+
+    def __init__(self, loses: str) -> None:
+        super().__init__(Full, f"compactor:{loses}")
+        self._loses = loses
+
+    def compact(self) -> str:
+        """Return the summary that it continues from."""
+        from pytest_ltm.agents.reader.work import WORK
+
+        left_out = {*LOSSES.get(self._loses, ())}
+        if self._loses != SECRETS:
+            left_out.add("secret")
+        noted = reversed(self._notes.contents(WORK))
+        kept = [text for kind, _, _, text in noted if kind not in left_out]
+        self.reset()
+        for text in kept:
+            self.accept(text, "Noted.")
+        return "\n".join(kept)
+
+
+def make_compactor(argument: str) -> AgentSource:
+    """Return the source of compactors that lose that kind, by default nothing; AgentError for another."""
+    loses = argument or "nothing"
+    known = [*LOSSES, SECRETS]
+    if loses not in known:
+        raise AgentError(
+            f"agent 'compactor:{loses}': it loses {', '.join(known[:-1])} or {known[-1]}."
+            f"{did_you_mean(loses, known)}"
+        )
+    spec = f"compactor:{argument}" if argument else "compactor"
+    return agent_source(partial(Compactor, loses), spec=spec)

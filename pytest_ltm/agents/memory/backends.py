@@ -1,0 +1,51 @@
+"""One store for the conversations of all users of a run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from pytest_ltm._core.storage.errors import ConfigurationError
+
+MOST_USERS = 1_000
+_shared: list[bool] = []
+
+
+def share_backends() -> Callable[[], None]:
+    """Have the conversations of a store share it from now on; return what takes that back."""
+    _shared.append(True)
+    return _shared.clear
+
+
+def backends_are_shared() -> bool:
+    """Return whether all conversations of a store share it."""
+    return bool(_shared)
+
+
+def parse_users(text: str) -> int:
+    """Return a number of users; ConfigurationError for anything else."""
+    word = text.strip()
+    if not word.isdecimal() or not 1 <= int(word) <= MOST_USERS:
+        raise ConfigurationError(
+            f"expected a number of users from 1 to {MOST_USERS:,}, got {text!r}"
+        )
+    return int(word)
+
+
+class Backend:
+    """Makes a store for each conversation, or one for all of them."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self.is_shared = backends_are_shared()
+        self._store: Any = None
+
+    def store(self) -> Any:
+        """Return the store of the next conversation."""
+        if not self.is_shared:
+            return self._make()
+        with self._lock:
+            if self._store is None:
+                self._store = self._make()
+            return self._store

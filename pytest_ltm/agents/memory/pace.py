@@ -1,0 +1,105 @@
+"""Pace: how long a memory has, in real time, until what it was told must be found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import quantiles
+
+from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.wording import pluralize
+
+LIMIT = 120.0
+"""Seconds after which a text that is polled for counts as missed."""
+# Seconds between two looks: a share of those that have passed, so that a lag is known
+# to 2 %, whatever it is.
+_SHORTEST, _LONGEST, _SHARE = 0.005, 0.5, 0.02
+_POINTS = (50, 95, 99)
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class PaceClock:
+    """Where seconds come from, and how they pass; tests have one of their own."""
+
+    seconds: Callable[[], float] = stopwatch_seconds
+    sleep: Callable[[float], object] = time.sleep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What happens between the last message and a search."""
+
+    polls: bool = False
+    """A search that misses is repeated until the limit."""
+    wait: float = 0.0
+    """Seconds to wait before a search that follows something new."""
+    limit: float = LIMIT
+    clock: PaceClock = field(default_factory=PaceClock)
+
+    def __str__(self) -> str:
+        if self.polls:
+            return "poll"
+        return f"{self.wait:g}" if self.wait else "settle"
+
+    @property
+    def waits(self) -> bool:
+        """Whether it does more than to let the memory settle."""
+        return self.polls or self.wait > 0
+
+    def pauses(self, since: float) -> Iterator[float]:
+        """Yield the seconds to wait before each look at what was written at `since`: 0 before the first."""
+        yield 0.0
+        while self.polls and (passed := self.clock.seconds() - since) < self.limit:
+            yield min(max(passed * _SHARE, _SHORTEST), _LONGEST)
+
+
+_of_run: list[Pace] = []
+
+
+def use_pace(pace: Pace) -> Callable[[], None]:
+    """Have memories that are made from now on keep a pace; return what takes that back."""
+    _of_run.append(pace)
+    return partial(_of_run.remove, pace)
+
+
+def pace_of_run() -> Pace:
+    """Return the pace of the run."""
+    return _of_run[-1] if _of_run else Pace()
+
+
+def parse_pace(text: str) -> Pace:
+    """Return the pace that `settle`, `poll` or a number of seconds means; ConfigurationError for anything else."""
+    word = text.strip().casefold()
+    if word in {"settle", "poll"}:
+        return Pace(polls=word == "poll")
+    try:
+        seconds = float(word.removesuffix("s"))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < _HOUR:
+        raise ConfigurationError(
+            f"expected settle, poll or a number of seconds below 3,600, got {text!r}"
+        )
+    return Pace(wait=seconds)
+
+
+def percentiles(values: Sequence[float]) -> str:
+    """Return the 50th, 95th and 99th percentile, written `0.001/0.002/0.002`."""
+    if not values:
+        return "unknown"
+    if len(values) == 1:
+        return "/".join([f"{values[0]:.3f}"] * len(_POINTS))
+    cuts = quantiles(values, n=100, method="inclusive")
+    return "/".join(f"{cuts[point - 1]:.3f}" for point in _POINTS)
+
+
+def lag_sentence(lags: Sequence[float], missed: int, limit: float) -> str:
+    """Return what the lags of a memory come to; "" if nothing was measured."""
+    if not lags and not missed:
+        return ""
+    never = f", {missed:,} not within {limit:g} s" if missed else ""
+    return f"write to readable in s, p50/p95/p99: {percentiles(lags)} ({pluralize(len(lags), 'text')}{never})"

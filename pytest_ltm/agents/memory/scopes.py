@@ -1,0 +1,88 @@
+"""Scope: whose words they are, when and in which session they were said; handed to each method that takes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+AGENT = "assistant"
+"""The agent of every call, where no test says otherwise."""
+SCOPE_PARTS = ("user", "session", "agent", "at")
+_ALWAYS = ("at", "session", "user")
+_BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a memory keeps apart; a method with a parameter `scope` is handed one."""
+
+    user: str
+    session: str = ""
+    agent: str = AGENT
+    at: datetime | None = None
+    """The conversation's time, aware."""
+
+    def values(self) -> dict[str, Any]:
+        """Return the parts by name, each as a method may take it."""
+        return {
+            "user": self.user,
+            "session": self.session,
+            "agent": self.agent,
+            "at": self.at,
+        }
+
+
+def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
+    """Return what a method takes of a scope: one `scope`, its parts by name, or all of them by `**kwargs`.
+
+    A method that hides what it takes, as code in C does, is handed nothing, but `add`
+    and `add_session`, which always had user, session and time.
+    """
+    parameters = _parameters_of(function)
+    if parameters is None:
+        adds = str(getattr(function, "__name__", "")).startswith("add")
+        return {name: scope.values()[name] for name in _ALWAYS} if adds else {}
+    if _is_named(parameters, "scope"):
+        return {"scope": scope}
+    values = scope.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return values
+    return {
+        name: value for name, value in values.items() if _is_named(parameters, name)
+    }
+
+
+def takes_scope(function: object, part: str) -> bool:
+    """Return whether a method can be handed a part of the scope: `user`, `session`, `agent` or `at`."""
+    taken = scope_arguments(function, Scope(user=""))
+    return part in taken or "scope" in taken
+
+
+def takes_scope_object(function: object) -> bool:
+    """Return whether a method is handed the whole scope as one object."""
+    return _is_named(_parameters_of(function) or {}, "scope")
+
+
+def takes_argument(function: object, name: str) -> bool:
+    """Return whether a method can be handed an argument of this name."""
+    parameters = _parameters_of(function) or {}
+    return _is_named(parameters, name) or any(
+        one.kind is one.VAR_KEYWORD for one in parameters.values()
+    )
+
+
+def _parameters_of(function: object) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters by name; None of what hides them."""
+    if not callable(function):
+        return {}
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_named(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
+    return name in parameters and parameters[name].kind in _BY_NAME

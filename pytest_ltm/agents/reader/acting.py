@@ -1,0 +1,116 @@
+"""What the user wants done by tools, and what was told that decides how: notes, and calls made by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pytest_ltm._core.model.tools import Tools
+from pytest_ltm.agents.reader.notes import (
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    first_match,
+)
+
+_RE = Patterns("acting")
+TOLD, DONE = "acting", "acted"
+# The argument that was told before, by the tool that takes it.
+_TOLD_ARGUMENTS = {
+    "book_table": "time",
+    "send_parcel": "address",
+    "order_meal": "leave_out",
+    "call_on_line": "line",
+    "pay": "reference",
+}
+
+
+class ActingNotes:
+    """Notes what later calls of tools depend on; whatever the message is about, another ability replies to it."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note what a message tells, and reply nothing."""
+        if not turn.is_brief or not _RE.about.search(turn.text):
+            return None
+        for name, patterns in _RE["told"].items():
+            if found := first_match(patterns, turn.text):
+                notes.add(turn, TOLD, [name, found.groupdict()])
+        return None
+
+
+def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:
+    """Do what a message asks for, as far as what it depends on can still be seen; None: it asks for nothing."""
+    for tool, pattern in _RE["wanted"].items():
+        found = pattern.search(turn.text)
+        if found is None:
+            continue
+        named = {name: text for name, text in found.groupdict().items() if text}
+        calls = list(_CALLS.get(tool, _with_told)(tool, named, notes))
+        for arguments in calls:
+            tools.call(tool, **arguments)
+            notes.add(turn, DONE, arguments)
+        return "It is done." if calls else "There is nothing that I can do."
+    return None
+
+
+Arguments = dict[str, Any]
+
+
+def _told_of(
+    notes: ReaderNotebook, kind: str, person: str
+) -> Iterator[Mapping[str, str]]:
+    """Yield what was told of somebody and can still be seen, the newest first."""
+    for name, words in notes.contents(TOLD):
+        if name == kind and words.get("person", person) == person:
+            yield words
+
+
+def _with_told(
+    tool: str, named: Arguments, notes: ReaderNotebook
+) -> Iterator[Arguments]:
+    """Yield one call: what the message names, and the argument that was told last."""
+    argument = _TOLD_ARGUMENTS[tool]
+    for words in _told_of(notes, argument, named["person"]):
+        counted = {"euros": int(named["euros"])} if "euros" in named else {}
+        yield {**named, **counted, argument: words[argument]}
+        return
+
+
+def _first_slot(
+    _tool: str, named: Arguments, notes: ReaderNotebook
+) -> Iterator[Arguments]:
+    for words in _told_of(notes, "not_before", named["person"]):
+        slots = named["slots"].split(", ")
+        fitting = [slot for slot in slots if slot >= words["time"]]
+        place = named["place"].replace("The", "the")
+        yield {"person": named["person"], "place": place, "time": min(fitting)}
+        return
+
+
+def _due(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
+    """Yield what was promised for a time that is over, and was not done since."""
+    clock = named.get("clock") or named["time"]
+    acted = [*notes.visible(DONE)]
+    done = {note.content.get("device"): note.position for note in reversed(acted)}
+    for note in notes.visible(TOLD):
+        name, words = note.content
+        if name != "promise" or words["time"] > clock:
+            continue
+        if done.get(words["device"], -1) < note.position:
+            yield {"device": words["device"]}
+            return
+
+
+def _steps(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
+    for words in _told_of(notes, "steps", named["person"]):
+        for step in words["steps"].split(", then "):
+            yield {"project": named["project"], "step": step}
+        return
+
+
+ToolCalls = Callable[[str, Arguments, ReaderNotebook], Iterator[Arguments]]
+_CALLS: Mapping[str, ToolCalls] = {
+    "book_slot": _first_slot,
+    "switch_on": _due,
+    "run_step": _steps,
+}

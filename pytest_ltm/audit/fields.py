@@ -1,0 +1,218 @@
+"""Tell which field of a memory's rows is the text, the id, the dates, the scope, by what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.audit.memory_records import Dump, Row
+
+# Share of a field's values that must be of a kind for the field to be of that kind.
+_MOST = 0.9
+# Times in seconds since 1970 that memories of agents may have: 2000 to 2100.
+_TIMES = (946_684_800, 4_102_444_800)
+# A field that names other records does so in at least this share of its values.
+_SOME = 0.5
+
+
+@cache
+def word_lists() -> Mapping[str, Sequence[str]]:
+    """Return the lists of audit.yml."""
+    lists: Mapping[str, Sequence[str]] = load_packaged_yaml(__file__, "audit.yml")
+    return lists
+
+
+class Fields(Struct, frozen=True):
+    """The names of the fields; "" or nothing where there is none of the kind."""
+
+    text: str
+    id: str = ""
+    date: str = ""
+    """Of several the one that says when a record was changed, else the latest on average."""
+    scope: tuple[str, ...] = ()
+    """Records in which one of these differs are not compared with each other."""
+    links: tuple[str, ...] = ()
+    """Hold ids of other records."""
+    uses: str = ""
+    """How often, or when, a record was retrieved."""
+
+
+class Memory(Struct, frozen=True):
+    """One record."""
+
+    place: str
+    text: str
+    id: str = ""
+    date: datetime | None = None
+    scope: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    is_used: bool | None = None
+    """Whether it was ever retrieved; None: the dump does not say."""
+
+
+def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields:
+    """Return which field is what; `text` and `scope` are taken as they are.
+
+    ConfigurationError for a field that no row has, or where no field holds texts.
+    """
+    columns: dict[str, list[Any]] = {}
+    for row in dump.rows:
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    for name in (text, *scope):
+        if name and name not in columns:
+            meant = did_you_mean(name, columns)
+            raise ConfigurationError(
+                f"{dump.name} has no field {name!r}.{meant} It has {', '.join(columns)}"
+            )
+    text = text or _choose_text(columns, dump)
+    others = {name: values for name, values in columns.items() if name != text}
+    identity = _choose_id(others, len(dump.rows))
+    ids = set(_iter_texts(columns[identity])) if identity else set()
+    links = tuple(
+        name
+        for name, values in others.items()
+        if ids and name != identity and _share_known(values, ids) >= _SOME
+    )
+    rest = {name: values for name, values in others.items() if name not in links}
+    return Fields(
+        text,
+        identity,
+        _choose_date(rest),
+        tuple(scope) or _choose_scope(rest),
+        links,
+        _choose_uses(rest),
+    )
+
+
+def _choose_text(columns: Mapping[str, Sequence[Any]], dump: Dump) -> str:
+    """Return the field with the most words a row."""
+    words = {
+        name: sum(value.count(" ") for value in values if isinstance(value, str))
+        for name, values in columns.items()
+        if any(isinstance(value, str) for value in values)
+    }
+    if not words:
+        raise ConfigurationError(
+            f"{dump.name}: no field holds texts. It has {', '.join(columns) or 'no fields'}"
+        )
+    return max(words, key=lambda name: words[name])
+
+
+def _choose_id(columns: Mapping[str, Sequence[Any]], rows: int) -> str:
+    """Return the first field that every row has, each with a value of its own."""
+    for name, values in columns.items():
+        texts = [str(value) for value in values if isinstance(value, (str, int))]
+        is_unique = len(texts) == rows == len(set(texts))
+        is_short = all(" " not in text.strip() for text in texts)
+        if is_unique and is_short and not _are_most(map(read_date, texts)):
+            return name
+    return ""
+
+
+def _choose_date(columns: Mapping[str, Sequence[Any]]) -> str:
+    dates: dict[str, tuple[bool, float]] = {}
+    for name, values in columns.items():
+        read = [read_date(value) for value in values]
+        if not _are_most(read) or _is_named(name, "use_fields"):
+            continue
+        times = [date.timestamp() for date in read if date is not None]
+        is_changed = _is_named(name, "changed_fields")
+        dates[name] = (is_changed, sum(times) / len(times))
+    return max(dates, key=lambda name: dates[name], default="")
+
+
+def _choose_scope(columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name, values in columns.items()
+        if _is_named(name, "scope_fields")
+        and len({str(value) for value in values}) < max(2, len(values))
+    )
+
+
+def _choose_uses(columns: Mapping[str, Sequence[Any]]) -> str:
+    for name, values in columns.items():
+        are_numbers = all(isinstance(value, (int, float)) for value in values)
+        are_dates = _are_most(map(read_date, values))
+        if _is_named(name, "use_fields") and (are_numbers or are_dates):
+            return name
+    return ""
+
+
+def _is_named(name: str, words: str) -> bool:
+    lowered = name.rpartition(".")[2].lower()
+    return any(word in lowered for word in word_lists()[words])
+
+
+def _are_most(values: Iterator[Any] | Sequence[Any]) -> bool:
+    listed = list(values)
+    there = sum(value is not None for value in listed)
+    return bool(listed) and there >= _MOST * len(listed)
+
+
+def _share_known(values: Sequence[Any], ids: set[str]) -> float:
+    texts = list(_iter_texts(values))
+    if not texts:
+        return 0.0
+    return sum(text in ids for text in texts) / len(texts)
+
+
+def _iter_texts(values: Sequence[Any]) -> Iterator[str]:
+    """Yield the values of a column, and the members of those that are lists."""
+    for value in values:
+        for member in value if isinstance(value, list) else (value,):
+            if isinstance(member, (str, int)) and not isinstance(member, bool):
+                yield str(member)
+
+
+def read_date(value: Any) -> datetime | None:
+    """Return a date or time as ISO 8601 or as seconds or milliseconds since 1970; None for anything else.
+
+    One without a zone counts as UTC.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if text.isdecimal() and len(text) in {10, 13}:
+            return read_date(int(text))
+        if len(text) < len("2026-01-01") or not text[:4].isdecimal():
+            return None
+        try:
+            date = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        except ValueError:
+            return None
+        return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        for unit in (1, 1000):
+            if _TIMES[0] <= value / unit <= _TIMES[1]:
+                return datetime.fromtimestamp(value / unit, timezone.utc)
+    return None
+
+
+def read_memories(dump: Dump, fields: Fields) -> list[Memory]:
+    """Return the records of a dump; a row without a text has the text ""."""
+    return [
+        _read_memory(row, place, fields)
+        for row, place in zip(dump.rows, dump.places, strict=True)
+    ]
+
+
+def _read_memory(row: Row, place: str, fields: Fields) -> Memory:
+    value = row.get(fields.text, "")
+    uses = row.get(fields.uses) if fields.uses else None
+    links = [row[name] for name in fields.links if name in row]
+    return Memory(
+        place,
+        value if isinstance(value, str) else str(value),
+        str(row.get(fields.id, "")) if fields.id else "",
+        read_date(row.get(fields.date)) if fields.date else None,
+        tuple(str(row.get(name, "")) for name in fields.scope),
+        tuple(_iter_texts(links)),
+        bool(uses) if fields.uses else None,
+    )

@@ -1,0 +1,140 @@
+"""`audit FILE`: what is wrong with what a memory holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm.audit.fields import find_fields, read_memories
+from pytest_ltm.audit.findings import KINDS, Kind, find_faults
+from pytest_ltm.audit.memory_records import SUFFIXES, read_dump
+from pytest_ltm.audit.report import Audit, audit_record, render_page, text_lines
+from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
+
+EXCEEDED = 1
+"""The exit status where more memories have a fault than `--at-most` allows."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add what is read, how, and what is allowed."""
+    parser.add_argument(
+        "path",
+        metavar="FILE",
+        type=Path,
+        help=f"what a memory holds: a file or a folder of {', '.join(SUFFIXES)}",
+    )
+    add_option(
+        parser,
+        "--at-most",
+        "KIND=SHARE",
+        "exit with 1 if more memories have a fault of this kind: duplicate=5%% (repeatable)",
+        [],
+    )
+    add_option(parser, "--text", "FIELD", "the field that holds the texts")
+    add_option(
+        parser,
+        "--scope",
+        "FIELD",
+        "a field that keeps memories apart, such as user_id (repeatable)",
+        [],
+    )
+    add_option(
+        parser,
+        "--retrieved",
+        "FILE",
+        "a log of what was retrieved (JSON or JSON Lines, with ids or texts)",
+    )
+    add_option(
+        parser,
+        "--most",
+        "N",
+        "findings shown of each kind (default: 3)",
+        3,
+        type=positive_integer,
+    )
+    add_option(parser, "--page", "FILE", "write all findings to an HTML file")
+    add_json(parser)
+
+
+def audit_memory(arguments: Namespace) -> int:
+    """Find duplicates, contradictions, stale facts, secrets, junk and more in a dump of a memory.
+
+    No model is asked: docs/audit.md states each rule. Exit status: 0, or 1 where
+    `--at-most` is exceeded.
+    """
+    limits = dict(map(_read_limit, arguments.at_most))
+    retrieved = read_retrieved(arguments.retrieved) if arguments.retrieved else None
+    dump = read_dump(arguments.path)
+    fields = find_fields(dump, arguments.text, arguments.scope)
+    memories = read_memories(dump, fields)
+    audit = Audit(dump.name, fields, memories, find_faults(memories, retrieved))
+    if arguments.page:
+        write_output(Path(arguments.page), for_file(render_page(audit)))
+    if arguments.json:
+        print(json.dumps(audit_record(audit), indent=1))
+    else:
+        print("\n".join(text_lines(audit, arguments.most)))
+    return _check_limits(audit, limits)
+
+
+def _read_limit(words: str) -> tuple[Kind, float]:
+    name, equals, share = words.partition("=")
+    for kind in KINDS:
+        if kind == name.replace("-", " ").replace("_", " "):
+            break
+    else:
+        meant = did_you_mean(name, KINDS)
+        raise ConfigurationError(
+            f"--at-most={words}: there is no kind {name!r}.{meant} There are {', '.join(KINDS)}"
+        )
+    try:
+        number = float(share.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    if share.endswith("%"):
+        number /= 100
+    if not equals or not 0 <= number <= 1:
+        raise ConfigurationError(
+            f"--at-most={words}: write KIND=SHARE, with a share such as 5% or 0.05"
+        )
+    return kind, number
+
+
+def _check_limits(audit: Audit, limits: dict[Kind, float]) -> int:
+    status = 0
+    for kind, limit in limits.items():
+        share = audit.share_of(kind)
+        if share > limit:
+            message = (
+                f"{kind}: {share:.1%} of the memories, at most {limit:.1%} are allowed"
+            )
+            print(message, file=sys.stderr)
+            status = EXCEEDED
+    return status
+
+
+def read_retrieved(path: str) -> frozenset[str]:
+    """Return all texts and numbers of a log, whatever its fields are called.
+
+    ConfigurationError where it cannot be read.
+    """
+    dump = read_dump(Path(path))
+    return frozenset(text for row in dump.rows for text in _iter_texts(row))
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for member in value.values():
+            yield from _iter_texts(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _iter_texts(member)
+    elif isinstance(value, (str, int)):
+        yield str(value)

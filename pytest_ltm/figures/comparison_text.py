@@ -1,0 +1,119 @@
+"""What a comparison says: what held on these texts, and what holds elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.figures.statistics.comparison import (
+    ALPHA,
+    Comparison,
+    chance_here,
+    trials_to_tell,
+)
+from pytest_ltm.figures.statistics.pairs import Pair
+from pytest_ltm.figures.text import p_text
+
+HERE, ELSEWHERE = "On these texts", "On other texts and in other conversations"
+
+
+class ComparisonText(NamedTuple):
+    """What a comparison says."""
+
+    short: str
+    """A few words: `Yes`, `On these texts`, `Not shown`."""
+    here: str
+    """A sentence about the texts and conversations that both had."""
+    elsewhere: str
+    """A sentence about others, and what would settle it."""
+    brief: str
+    """Both probabilities, for a table."""
+
+    @property
+    def text(self) -> str:
+        """Both sentences."""
+        return f"{self.here} {self.elsewhere}".strip()
+
+
+def comparison_text(
+    one: str,
+    other: str,
+    pairs: Sequence[Pair],
+    comparison: Comparison,
+    *,
+    looks: int = 1,
+) -> ComparisonText:
+    """Return what `one`, the later side of the pairs, is against `other`; `looks`: the number of comparisons shown.
+
+    A claim takes a probability of at most 0.05, either way, shared among those shown.
+    """
+    if not pairs:
+        none = f"{one} and {other} share no example that both have a score for."
+        return ComparisonText("Unknown", none, "", "unknown")
+    if comparison.is_identical:
+        same = f"{HERE} {one} and {other} have equal scores in all {pluralize(comparison.pairs, 'example')}."
+        return ComparisonText("No difference", same, "", "equal")
+    alpha = ALPHA / max(1, looks)
+    many = f", one of {looks} comparisons" if looks > 1 else ""
+    difference = comparison.difference or 0.0
+    p = chance_here(pairs, alpha=ALPHA)
+    shown = p is not None and p <= alpha
+    real = comparison.can_tell and comparison.p is not None and comparison.p <= alpha
+    short = (
+        "Yes"
+        if real
+        else "On these texts"
+        if shown
+        else "Too little to tell"
+        if p is None
+        else "Not shown"
+    )
+    level = comparison.pairs - comparison.better - comparison.worse
+    of = pluralize(comparison.pairs, "example")
+    counts = f"better in {comparison.better:,}, worse in {comparison.worse:,}, equal in {level:,} of {of}"
+    how = (
+        "too few scenarios to tell that from chance"
+        if p is None
+        else f"two-sided p {p_text(p)}{many}"
+    )
+    explained = "" if shown or p is None else ", which chance explains"
+    word = "better" if difference > 0 else "worse"
+    # More digits where two would show nothing.
+    share = f"{abs(difference):.{2 if abs(difference) >= 0.005 else 4}f}"
+    where = (
+        f"{word} than {other} by {share} of full marks"
+        if difference
+        else f"level with {other}"
+    )
+    here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
+    if comparison.can_tell and comparison.p is not None:
+        count = pluralize(comparison.conversations, "conversation")
+        ends = comparison.interval
+        details = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
+        details += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
+        claim = f"{word}, too" if real and shown else word if real else "not shown"
+        elsewhere, beyond = (
+            f"{ELSEWHERE}: {claim} ({details}).",
+            f"elsewhere p {p_text(comparison.p)}",
+        )
+    else:
+        elsewhere, beyond = (
+            f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.",
+            "elsewhere unknown",
+        )
+    more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
+    brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
+    return ComparisonText(short, here, elsewhere + more, brief)
+
+
+def _what_would_settle(pairs: Sequence[Pair], held: int) -> str:
+    needed = trials_to_tell(pairs)
+    if needed is None:
+        return "Only many more trials would tell so small a difference."
+    more = "" if held == 1 else f" in place of {held}"
+    examples = pluralize(needed * len(pairs) // held, "example")
+    return (
+        f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large: "
+        f"it takes at least {examples} of each."
+    )

@@ -1,0 +1,219 @@
+"""Sentences on a run: how far each agent remembers, and what was checked before the first conversation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    Precheck,
+    RunResult,
+    at_span,
+    span_place,
+)
+from pytest_ltm._core.model.account import ACCOUNTS, Account
+from pytest_ltm._core.model.agent import Mishap, add_mishaps
+from pytest_ltm._core.storage.schema import fields_of
+from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
+from pytest_ltm.figures.statistics.spans_reached import EffectiveSpan, effective_span
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import exact_dollars, short_count
+
+
+def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
+    """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
+    agents = group_by(run.conversations, lambda held: held.agent)
+    # one point is no curve: without either place there is nothing to keep, or nothing
+    # to lose
+    both = {
+        agent: held
+        for agent, held in agents.items()
+        if len({each.span is None for each in held}) > 1
+    }
+    rows = {
+        agent: [row for each in held for row in each.scenarios]
+        for agent, held in both.items()
+    }
+    return {agent: effective_span(of) for agent, of in rows.items()}
+
+
+def span_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each agent that was tested isolated and at a memory span."""
+    return [
+        f"{one_line(agent)}: {span_sentence(result)}"
+        for agent, result in spans_of(run).items()
+    ]
+
+
+def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
+    """Return a sentence for all that went wrong within an agent at a span, but what never did."""
+    totals: dict[tuple[str, str], dict[str, Mishap]] = {}
+    for held in conversations:
+        add_mishaps(totals.setdefault((held.agent, held.span_label), {}), held.mishaps)
+    return [
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: "
+        + (
+            f"{mishap.times:,} of {mishap.of:,}"
+            if mishap.of
+            else pluralize(mishap.times, "time")
+        )
+        for (agent, span), total in totals.items()
+        for mishap in total.values()
+        if mishap.times
+    ]
+
+
+def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
+    """Return how many replies of an agent at a span were not whole, by account; nothing where all were."""
+    totals: dict[tuple[str, str], Counter[Account]] = {}
+    for held in conversations:
+        total = totals.setdefault((held.agent, held.span_label), Counter())
+        total.update(dict(held.accounts))
+    return [
+        f"{at_span(one_line(agent), one_line(span))}: {_count_by_account(total)}"
+        for (agent, span), total in totals.items()
+        if total
+    ]
+
+
+def _count_by_account(total: Counter[Account]) -> str:
+    counts = [
+        f"{total[name]:,} {name}"
+        for name in ACCOUNTS
+        if total[name] and name != "whole"
+    ]
+    return f"replies that were not whole: {', '.join(counts)}"
+
+
+def span_sentence(result: EffectiveSpan) -> str:
+    """Return between which spans an agent's effective one lies, and what the run kept at each."""
+    if result.span is None:
+        return f"effective memory span unknown: {result.reason}"
+    shares = [
+        "-" if point.kept is None else f"{point.kept:.0%}" for point in result.curve
+    ]
+    places = [one_line(span_place(point.label)) for point in result.curve]
+    curve = ", ".join(
+        f"{share} {place}" for share, place in zip(shares, places, strict=True)
+    )
+    known, short = "not known: more trials would narrow it", short_span(result)
+    if result.low or not _reaches_last_span(result):
+        known = f"{short} tokens"
+    what = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
+    return f"effective memory span {known} ({what}); this run kept {curve}"
+
+
+def short_span(result: EffectiveSpan) -> str:
+    """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
+    if (
+        result.low is None
+        or result.high is None
+        or (_reaches_last_span(result) and not result.low)
+    ):
+        return "unknown"
+    # The interval ends where the measurements end; what lies beyond was not played.
+    if _reaches_last_span(result):
+        return f"{_span_text(result.low)} or more"
+    if not result.high:
+        return f"less than {_span_text(result.curve[0].span)}"
+    if result.low == result.high:
+        return _span_text(result.low)
+    most = _span_text(result.high)
+    return f"{_span_text(result.low)} to {most}" if result.low else f"at most {most}"
+
+
+def _reaches_last_span(result: EffectiveSpan) -> bool:
+    return bool(result.curve) and result.high == result.curve[-1].span
+
+
+def _span_text(number: int) -> str:
+    return (
+        f"{number // 1000}k" if number and number % 1000 == 0 else short_count(number)
+    )
+
+
+def spans_json(run: RunResult) -> list[dict[str, Any]]:
+    """Return the effective spans as JSON values."""
+    names, point_names = (
+        ("low", "high", "at_least", "share", "level", "reason"),
+        ("isolated", "score", "kept"),
+    )
+    return [
+        {
+            "agent": agent,
+            "kept_in_run": result.span,
+            **fields_of(result, *names),
+            "curve": [
+                {
+                    "span_label": point.label,
+                    **fields_of(point, "span", *point_names, "pairs"),
+                }
+                for point in result.curve
+            ],
+        }
+        for agent, result in spans_of(run).items()
+    ]
+
+
+_FINDINGS = {
+    "clean": "nothing leaks between conversations",
+    "unfinished": "it was cut off",
+}
+
+
+def precheck_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
+    sentences = []
+    for one in run.prechecks:
+        who = (
+            f"isolation probe of {one.of!r}"
+            if one.kind == "probe"
+            else f"judge's {one.kind}"
+        )
+        text = _FINDINGS.get(one.verdict) or one.why or "all were graded right"
+        text = f"skipped: {one.why}" if one.verdict == "skipped" else text
+        # Agents get messages, a judge gets calls: the words of the rest of the report.
+        parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
+        about = "~" * one.estimated
+        parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
+        parts += (
+            [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
+        )
+        spent = f" ({', '.join(parts)})" * bool(one.calls)
+        sentences.append(f"{who}: {text}{_rates_by_kind(one)}{spent}")
+    return sentences
+
+
+def _rates_by_kind(precheck: Precheck) -> str:
+    """Return how many answers of each kind a judge misjudged; "" where it misjudged none."""
+    if not any(rate.missed for rate in precheck.rates):
+        return ""
+    rates = [f"{rate.kind} {rate.missed} of {rate.asked}" for rate in precheck.rates]
+    return f"; by kind: {', '.join(rates)}"
+
+
+def trust_sentence(
+    places: Mapping[str, str],
+    texts: str,
+    *,
+    has_judge: bool,
+    prechecks: Iterable[Precheck],
+) -> str:
+    """Return what the scores of a run rest on, in one sentence; "" if there is nothing to say.
+
+    `places`: where each agent runs, as a clause after its label. `texts`: whether they
+    were public; "": it is unknown.
+    """
+    agents = [
+        f"{join_words(list(labels))} {'runs' if len(labels) == 1 else 'run'} {place}"
+        for place, labels in group_by(places, places.__getitem__).items()
+    ]
+    checks = next((one for one in prechecks if one.kind == "checks"), None)
+    judge = (
+        checks.why.partition(": ")[0]
+        if checks
+        else "the judge was not checked during the run"
+    )
+    return "; ".join([*agents, *[texts] * bool(texts), *[judge] * has_judge])

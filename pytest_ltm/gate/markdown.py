@@ -1,0 +1,84 @@
+"""What a gate says, and what moved against another run, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm._core.journal.section import Section
+from pytest_ltm._core.storage.wording import first_and_rest, pluralize
+from pytest_ltm.figures.markdown import (
+    bullet_list,
+    folded_section,
+    markdown_text,
+    raw_table,
+)
+from pytest_ltm.figures.sentences import span_sentences
+from pytest_ltm.gate import change_report
+from pytest_ltm.gate.changes import Changes
+from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.verdict import GateVerdict
+
+
+def comparison_markdown(
+    run: RunResult, changes: Changes, verdict: GateVerdict | None
+) -> str:
+    """Return what moved against another run, and the verdict if there are rules."""
+    section = gate_section(verdict)
+    parts = [
+        f"## {markdown_text(changes.after)}" + f": {section.verdict}" * bool(verdict),
+        *section.lead,
+        *changes_markdown(changes),
+    ]
+    return "\n\n".join([*parts, *bullet_list(span_sentences(run))]) + "\n"
+
+
+def gate_section(
+    verdict: GateVerdict | None,
+    changes: Changes | None = None,
+    rules: Sequence[Rule] = (),
+) -> Section:
+    """Return what the gate said and what moved, in Markdown."""
+    details = () if changes is None else tuple(changes_markdown(changes))
+    if verdict is None:
+        return Section(details=details)
+    line = change_report.verdict_line(verdict)
+    known = {"passed": "passed", "unmeasurable": "could not be measured"}
+    parts = [f"**{markdown_text(line)}**"]
+    parts += bullet_list(
+        first_and_rest(
+            change_report.verdict_details(verdict), change_report.MOST_LISTED
+        )
+    )
+    must = bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
+    parts += [folded_section("Rules", body) for body in must]
+    brief = known.get(verdict.state, line.removeprefix("gate: ").partition(":")[0])
+    return Section(verdict=brief, lead=tuple(parts), details=details)
+
+
+def changes_markdown(changes: Changes) -> list[str]:
+    """Return what moved against another run, a paragraph each."""
+    agent = f" (agent {changes.before_agent})" if changes.before_agent else ""
+    rows = []
+    for change in changes.changes:
+        rows.append(
+            [f"**{markdown_text(change.label)}**", *change_report.overall_cells(change)]
+        )
+        rows += [
+            [markdown_text(name), *change_report.scenario_cells(change, name)]
+            for name in change_report.most_moved(change)
+        ]
+        more = len(change_report.moved_scenarios(change)) - len(
+            change_report.most_moved(change)
+        )
+        rows += [[f"… and {pluralize(more, 'more scenario')}", *[""] * 5]] * (more > 0)
+    # First cells hold Markdown of ours; only the others are escaped here.
+    table = raw_table(
+        ["", *change_report.HEADS],
+        [[row[0], *map(markdown_text, row[1:])] for row in rows],
+    )
+    return [
+        f"### What moved against {markdown_text(changes.before + agent)}",
+        table,
+        *bullet_list(change_report.comparison_sentences(changes)),
+    ]

@@ -1,0 +1,456 @@
+"""The gate of an LTM run: what can be known is checked before anything is said, the verdict decides the exit status."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct, structs
+
+from pytest_ltm._core.journal.result import (
+    DECIDED,
+    FAILED,
+    RunResult,
+    why_unmeasured,
+)
+from pytest_ltm._core.journal.section import ScreenLine, Section
+from pytest_ltm._core.model.plan import FRESH
+from pytest_ltm._core.session import options as _options
+from pytest_ltm._core.session.items import LtmItem, items_by_conversation
+from pytest_ltm._core.session.options import path_base, read_option
+from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.session.settings import RunSettings
+from pytest_ltm._core.storage.errors import LtmError, did_you_mean
+from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.guessing import only_guesses
+from pytest_ltm.figures.statistics.comparison import COLLAPSES
+from pytest_ltm.figures.statistics.pairs import Pair
+from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.gate import change_report
+from pytest_ltm.gate import gate_rules as _rules
+from pytest_ltm.gate.baseline import FOLDER, check_name
+from pytest_ltm.gate.changes import (
+    Changes,
+    CompareHints,
+    GateSide,
+    check_comparable,
+    compare_sides,
+    one_agent,
+)
+from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.markdown import gate_section
+from pytest_ltm.gate.plan_facts import facts_of
+from pytest_ltm.gate.sides import find_side, save_baseline, side_of_run
+from pytest_ltm.gate.verdict import GateVerdict, decide_gate, why_undetectable
+
+WAYS = CompareHints(
+    common="--ltm-compare-plans=overlapping",
+    choose_agent="Name one as in --ltm-compare=RUN@AGENT",
+    settings=True,
+)
+
+
+class GateOptions(Struct, frozen=True, kw_only=True):
+    """The options of the gate."""
+
+    rules: tuple[Rule, ...] = ()
+    before: GateSide | None = None
+    """What the run is compared with; it has one agent."""
+    overlapping: bool = False
+    """Examples that are equal in both are compared although the plans are not."""
+    collapses: float = COLLAPSES
+    """Share of its conversations in which either side may earn nothing without being worse."""
+    allow_blind: bool = False
+    """A rule that even the loss of nine tenths of everything would not break counts as passed."""
+    save: str = ""
+    """The name of the baseline that is kept; "": none."""
+
+
+def parse_gate_options(
+    config: pytest.Config, settings: RunSettings, run_folder: Path
+) -> GateOptions:
+    """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
+    if settings.seed.source == FRESH and _options.option_or_ini(config, "ltm_compare"):
+        raise pytest.UsageError(
+            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
+            "Use the baseline's seed: a number, or env:NAME for a secret one"
+        )
+    against = _parse_rules(
+        config, "ltm_compare_fail", _rules.parse_change_rule, "mean:5%"
+    )
+    under = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
+    gate_options = GateOptions(
+        rules=(*against, *under),
+        before=read_option(
+            config,
+            "--ltm-compare",
+            lambda: _baseline_side(config, settings, run_folder),
+        ),
+        overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
+        collapses=_options.option_value(config, "ltm_compare_collapses"),
+        allow_blind=_options.option_value(config, "ltm_compare_blind") == "allow",
+        save=read_option(
+            config, "--ltm-save", lambda: _baseline_name(config, settings)
+        ),
+    )
+    for rule in gate_options.rules:
+        _refuse_rule(
+            rule, next(_rule_problems(rule, gate_options.before, settings), "")
+        )
+    return gate_options
+
+
+def _parse_rules(
+    config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], example: str
+) -> list[Rule]:
+    """Return the rules of an option; an empty one, as of a variable that is not set, is an error and no open gate."""
+    flag = _options.option_table(config).rows[dest].flag
+    if any(not str(text).strip() for text in config.getoption(dest) or ()):
+        raise pytest.UsageError(
+            f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out"
+        )
+    return read_option(
+        config, flag, lambda: list(map(parse_one, _options.option_lines(config, dest)))
+    )
+
+
+def _baseline_side(
+    config: pytest.Config, settings: RunSettings, run_folder: Path
+) -> GateSide | None:
+    given = _options.option_or_ini(config, "ltm_compare")
+    if given is None:
+        return None
+    base = path_base(config, "ltm_compare")
+    side, name = find_side(
+        given, config.rootpath / FOLDER, settings.ltm_dir, base, measured=True
+    )
+    if name.partition("@")[0] == str(run_folder):
+        raise pytest.UsageError(
+            f"--ltm-compare: {given!r} is this very run. Name the one to compare it with"
+        )
+    # workers and a resumed run must mean the same: 'latest' will be another run by then
+    config.option.ltm_compare = name
+    return one_agent(side, how=WAYS.choose_agent)
+
+
+def _baseline_name(config: pytest.Config, settings: RunSettings) -> str:
+    given = config.getoption("ltm_save")
+    if given is not None and len(settings.agents) > 1:
+        labels = ", ".join(agent.label for agent in settings.agents)
+        raise pytest.UsageError(
+            f"--ltm-save: a baseline is of one agent, and this run has {labels}. Run one of them"
+        )
+    if given is not None and settings.shard is not None:
+        raise pytest.UsageError(
+            "--ltm-save: a shard is not the whole run. Merge the shards and save nothing here"
+        )
+    return "" if given is None else check_name(given)
+
+
+def _refuse_rule(rule: Rule, problem: str) -> None:
+    """Raise UsageError if there is a reason why this run can never be measured by a rule."""
+    if problem:
+        flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
+        raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
+
+
+def _rule_problems(
+    rule: Rule, before: GateSide | None, settings: RunSettings
+) -> Iterator[str]:
+    """Yield the reasons that are known before the items are; the first is told."""
+    longest = max(
+        (tokens for tokens in settings.spans.values() if tokens is not None), default=0
+    )
+    if settings.shard is not None:
+        yield "a shard is not the whole run. Merge the shards, then: ltm compare"
+    if rule.metric.tries > settings.trials:
+        yield f"{rule.metric.tries} trials of {settings.trials}. Add --ltm-trials={rule.metric.tries}"
+    if rule.metric.name == "span" and (
+        None not in settings.spans.values() or not longest
+    ):
+        yield "an effective span needs isolated examples and memory spans: --ltm-span=isolated,2k,32k"
+    if rule.metric.name == "span" and not rule.against and rule.limit > longest:
+        yield f"no memory span of this run is that long: the longest is {longest:,} tokens"
+    if rule.against and before is None:
+        yield "nothing to compare with. Add --ltm-compare=NAME"
+    if not rule.against or before is None:
+        return
+    missing = [span for span in settings.spans if span not in before.spans]
+    if missing:
+        yield f"{before.name} has no memory span {', '.join(missing)} (it has {', '.join(before.spans)})"
+    held = [
+        each
+        for each in before.result.conversations
+        if each.span_label in settings.spans
+    ]
+    if rule.metric.unit == "usd" and any(each.cost_usd is None for each in held):
+        yield (
+            f"{before.name} lacks the cost of some replies. Record it again with an agent that reports its cost, or "
+            "with --ltm-price"
+        )
+
+
+# --- What a gate can find out once the items are known, before anything is said: names,
+# numbers of trials, plans.
+
+
+def check_items(
+    known: Sequence[LtmItem], options: GateOptions, settings: RunSettings
+) -> None:
+    """Raise UsageError for a rule, or a marker's pass_k, that these items can never be measured by."""
+    for one in known:
+        needed = one.marks.pass_k
+        if needed is not None and needed > settings.trials and settings.shard is None:
+            why = f"{needed} trials must pass (pass_k={needed}), and the run has {settings.trials}"
+            raise pytest.UsageError(
+                f"{one.scenario}: {why}. Add --ltm-trials={needed} or more"
+            )
+    places = {plan.place for plan in options.before.plans} if options.before else set()
+    for rule in options.rules:
+        scope, names = rule.scope, {one.scenario for one in known}
+        if scope.kind == "skill":
+            names = {skill for one in known for skill in one.marks.skill_letters}
+        if scope.kind and scope.name not in names:
+            near, there = (
+                did_you_mean(scope.name, names),
+                ", ".join(sorted(names)) or "none",
+            )
+            _refuse_rule(
+                rule,
+                f"this run has no {scope.kind} {scope.name!r}.{near} There is {there}",
+            )
+        # What the rule compares, as if nothing had changed: could it ever notice
+        # anything?
+        pairs = []
+        for one in known:
+            span, trial = one.place.span, one.place.conversation.trial
+            if (span, trial) in places and scope.includes_skills(
+                one.scenario, one.marks.skill_letters
+            ):
+                pair = Pair(
+                    one.scenario, one.place.example, span, trial, before=1.0, after=1.0
+                )
+                pairs.append((one.place.agent, pair))
+        _refuse_rule(rule, why_undetectable(rule, pairs))
+
+
+def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> None:
+    """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
+    if options.before is None or not run.plays:
+        return
+    plans = [
+        (name, run.plan(group)) for name, group in items_by_conversation(known).items()
+    ]
+    facts = tuple(
+        facts_of(
+            plan.to_json(),
+            span_label=name.span,
+            trial=name.trial,
+            fingerprint=plan.fingerprint,
+        )
+        for name, plan in plans
+    )
+    after = GateSide(
+        name="this run", result=RunResult(run_id="", conversations=()), plans=facts
+    )
+    nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
+    ways, before = structs.replace(WAYS, nodes=nodes), options.before
+    read_option(
+        run.config,
+        "--ltm-compare",
+        lambda: check_comparable(before, after, ways, common=options.overlapping),
+    )
+
+
+_COLORS = {"passed": "green", "failed": "red", "unmeasurable": "yellow"}
+
+
+class Gate:
+    """The gate of one run, in this process; workers only learn whether there is one."""
+
+    def __init__(self, run: LtmRun, options: GateOptions, failed: list[str]) -> None:
+        """`failed`: the node ids of what failed so far, to which others may be added."""
+        self._run, self.options, self._failed = run, options, failed
+        self.verdict: GateVerdict | None = None
+        """What the gate says once the run is over; None without a gate."""
+        self.changes: Changes | None = None
+        """What changed since the baseline; None if there is none."""
+        self._notes: list[str] = []
+
+    # --- before the run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_header(self) -> list[str]:
+        """Return what must hold: pytest shows the first of the headers last."""
+        options = self.options
+        lines = [f"ltm: compared with: {options.before.name}"] if options.before else []
+        return lines + [f"ltm: gate: {rule.sentence}" for rule in options.rules]
+
+    def check(self, known: Sequence[LtmItem]) -> None:
+        """Raise UsageError for what these items can never be measured by."""
+        whole = self._run.settings.shard is None
+        # An example's trials may be in several shards: pass_k is judged when those are
+        # merged.
+        self._run.gated = bool(self.options.rules) or (
+            whole and any(one.marks.pass_k for one in known)
+        )
+        if known:
+            check_items(known, self.options, self._run.settings)
+            check_plans(known, self.options, self._run)
+
+    # --- after it
+
+    def conclude(self, result: RunResult, status: int) -> Section:
+        """Compare, judge and keep the baseline; return the section that reports it."""
+        # First, because rules of --ltm-compare-fail are decided by what has changed.
+        unequal = self._compare(result)
+        gated = bool(self.options.rules) or any(
+            row.pass_k is not None for row in result.scenarios
+        )
+        whole = self._run.settings.shard is None
+        if gated and whole and status in DECIDED:
+            cut = any(held.ended == "interrupted" for held in result.conversations)
+            lost = unequal or ("the run did not finish" if cut else "")
+            self.verdict = decide_gate(
+                result,
+                self.options.rules,
+                self.changes,
+                lost_too=lost,
+                allow_blind=self.options.allow_blind,
+            )
+        elif gated and whole:
+            self._notes.append(
+                f"gate: not decided: pytest ended with exit status {status}"
+            )
+        elif gated:
+            self._notes.append(
+                "gate: not decided: a shard is not the whole run. Merge, then compare"
+            )
+        if self.options.save:
+            self._notes.append(self._save(result, status))
+        return structs.replace(
+            gate_section(self.verdict, self.changes, self.options.rules),
+            json=self._json(),
+            screen=tuple(self._screen_lines()),
+            notes=tuple(self._notes),
+        )
+
+    def _compare(self, result: RunResult) -> str:
+        """Return why the run cannot be compared; "" if it can, or need not be."""
+        if self.options.before is None:
+            return ""
+        try:
+            # Read from the folder, where those of xdist's workers are, too.
+            plans = side_of_run(self._run.folder.path).plans
+            side = GateSide(name="this run", result=result, plans=plans)
+            self.changes = compare_sides(
+                self.options.before,
+                side,
+                WAYS,
+                common=self.options.overlapping,
+                collapses=self.options.collapses,
+            )
+        except LtmError as error:
+            self._notes.append(one_line(f"not compared: {error}"))
+            return one_line(
+                f"it cannot be compared: {str(error).splitlines()[0]}"
+            ).rstrip(":")
+        return ""
+
+    def _save(self, result: RunResult, status: int) -> str:
+        """Return what became of the baseline to save."""
+        finished = status in DECIDED and all(
+            held.ended == "complete" for held in result.conversations
+        )
+        why = why_unmeasured(result) or ("" if finished else "the run did not finish")
+        # What the gate has refused must not become what the next run is measured by.
+        if not why and self.verdict is not None and self.verdict.state != "passed":
+            why = change_report.verdict_line(self.verdict)
+        if why:
+            return f"baseline {self.options.save!r} not saved: {why}"
+        try:
+            side = structs.replace(side_of_run(self._run.folder.path), result=result)
+            saved = save_baseline(
+                side,
+                self.options.save,
+                self._run.config.rootpath / FOLDER,
+                version("pytest-ltm"),
+            )
+            if only_guesses(result_columns(result)):
+                saved += f". It is not shown to be better than guessing, {change_report.UNNOTICED}"
+        except LtmError as error:
+            saved = one_line(str(error))
+        return saved.replace(str(self._run.config.rootpath) + os.sep, "")
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Have pytest's last line end with the gate's verdict, in its colour: green tests do not hide a red gate."""
+        verdict, build = self.verdict, terminalreporter.build_summary_stats_line
+        if verdict is None:
+            return
+        is_held = verdict.state == "passed" and not self._failed
+
+        def build_with_verdict() -> tuple[list[tuple[str, dict[str, bool]]], str]:
+            parts, color = build()
+            color = color if is_held else "red"
+            return [
+                *parts,
+                (
+                    f"gate: {change_report.name_verdict(verdict)}",
+                    {color: True, "bold": True},
+                ),
+            ], color
+
+        terminalreporter.build_summary_stats_line = build_with_verdict
+
+    def exit_status(self, status: int) -> int | None:
+        """Return the exit status of the verdict; only 0 and 1 are replaced."""
+        if self.verdict is None or status not in DECIDED:
+            return None
+        return (
+            FAILED
+            if self.verdict.state == "passed" and self._failed
+            else self.verdict.status
+        )
+
+    def _json(self) -> dict[str, Any]:
+        """Return what `summary.json` has of gate and comparison."""
+        fields: dict[str, Any] = {}
+        if self.verdict is not None:
+            fields["gate"] = change_report.gate_json(self.verdict)
+        if self.changes is not None:
+            fields["comparison"] = change_report.changes_json(self.changes)
+        return fields
+
+    def _screen_lines(self) -> Iterator[ScreenLine]:
+        """Yield what moved, and the verdict; the last line of a gate is what to look at first."""
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
+        for line in (*self._change_lines(width), *self._note_lines(width)):
+            yield ScreenLine(line)
+        if self.verdict is None:
+            return
+        color = _COLORS[self.verdict.state]
+        for line in change_report.verdict_lines(self.verdict, width):
+            yield ScreenLine(line, color)
+            color = ""
+        if self.verdict.state == "passed" and self._failed:
+            yield ScreenLine(
+                f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})",
+                "red",
+            )
+        for line in change_report.github_annotations(self.verdict):
+            yield ScreenLine(line)
+
+    def _change_lines(self, width: int) -> list[str]:
+        if self.changes is None:
+            return []
+        if self._run.config.get_verbosity() < 0:
+            return change_report.talk_lines(self.changes, width)
+        return ["", *change_report.change_lines(self.changes, width), ""]
+
+    def _note_lines(self, width: int) -> list[str]:
+        return [line for note in self._notes for line in wrap_text(note, width, "  ")]

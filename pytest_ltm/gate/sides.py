@@ -1,0 +1,147 @@
+"""What a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    RunResult,
+    why_unmeasured,
+)
+from pytest_ltm._core.journal.run_file import LATEST, find_run, newest_first
+from pytest_ltm._core.storage.disk import read_regular, write_output
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.figures.run_loading import RESULTS, read_run, results_in
+from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
+from pytest_ltm.gate.changes import GateSide, one_agent
+from pytest_ltm.gate.plan_facts import PlanFacts, facts_of
+
+# Stands before the agent's label where a run or a file holds several: `latest@mybot`.
+AGENT = "@"
+
+
+def find_side(
+    text: str,
+    baselines: Path,
+    ltm_dir: Path,
+    base: Path = Path(),
+    *,
+    measured: bool = False,
+) -> tuple[GateSide, str]:
+    """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
+
+    `TEXT@AGENT` means one agent of several; `base` is what a path is relative to;
+    `measured`: `latest` is the last run that could be measured. Raises
+    ConfigurationError if there is none, LtmError if it cannot be read.
+    """
+    rest, _, agent = text.rpartition(AGENT)
+    # A name may hold an @ of its own, so the whole text is tried before its part in
+    # front of the @.
+    if path := _locate_run(text, baselines, ltm_dir, base, measured=measured):
+        return _load_side(path, text), str(path.resolve())
+    if path := _locate_run(rest, baselines, ltm_dir, base, measured=measured):
+        return one_agent(
+            _load_side(path, rest), agent
+        ), f"{path.resolve()}{AGENT}{agent}"
+    runs = ltm_dir / "runs"
+    names = sorted(path.stem for path in baselines.glob("*.json"))
+    known = [*names, *(path.name for path in newest_first(ltm_dir))]
+    there = (
+        f"Baselines: {', '.join(names)}"
+        if names
+        else "There are no baselines yet (--ltm-save=NAME makes one)"
+    )
+    raise ConfigurationError(
+        f"there is no baseline, file or run {text!r}.{did_you_mean(text, known)} {there}. "
+        f"Name one of them, a file, a run folder, a run id below {str(runs)!r}, or {LATEST!r}"
+    )
+
+
+def _locate_run(
+    text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured: bool
+) -> Path | None:
+    if not text:
+        return None
+    kept, path = baselines / f"{text}.json", base / text
+    # A baseline's name wins over a file of that name in the working directory.
+    if "/" not in text and "\\" not in text and kept.is_file():
+        return kept
+    if path.is_file():
+        return path
+    if text == LATEST:
+        return _latest_run(ltm_dir, measured=measured)
+    try:
+        return find_run(str(path) if path.is_dir() else text, ltm_dir)
+    except ConfigurationError:
+        return None
+
+
+def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
+    latest = find_run(LATEST, ltm_dir)
+    # a run that was refused before it began leaves an empty folder
+    result = [
+        each for each in (latest, *newest_first(ltm_dir)) if any(each.glob(RESULTS))
+    ]
+    if not measured:
+        return result[0] if result else latest
+    for run in result:
+        held = tuple(each.result for each in results_in(run)[0])
+        over = all(
+            (path.parent / "results.json").is_file()
+            for path in run.glob("*/journal.jsonl")
+        )
+        is_whole = over and all(each.ended == "complete" for each in held)
+        # what was lost on the way says nothing of the agent
+        if is_whole and not why_unmeasured(
+            RunResult(run_id=run.name, conversations=held)
+        ):
+            return run
+    raise ConfigurationError(
+        f"no run in {str(ltm_dir / 'runs')!r} was measured to its end"
+    )
+
+
+def _load_side(path: Path, text: str) -> GateSide:
+    if path.is_dir():
+        return side_of_run(path)
+    return load_baseline(path, f"baseline {text!r}" if path.stem == text else "")
+
+
+def side_of_run(path: Path) -> GateSide:
+    """Return a run folder as a side."""
+    run = read_run(path)
+
+    def facts(held: ConversationResult, plan: Mapping[str, Any] | None) -> PlanFacts:
+        return facts_of(
+            plan,
+            span_label=held.span_label,
+            trial=held.trial,
+            fingerprint=held.plan_fingerprint,
+        )
+
+    plans = tuple(
+        facts(folder.result, folder.plan() or None) for folder in run.conversations
+    )
+    return GateSide(name=f"run {run.result.run_id}", result=run.result, plans=plans)
+
+
+def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> str:
+    """Write the baseline of a side with one agent; return a sentence that says what became of it.
+
+    Raises ConfigurationError for a name that no baseline can have, LtmError if it
+    cannot be written.
+    """
+    path = baselines / f"{check_name(name)}.json"
+    text = baseline_text(side, version).encode()
+    try:
+        before = read_regular(path) if path.exists() else None
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be read ({error.strerror or error})") from error
+    write_output(path, text)
+    # Whether anything changed is what decides about a commit.
+    if before is None:
+        return f"baseline saved: {path}"
+    return f"baseline {'unchanged' if before == text else 'overwritten'}: {path}"

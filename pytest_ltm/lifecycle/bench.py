@@ -1,0 +1,127 @@
+"""Bench: what a test works with: a store made anew, users whom nobody had before, facts, and looks as sentences."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.lifecycle.facts import Fact, FactMaker
+from pytest_ltm.lifecycle.row import Row
+from pytest_ltm.lifecycle.subject import Hit, NotSupported, Subject
+
+_SHOWN = 80
+DAY = timedelta(days=1)
+CAPACITY = 300
+"""Facts that a store has to hold, where nobody asks for more."""
+
+
+class Bench:
+    """One test's store, chance and row."""
+
+    def __init__(
+        self, subject: Subject, rng: random.Random, facts: int = CAPACITY
+    ) -> None:
+        """`facts`: the number of those among which one is looked for."""
+        self.capacity = facts
+        self.subject, self.rng, self.row = subject, rng, Row()
+        self.make_facts = FactMaker(rng)
+        self._token = f"{rng.getrandbits(32):08x}"
+
+    def user(self, name: str, session: str = "1") -> Scope:
+        """Return a user whom no other test has; equal names are the same user."""
+        return Scope(user=f"{name}-{self._token}", session=session)
+
+    def two_users(self) -> tuple[Scope, Scope]:
+        """Return two users; NotSupported where the store has one only."""
+        if not self.subject.separates_users:
+            raise NotSupported(
+                "add() and search() take no user, so it is tested as one user"
+            )
+        return self.user("ann"), self.user("bo")
+
+    def tell(self, facts: Iterable[Fact], who: Scope) -> None:
+        """Tell facts, and let the store settle."""
+        for fact in facts:
+            self.subject.add(fact.text, who)
+        self.subject.settle(who)
+
+    def tell_text(self, text: str, who: Scope, role: str = "user") -> None:
+        """Tell a text a day later, and let the store settle."""
+        self.subject.pass_time(DAY)
+        self.subject.add(text, who, role=role)
+        self.subject.settle(who)
+
+    def feed_again(self, fact: Fact, who: Scope) -> None:
+        """Tell a fact as it was told at first, at that time, by another door: NotSupported without a time."""
+        if not self.subject.takes("add", "at"):
+            raise NotSupported("add() takes no time, so nothing tells old from new")
+        begun = self.subject.now - 30 * DAY
+        other = Scope(user=who.user, session="import")
+        self.subject.add(fact.text, other, at=begun)
+        self.subject.settle(who)
+
+    # --- looks: each returns what is wrong, "" if nothing is
+
+    def missing(self, fact: Fact, who: Scope, question: str = "") -> str:
+        """Look whether a fact is found."""
+        query = question or fact.question
+        hits = self.subject.find(query, who, fact.value)
+        if any(fact.is_in(hit.text) for hit in hits):
+            return ""
+        served = f"served {shown(hits[0].text)} first" if hits else "served nothing"
+        return f"search({query!r}) as {who.user!r} does not find {fact.text!r}; it {served}"
+
+    def present(self, fact: Fact, who: Scope, whose: str, question: str = "") -> str:
+        """Look whether a fact is found that must not be."""
+        query = question or fact.question
+        hits = self.subject.search(query, who, k=20)
+        return found_in(hits, fact, f"search({query!r}) as {who.user!r}", whose)
+
+    def stale(self, old: Fact, who: Scope, *newer: Fact) -> str:
+        """Look whether an old value is served as one that holds now."""
+        hits = self.subject.search(old.question, who, k=20)
+        return asserted_in(hits, old, f"search({old.question!r})", newer)
+
+    @contextmanager
+    def look(self, name: str) -> Iterator[None]:
+        """Note what the store lacks, in the cell of this look."""
+        try:
+            yield
+        except NotSupported as lack:
+            self.row.lacks(name, str(lack))
+
+
+def found_in(hits: Sequence[Hit], fact: Fact, how: str, whose: str) -> str:
+    """Return what is wrong with records of which one has a fact that must not be there."""
+    text = next((hit.text for hit in hits if fact.is_in(hit.text)), None)
+    return "" if text is None else f"{how} served {shown(text)}, {whose}"
+
+
+def asserted_in(
+    hits: Sequence[Hit], old: Fact, how: str, newer: Sequence[Fact] = ()
+) -> str:
+    """Return what is wrong with records of which one asserts an old value as current."""
+    text = next(
+        (
+            hit.text
+            for hit in hits
+            if not hit.is_past and old.is_current_in(hit.text, *newer)
+        ),
+        None,
+    )
+    if text is None:
+        return ""
+    return f"{how} served {shown(text)} as if {old.value} were current"
+
+
+def shown(text: str) -> str:
+    """Return a text as evidence, cut where it is long."""
+    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
+
+
+def first_of(texts: Iterable[str]) -> str:
+    """Return the first text that is not empty; "" if all are."""
+    return next(filter(None, texts), "")

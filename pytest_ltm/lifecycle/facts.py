@@ -1,0 +1,107 @@
+"""Fact: something that a user tells about themselves, with an invented value that no model can guess."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_ltm.language.proof import prove
+
+_NOUNS = """
+boat anchor blanket bicycle candle canoe carpet compass curtain drum easel ferret fiddle
+garden goat hammock harp kettle kite ladder lantern loom mirror oven parrot piano pillow
+pony quilt rabbit scarf sledge stove tent telescope tortoise trumpet umbrella violin wagon
+"""
+SUBJECTS = tuple(_NOUNS.split())
+_ONSETS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_SYLLABLES = 5
+# Words by which a text says of a value that it holds no longer. A rule, not a list of
+# stores' formats: what marks a value otherwise is judged by `prove`.
+_PAST = re.compile(
+    r"\b(?:superseded|outdated|obsolete|former|formerly|previous|previously|past|until|was|were|retracted"
+    r"|withdrawn|invalid|invalidated|expired|historical|old|no longer|used to)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """The name of something of the user's."""
+
+    subject: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """The message that tells it."""
+        return f"The name of my {self.subject} is {self.value}."
+
+    @property
+    def question(self) -> str:
+        """The question that it answers."""
+        return f"What is the name of my {self.subject}?"
+
+    @property
+    def other_words(self) -> str:
+        """The same question with few of its words."""
+        return f"How do I call the {self.subject} that I own?"
+
+    def renamed(self, value: str) -> Fact:
+        """Return the fact with another value."""
+        return Fact(self.subject, value)
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text has the value."""
+        return self.value.casefold() in text.casefold()
+
+    def is_current_in(self, text: str, *others: Fact) -> bool:
+        """Return whether a text asserts the value as one that holds now; `others`: other values of the subject."""
+        if not self.is_in(text):
+            return False
+        values = [self.value, *(other.value for other in others)]
+        proof = prove(text, values, question=self.question)
+        is_alone = not any(other.is_in(text) for other in others)
+        if is_alone and _PAST.search(
+            text.casefold().replace(self.value.casefold(), "")
+        ):
+            return False
+        return proof.state == "asserts" and proof.value == self.value
+
+
+class FactMaker:
+    """Draws facts of different subjects, each with a value of its own."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._subjects = iter(rng.sample(SUBJECTS, len(SUBJECTS)))
+        self._drawn: set[str] = set()
+        self._numbered = 0
+
+    def value(self) -> str:
+        """Return an invented word of 20 bits and more for each two syllables."""
+        while True:
+            syllables = (
+                self._rng.choice(_ONSETS) + self._rng.choice(_VOWELS)
+                for _ in range(_SYLLABLES)
+            )
+            word = "".join(syllables).capitalize()
+            if word not in self._drawn:
+                self._drawn.add(word)
+                return word
+
+    def fact(self) -> Fact:
+        """Return a fact of a subject that none had before."""
+        return Fact(next(self._subjects), self.value())
+
+    def facts(self, count: int) -> list[Fact]:
+        """Return several facts."""
+        return [self.fact() for _ in range(count)]
+
+    def many(self, count: int) -> Iterator[Fact]:
+        """Yield any number of facts, of numbered subjects."""
+        for _ in range(count):
+            self._numbered += 1
+            subject = f"{self._rng.choice(SUBJECTS)} {self._numbered}"
+            yield Fact(subject, self.value())

@@ -1,0 +1,302 @@
+"""The suite in pytest: an item for each agent and test, and the matrix at the end."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._core.features import use_session_hooks
+from pytest_ltm._core.session.options import option_or_ini, option_value, read_option
+from pytest_ltm._core.storage.disk import make_private, write_whole
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.agents.memory.pace import pace_of_run
+from pytest_ltm.lifecycle.bench import CAPACITY, Bench
+from pytest_ltm.lifecycle.matrix import Line, matrix_lines, usage_record
+from pytest_ltm.lifecycle.row import NoControl
+from pytest_ltm.lifecycle.stores_of_spec import store_maker
+from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised, Subject
+from pytest_ltm.lifecycle.suite import TESTS, LifeTest
+
+if TYPE_CHECKING:
+    from _pytest._code.code import ExceptionInfo, TerminalRepr
+
+ROOT = "ltm/lifecycle"
+FILE = "lifecycle.json"
+_MOST_FACTS = 1_000_000
+_PROPERTY = "ltm_lifecycle"
+# Options that mean something where no conversation is held.
+_TAKEN = frozenset(
+    {
+        "--ltm-agent",
+        "--ltm-suite",
+        "--ltm-seed",
+        "--ltm-dir",
+        "--ltm-pace",
+        "--ltm-no-probe",
+    }
+)
+
+
+class Finding(Exception):
+    """What a test found wrong."""
+
+
+def begin_lifecycle(config: pytest.Config) -> None:
+    """Begin a session that tests stores; UsageError for an option or an agent that cannot be used."""
+    config.add_cleanup(use_session_hooks(config.hook))
+    _refuse_options(config)
+    facts = read_option(config, "--ltm-suite", partial(_read_facts, config))
+    config.hook.pytest_ltm_start(config=config)
+    config.pluginmanager.register(LifecycleSession(config, facts), "ltm-lifecycle")
+
+
+def _read_facts(config: pytest.Config) -> int:
+    """Return the number of facts that the suite's parameter `facts` asks for; ConfigurationError for anything else."""
+    query = (option_or_ini(config, "ltm_suite") or "").partition("?")[2]
+    name, equals, text = query.partition("=")
+    if not query:
+        return CAPACITY
+    is_number = text.isdecimal() and 1 <= int(text) <= _MOST_FACTS
+    if name != "facts" or not equals or not is_number:
+        raise ConfigurationError(
+            f"lifecycle has the parameter facts, a number up to {_MOST_FACTS:,}, as in 'lifecycle?facts=10000'; got "
+            f"{query!r}"
+        )
+    return int(text)
+
+
+def _refuse_options(config: pytest.Config) -> None:
+    words = [str(word).partition("=")[0] for word in config.invocation_params.args]
+    strange = [
+        word for word in words if word.startswith("--ltm-") and word not in _TAKEN
+    ]
+    if strange:
+        raise pytest.UsageError(
+            f"--ltm-suite=lifecycle holds no conversation, so {strange[0]} means nothing here. It takes "
+            f"{', '.join(sorted(_TAKEN - {'--ltm-no-probe'}))}"
+        )
+
+
+class LifecycleSession:
+    """Collects the tests of the suite, and reports what they saw."""
+
+    def __init__(self, config: pytest.Config, facts: int) -> None:
+        self._config, self._facts = config, facts
+        self._dir: Path = option_value(config, "ltm_dir")
+        self._seed = option_value(config, "ltm_seed").value
+        self._wanted = _take_ids(config)
+        self._refuse_unknown()
+        self._lines: list[Line] = []
+        choices = read_option(config, "--ltm-agent", self._choices)
+        self.makers = {
+            choice.label: read_option(
+                config, "--ltm-agent", _maker_of(config, choice.spec)
+            )
+            for choice in choices
+        }
+
+    def _refuse_unknown(self) -> None:
+        names = [test.name for test in TESTS]
+        for wanted in self._wanted:
+            if wanted.partition("[")[0] not in names:
+                hint = did_you_mean(wanted, names)
+                raise pytest.UsageError(f"not found: {ROOT}::{wanted}.{hint}")
+
+    def _choices(self) -> Iterable[Any]:
+        choices: Iterable[Any] = self._config.hook.pytest_ltm_choose_agents(
+            config=self._config, ltm_dir=self._dir
+        )
+        return choices
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is tested."""
+        return [f"ltm: lifecycle of {', '.join(self.makers)}: {len(TESTS)} tests each"]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, Any, Any]:
+        """Collect the suite, whatever the project has."""
+        report = yield
+        if isinstance(collector, pytest.Session):
+            suite = LifeSuite.from_parent(
+                collector, name=ROOT, nodeid=ROOT, session_of_suite=self
+            )
+            report.result = [*(report.result or ()), suite]
+        return report
+
+    def items_of(self, parent: pytest.Collector) -> Iterator[LifeItem]:
+        """Yield the items of all agents."""
+        for label, make in self.makers.items():
+            for test in TESTS:
+                name = f"{test.name}[{label}]"
+                if self._wanted and not _is_wanted(name, self._wanted):
+                    continue
+                yield LifeItem.from_parent(
+                    parent,
+                    name=name,
+                    nodeid=f"{ROOT}::{name}",
+                    test=test,
+                    agent=label,
+                    make=make,
+                    seed=self._seed,
+                    facts=self._facts,
+                )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the row of a test, also of one that another process ran."""
+        for name, value in report.user_properties if report.when == "call" else ():
+            if name == _PROPERTY:
+                self._lines.append(Line.of_record(json.loads(str(value))))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the matrix of each agent, and write it down."""
+        order = {test.name: number for number, test in enumerate(TESTS)}
+        lines = sorted(self._lines, key=lambda line: order[line.test])
+        if not lines:
+            return
+        terminalreporter.section("the life of a memory")
+        width = min(terminalreporter._tw.fullwidth, 120) - 1  # noqa: SLF001 - pytest offers no other
+        for agent in self.makers:
+            terminalreporter.write_line(f"{agent}")
+            own = [line for line in lines if line.agent == agent]
+            for text in matrix_lines(own, width):
+                terminalreporter.write_line(for_screen(text))
+            terminalreporter.write_line("")
+        terminalreporter.write_line(
+            f"ok: as it should be; -: not supported; written to {self._write(lines)}"
+        )
+
+    def _write(self, lines: list[Line]) -> Path:
+        """Write the matrix down; return where."""
+        path = self._dir / FILE
+        if not self._dir.exists():
+            make_private(self._dir)
+            write_whole(self._dir / ".gitignore", b"*\n")
+        records = [line.record() for line in lines]
+        write_whole(path, json.dumps(records, indent=1, sort_keys=True).encode())
+        return path
+
+
+def _take_ids(config: pytest.Config) -> list[str]:
+    """Return the names of the tests that the command line asks for; no file of the project is collected."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = []
+        return []
+    begin = f"{ROOT}::"
+    names = [one.removeprefix(begin) for one in config.args if one.startswith(begin)]
+    config.args[:] = [one for one in config.args if not one.startswith(ROOT)]
+    return names
+
+
+def _is_wanted(name: str, wanted: list[str]) -> bool:
+    return any(name == one or name.partition("[")[0] == one for one in wanted)
+
+
+def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any]]:
+    """Return what finds out how the stores of a spec are made."""
+
+    def find() -> Callable[[], Any]:
+        from pytest_ltm.agents._adapt import agent_source
+        from pytest_ltm.agents._registry import find_agent
+
+        made = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+        source = (
+            find_agent(spec, base=config.rootpath)
+            if made is None
+            else agent_source(made, spec=spec)
+        )
+        return store_maker(source)
+
+    return find
+
+
+class LifeSuite(pytest.Collector):
+    """The tests of the suite."""
+
+    def __init__(self, *, session_of_suite: LifecycleSession, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._session_of_suite = session_of_suite
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Collect an item for each agent and test."""
+        return list(self._session_of_suite.items_of(self))
+
+
+class LifeItem(pytest.Item):
+    """One test of one agent's store."""
+
+    def __init__(
+        self,
+        *,
+        test: LifeTest,
+        agent: str,
+        make: Callable[[], Any],
+        seed: int,
+        facts: int,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(**keywords)
+        self._test, self._agent, self._make = test, agent, make
+        self._seed, self._facts = seed, facts
+
+    def runtest(self) -> None:
+        """Run it: Finding for what is wrong, a skip for what the store lacks."""
+        rng = random.Random(f"{self._seed}/{self._test.name}")
+        subject = Subject(self._make, pace_of_run())
+        bench = Bench(subject, rng, facts=self._facts)
+        try:
+            lack = run_test(self._test, bench)
+        finally:
+            subject.close()
+            self._report(bench)
+        if bench.row.failures:
+            raise Finding("\n".join(bench.row.lines()))
+        if lack:
+            pytest.skip(f"not supported: {lack}")
+
+    def _report(self, bench: Bench) -> None:
+        line = Line(
+            self._agent,
+            self._test.group,
+            self._test.name,
+            tuple(bench.row.cells),
+            usage_record(bench.subject.usage),
+        )
+        self.user_properties.append((_PROPERTY, json.dumps(line.record())))
+
+    def repr_failure(
+        self, excinfo: ExceptionInfo[BaseException], style: Any = None
+    ) -> str | TerminalRepr:
+        """Return what was found, not where in this module."""
+        if not isinstance(excinfo.value, (Finding, LtmError)):
+            return super().repr_failure(excinfo, style)
+        text = for_screen(str(excinfo.value))
+        return f"{text}\nwhat it tests: {self._test.proves}\na pass leaves open: {self._test.not_proven}"
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        """What pytest shows of where it is."""
+        return ROOT, None, self.name
+
+
+def run_test(test: LifeTest, bench: Bench) -> str:
+    """Run a test, and return what the store lacks for all of it; "" where it could be looked at."""
+    try:
+        test.run(bench)
+    except NoControl:
+        return ""
+    except NotSupported as lack:
+        bench.row.lacks("all" if not bench.row.cells else "the rest", str(lack))
+        looks = [cell for cell in bench.row.cells if cell.state in {"ok", "note"}]
+        return str(lack) if len(looks) <= 2 else ""
+    except StoreRaised as error:
+        bench.row.expect("calls", f"the store raised: {error}")
+    return ""

@@ -1,0 +1,84 @@
+"""The matrix: a row for each test, a cell for each look, no percentage; and what calls of the store took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from pytest_ltm.agents.memory.pace import LIMIT, lag_sentence, percentiles
+from pytest_ltm.lifecycle.row import SIGNS, Cell
+from pytest_ltm.lifecycle.subject import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the matrix as it is reported, in any process."""
+
+    agent: str
+    group: str
+    test: str
+    cells: tuple[Cell, ...]
+    usage: Mapping[str, Any]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        cells = [[cell.look, cell.state, cell.evidence] for cell in self.cells]
+        return {
+            "agent": self.agent,
+            "group": self.group,
+            "test": self.test,
+            "cells": cells,
+            "usage": dict(self.usage),
+        }
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Line:
+        """Return the line of a record."""
+        cells = tuple(Cell(*cell) for cell in record["cells"])
+        return cls(
+            record["agent"], record["group"], record["test"], cells, record["usage"]
+        )
+
+
+def usage_record(usage: Usage) -> dict[str, Any]:
+    """Return what a test's calls took, as JSON."""
+    return {
+        "seconds": {name: list(values) for name, values in usage.seconds.items()},
+        "lags": list(usage.lags),
+        "missed": usage.missed,
+    }
+
+
+def matrix_lines(lines: Sequence[Line], width: int) -> Iterator[str]:
+    """Yield the matrix of one agent, and what its calls took."""
+    for group in dict.fromkeys(line.group for line in lines):
+        yield f"{group}:"
+        for line in (line for line in lines if line.group == group):
+            cells = " · ".join(map(_cell_text, line.cells))
+            if len(line.cells) == 1 and line.cells[0].state == "lacks":
+                cells = f"{SIGNS['lacks']} {line.cells[0].evidence}"
+            yield from wrap(
+                f"  {line.test:<15}{cells}", width, subsequent_indent=" " * 17
+            )
+    yield from _usage_lines(lines)
+
+
+def _cell_text(cell: Cell) -> str:
+    if cell.state == "note":
+        return f"{cell.look}: {cell.evidence}"
+    return f"{cell.look} {SIGNS[cell.state]}"
+
+
+def _usage_lines(lines: Sequence[Line]) -> Iterator[str]:
+    for name in ("add", "search"):
+        values = [
+            value for line in lines for value in line.usage["seconds"].get(name, ())
+        ]
+        if values:
+            yield f"{name} in s, p50/p95/p99: {percentiles(values)} ({len(values):,} calls)"
+    lags = [value for line in lines for value in line.usage["lags"]]
+    missed = sum(line.usage["missed"] for line in lines)
+    if sentence := lag_sentence(lags, missed, LIMIT):
+        yield sentence

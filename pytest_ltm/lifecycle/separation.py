@@ -1,0 +1,239 @@
+"""Tests of scope: what one user said is not served to another, on any of the ways that lead to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.lifecycle.bench import Bench, first_of, found_in, shown
+from pytest_ltm.lifecycle.facts import Fact
+from pytest_ltm.lifecycle.keeping import run_writers
+from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised
+
+_WILDCARDS = ("*", "%", "", "all", ".*")
+_EACH = 12
+
+
+def whose(owner: Scope) -> str:
+    """Return whose a text is, as part of a sentence."""
+    return f"which only {owner.user!r} had told"
+
+
+def keep_searches_apart(bench: Bench) -> None:
+    """Serve nothing of another user: to one who told nothing, to one who told little, or to one who names them."""
+    ann, bo = bench.two_users()
+    row, fact = bench.row, bench.make_facts.fact()
+    bench.tell([fact], ann)
+    row.control("own", bench.missing(fact, ann))
+    row.expect("another who told nothing", bench.present(fact, bo, whose(ann)))
+    own = bench.make_facts.fact()
+    bench.tell([own], bo)
+    row.control("own of the other", bench.missing(own, bo))
+    row.expect("another who told little", bench.present(fact, bo, whose(ann)))
+    named = f"user:{ann.user} {fact.question}"
+    row.expect("naming the user", bench.present(fact, bo, whose(ann), named))
+    quoted = bench.present(fact, bo, whose(ann), fact.text)
+    row.expect("word by word", quoted)
+    row.expect("own again", bench.missing(fact, ann))
+
+
+def keep_names_apart(bench: Bench) -> None:
+    """Serve nothing to users whose name is a wildcard, empty, or like that of who told it."""
+    ann, _ = bench.two_users()
+    row, fact = bench.row, bench.make_facts.fact()
+    bench.tell([fact], ann)
+    row.control("own", bench.missing(fact, ann))
+    for look, names in (
+        ("wildcard", _WILDCARDS),
+        ("longer", (f"{ann.user}2", f"{ann.user}:1", f"x{ann.user}")),
+        ("shorter", (ann.user[:-1], "ann")),
+        ("case", (ann.user.upper(), ann.user.title())),
+        ("blanks", (f" {ann.user}", f"{ann.user} ")),
+    ):
+        others = [Scope(user=name, session="1") for name in names]
+        row.expect(look, first_of(_refused(bench, fact, one, ann) for one in others))
+
+
+def _refused(bench: Bench, fact: Fact, other: Scope, owner: Scope) -> str:
+    """Look whether another name is served a fact; a store that raises has refused it."""
+    try:
+        return bench.present(fact, other, whose(owner))
+    except StoreRaised:
+        return ""
+
+
+def keep_caches_apart(bench: Bench) -> None:
+    """Serve nothing of another user who has just searched for the same words, one way and the other."""
+    ann, bo = bench.two_users()
+    row, mine = bench.row, bench.make_facts.fact()
+    theirs = mine.renamed(bench.make_facts.value())
+    bench.tell([mine], ann)
+    bench.tell([theirs], bo)
+    row.control("own", bench.missing(mine, ann))
+    bench.subject.search(mine.question, ann, k=20)
+    row.expect("same words", bench.present(mine, bo, whose(ann)))
+    row.expect("own of the other", bench.missing(theirs, bo))
+    row.expect("the other way", bench.present(theirs, ann, whose(bo)))
+    row.expect("own again", bench.missing(mine, ann))
+
+
+def keep_sessions_apart(bench: Bench) -> None:
+    """Serve nothing of another user whose session has the same id, and what one user said in all their sessions."""
+    bench.two_users()
+    row, (first, second) = bench.row, bench.make_facts.facts(2)
+    ann, bo = bench.user("ann", session="shared"), bench.user("bo", session="shared")
+    bench.tell([first], ann)
+    bench.tell([second], bo)
+    row.control("own", bench.missing(first, ann))
+    row.expect("same session id", bench.present(first, bo, whose(ann)))
+    row.expect("the other way", bench.present(second, ann, whose(bo)))
+    row.expect("own, next session", bench.missing(first, replace(ann, session="2")))
+
+
+def keep_lists_apart(bench: Bench) -> None:
+    """List, export and get nothing of another user."""
+    ann, bo = bench.two_users()
+    row, (mine, theirs) = bench.row, bench.make_facts.facts(2)
+    keys = bench.subject.add(mine.text, ann)
+    bench.tell([theirs], bo)
+    bench.subject.settle(ann)
+    row.control("own", bench.missing(mine, ann))
+    for power in ("list", "export"):
+        with bench.look(power):
+            if not (bench.subject.can(power) and bench.subject.takes(power, "user")):
+                raise NotSupported(f"no {power}() that takes a user")
+            kinds = bench.subject.listed(power, bo)
+            row.expect(
+                power,
+                first_of(
+                    found_in(
+                        hits, mine, f"{power}() as {bo.user!r}, {kind},", whose(ann)
+                    )
+                    for kind, hits in kinds.items()
+                ),
+            )
+            own = bench.subject.listed(power, ann).values()
+            is_there = any(mine.is_in(hit.text) for hits in own for hit in hits)
+            lost = f"{power}() as {ann.user!r} does not have {mine.text!r}"
+            row.expect(f"{power}, own", "" if is_there else lost)
+    with bench.look("get"):
+        if not (keys and bench.subject.takes("get", "user")):
+            raise NotSupported("no get() that takes a user")
+        text = _got(bench, keys[0], bo)
+        leak = f"get({keys[0]!r}) as {bo.user!r} gave {shown(text)}, {whose(ann)}"
+        row.expect("get", leak if mine.is_in(text) else "")
+
+
+def _got(bench: Bench, key: object, who: Scope) -> str:
+    try:
+        return bench.subject.get(key, who)
+    except StoreRaised:
+        return ""
+
+
+def let_nobody_change_others(bench: Bench) -> None:
+    """Keep what a user said whatever another deletes or updates."""
+    ann, bo = bench.two_users()
+    subject, row = bench.subject, bench.row
+    mine, other = bench.make_facts.facts(2)
+    keys = subject.add(mine.text, ann)
+    bench.tell([other], bo)
+    subject.settle(ann)
+    row.control("own", bench.missing(mine, ann))
+    with bench.look("deleted by another"):
+        if not subject.takes("delete", "user"):
+            raise NotSupported("no delete() that takes a user")
+        _try(lambda: subject.delete(mine.text, bo, owner=ann))
+        lost = bench.missing(mine, ann)
+        row.expect("deleted by another", lost and f"delete() as {bo.user!r}: {lost}")
+    with bench.look("updated by another"):
+        if not (keys and subject.takes("update", "user")):
+            raise NotSupported("no update() that takes a user, or no ids")
+        changed = mine.renamed(bench.make_facts.value())
+        _try(lambda: subject.update(keys[0], changed.text, bo))
+        lost = bench.missing(mine, ann)
+        row.expect("updated by another", lost and f"update() as {bo.user!r}: {lost}")
+        wrote = f"which {bo.user!r} wrote into it"
+        row.expect("written into", bench.present(changed, ann, wrote))
+
+
+def _try(call: object) -> None:
+    try:
+        call()  # type: ignore[operator]
+    except StoreRaised:
+        return  # refused, as it should be
+
+
+def keep_maintenance_apart(bench: Bench) -> None:
+    """Mix nothing of two users in background work: summaries, merged copies, derived facts."""
+    ann, bo = bench.two_users()
+    row, subject = bench.row, bench.subject
+    mine = bench.make_facts.fact()
+    theirs = mine.renamed(bench.make_facts.value())
+    shared = bench.make_facts.fact()
+    bench.tell([mine, shared], ann)
+    bench.tell([theirs, shared], bo)
+    row.control("own", bench.missing(mine, ann))
+    subject.maintain(ann)
+    subject.maintain(bo)
+    for who, own, others, owner in ((ann, mine, theirs, bo), (bo, theirs, mine, ann)):
+        name = who.user.partition("-")[0]
+        row.expect(f"own of {name}", bench.missing(own, who))
+        row.expect(f"served to {name}", bench.present(others, who, whose(owner)))
+        summary = f"What do you know about my {mine.subject}? Summarize."
+        row.expect(
+            f"summary for {name}", bench.present(others, who, whose(owner), summary)
+        )
+    with bench.look("derived records"):
+        kinds = subject.listed("export", ann)
+        row.expect(
+            "derived records",
+            first_of(
+                f"export(), {kind}, has {shown(hit.text)}, of two users in one record"
+                for kind, hits in kinds.items()
+                for hit in hits
+                if mine.is_in(hit.text) and theirs.is_in(hit.text)
+            ),
+        )
+
+
+def keep_reopened_apart(bench: Bench) -> None:
+    """Keep users apart after the store was closed and opened again."""
+    ann, bo = bench.two_users()
+    row, (mine, theirs) = bench.row, bench.make_facts.facts(2)
+    bench.tell([mine], ann)
+    bench.tell([theirs], bo)
+    row.control("own", bench.missing(mine, ann))
+    bench.subject.reopen()
+    row.expect("own, reopened", bench.missing(mine, ann))
+    row.expect("another, reopened", bench.present(mine, bo, whose(ann)))
+    row.expect("the other way", bench.present(theirs, ann, whose(bo)))
+
+
+def keep_concurrent_users_apart(bench: Bench) -> None:
+    """Keep users apart who write and search at the same time."""
+    ann, bo = bench.two_users()
+    row, subject = bench.row, bench.subject
+    mine, theirs = (list(bench.make_facts.many(_EACH)) for _ in range(2))
+    leaks: list[str] = []
+
+    def live(facts: list[Fact], others: list[Fact], who: Scope, other: Scope) -> None:
+        for fact, strange in zip(facts, others, strict=True):
+            subject.add(fact.text, who)
+            leaks.append(bench.present(strange, who, whose(other)))
+
+    raised = run_writers(
+        [lambda: live(mine, theirs, ann, bo), lambda: live(theirs, mine, bo, ann)]
+    )
+    if raised:
+        row.lacks("own of both", f"another thread may not write: {raised}")
+        return
+    subject.settle(ann)
+    subject.settle(bo)
+    own = [bench.missing(fact, ann) for fact in mine]
+    own += [bench.missing(fact, bo) for fact in theirs]
+    row.expect("own of both", first_of(own))
+    row.expect("meanwhile", first_of(leaks))
+    row.expect(
+        "afterwards", first_of(bench.present(fact, bo, whose(ann)) for fact in mine)
+    )

@@ -1,0 +1,98 @@
+"""What makes the store of a spec: that of `store:` and `mcp:`, and any other agent as a memory that is talked to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents._capabilities import capabilities_of
+from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.agents.memory.stores import Stored
+
+
+def store_maker(source: AgentSource) -> Callable[[], Any]:
+    """Return what makes a store anew for each test."""
+
+    def make() -> Any:
+        agent: Any = source.make()
+        return agent.store if isinstance(agent, Stored) else AgentStore(agent)
+
+    return make
+
+
+class AgentStore:
+    """An agent as a store: texts are said to it, and what it retrieves and replies is what it finds."""
+
+    def __init__(self, agent: Any) -> None:
+        self._agent, self._powers = agent, capabilities_of(agent)
+        if "SeparatesUsers" in self._powers:
+            self.add, self.search = self._add_as, self._search_as  # type: ignore[method-assign,assignment]
+        for power, method in (
+            ("Settles", "settle"),
+            ("ShowsWrites", "written"),
+            ("DeletesRecords", "delete"),
+        ):
+            if power in self._powers:
+                setattr(self, method, getattr(agent, method))
+        if "ReportsUsage" in self._powers:
+            self.usage = agent.usage
+        if "Checkpointable" in self._powers:
+            self.save, self.load = agent.save, agent.load
+
+    def tell_time(self, now: datetime) -> None:
+        """Tell it the time."""
+        if "TimeAware" in self._powers:
+            self._agent.tell_time(now)
+
+    def add(self, text: str) -> Any:
+        """Say a text to it."""
+        return self._tell(text, {})
+
+    def search(self, query: str) -> Any:
+        """Ask it; return what it retrieved and replied."""
+        return self._ask(query, {})
+
+    def close(self) -> Any:
+        """Close it."""
+        close = getattr(self._agent, "aclose", None) or getattr(
+            self._agent, "close", None
+        )
+        return close() if callable(close) else None
+
+    def _add_as(self, text: str, scope: Scope) -> Any:
+        return self._tell(text, {"user": scope.user})
+
+    def _search_as(self, query: str, scope: Scope) -> Any:
+        return self._ask(query, {"user": scope.user})
+
+    def _tell(self, text: str, named: dict[str, str]) -> Any:
+        if "AcceptsHistory" in self._powers:
+            took = self._agent.accept(text, "Noted.", **named)
+        else:
+            took = self._agent.reply(text, **named)
+        return finished(took, lambda _: None)
+
+    def _ask(self, query: str, named: dict[str, str]) -> Any:
+        alone = "AnswersAlone" in self._powers and not named
+        ask = self._agent.answer_alone if alone else self._agent.reply
+        return finished(ask(query, **named), self._found)
+
+    def _found(self, reply: Any) -> list[str]:
+        """Return what it retrieved and replied."""
+        shows = "ShowsRetrieval" in self._powers
+        found = list(self._agent.retrieved()) if shows else []
+        return [*found, getattr(reply, "text", str(reply))]
+
+
+def finished(value: Any, finish: Callable[[Any], Any]) -> Any:
+    """Return what a value comes to; of one that has to be awaited, what has to be awaited in its place."""
+    if not inspect.isawaitable(value):
+        return finish(value)
+
+    async def awaited() -> Any:
+        return finish(await value)
+
+    return awaited()

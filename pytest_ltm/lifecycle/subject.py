@@ -1,0 +1,485 @@
+"""Subject: a memory under test, called by what its methods take; what it lacks is not supported, never a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.storage.clock import START
+from pytest_ltm._core.storage.errors import LtmError, describe_error
+from pytest_ltm.agents._mcp import Server
+from pytest_ltm.agents.memory.pace import Pace
+from pytest_ltm.agents.memory.scopes import (
+    Scope,
+    scope_arguments,
+    takes_argument,
+    takes_scope,
+)
+
+POWERS: Mapping[str, tuple[str, ...]] = {
+    "settle": ("settle", "flush", "wait"),
+    "maintain": ("maintain", "consolidate", "compact"),
+    "delete": ("delete", "forget"),
+    "update": ("update",),
+    "export": ("export",),
+    "restore": ("restore",),
+    "list": ("list", "list_all", "get_all"),
+    "get": ("get",),
+    "size": ("size",),
+    "reopen": ("reopen",),
+    "usage": ("usage",),
+}
+"""What a store may be able to do beside `add` and `search`, and the names of the method that does it."""
+_TEXT_KEYS = ("text", "memory", "content", "value")
+_RECORD = 4
+_BY_QUERY = {"query", "text", "memory", "content"}
+
+
+class StoreRaised(LtmError):
+    """A method of the store raised, or returned what cannot be read."""
+
+
+class NotSupported(LtmError):
+    """The store lacks what a look needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A text that the store served, with what it says of it."""
+
+    text: str
+    key: Any = None
+    at: datetime | None = None
+    role: str = ""
+    is_past: bool = False
+    """The store itself says that it holds no longer."""
+
+
+@dataclass
+class Usage:
+    """What calls of a store took."""
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    """By method."""
+    lags: list[float] = field(default_factory=list)
+    """Seconds from each write to the first search that found it."""
+    missed: int = 0
+    """Writes that no search found within the limit."""
+
+
+class Subject:
+    """One store, made anew; close it at the end. `now` is the told time, which only `pass_time` moves."""
+
+    def __init__(self, make: Callable[[], Any], pace: Pace) -> None:
+        self._make, self.pace = make, pace
+        self._loop = asyncio.new_event_loop()
+        self.now = START
+        self.usage = Usage()
+        self._keys: dict[tuple[str, str], list[Any]] = {}
+        """The ids that it gave to a text of a user."""
+        self._written_at: dict[str, float] = {}
+        """When, in real seconds, a text was written that was not found yet."""
+        self._searched_at = 0.0
+        """When it was searched last, in real seconds."""
+        self._lock = threading.Lock()
+        self.texts: list[str] = []
+        """All that it was told."""
+        self.store = make()
+        self.pass_time(timedelta(0))
+
+    # --- what it can do
+
+    def can(self, power: str) -> bool:
+        """Return whether it has a method for that."""
+        return self._method(power) is not None
+
+    def need(self, power: str) -> None:
+        """Raise NotSupported if it has no method for that."""
+        if not self.can(power):
+            raise NotSupported(f"no {power}()")
+
+    def takes(self, power: str, argument: str) -> bool:
+        """Return whether its method can be told an argument, or a part of the scope."""
+        method = self._method(power)
+        if method is not None and isinstance(self.store, Server):
+            return self.store.tool_takes(
+                method.__name__.strip("_").removesuffix("_as"), argument
+            )
+        is_known = takes_argument(method, argument)
+        return is_known or (argument in _SCOPED and takes_scope(method, argument))
+
+    @property
+    def separates_users(self) -> bool:
+        """Whether it is told whose text it adds and who searches."""
+        return self.takes("add", "user") and self.takes("search", "user")
+
+    def _method(self, power: str) -> Any:
+        names = POWERS.get(power, (power,))
+        if power == "add" and callable(getattr(self.store, "add_session", None)):
+            names = ("add_session",)
+        methods = (getattr(self.store, name, None) for name in names)
+        return next((method for method in methods if callable(method)), None)
+
+    # --- time
+
+    def pass_time(self, time: timedelta) -> None:
+        """Let told time pass."""
+        self.now += time
+        if callable(tell := getattr(self.store, "tell_time", None)):
+            self._call("tell_time", tell, self.now)
+
+    def settle(self, who: Scope) -> None:
+        """Let the store make what it was told readable, by its own method and by the pace."""
+        if self.can("settle"):
+            method = self._method("settle")
+            self._call("settle", method, **scope_arguments(method, who))
+        self._sleep(self.pace.wait)
+
+    # --- writing
+
+    def add(
+        self,
+        text: str,
+        who: Scope,
+        *,
+        role: str = "user",
+        at: datetime | None = None,
+        **more: Any,
+    ) -> list[Any]:
+        """Have it keep a text; return the ids that it gave. `at`: when it was said, if not now."""
+        scope = self.scope_of(who, at)
+        method = self._method("add")
+        if method is None:
+            raise NotSupported("no add()")
+        with self._lock:
+            self.texts.append(text)
+            self._written_at.setdefault(text, self.pace.clock.seconds())
+        if getattr(method, "__name__", "") == "add_session":
+            said = [{"role": role, "content": text, "at": scope.at}]
+            made = self._call("add", method, said, **scope_arguments(method, scope))
+        else:
+            arguments = scope_arguments(method, scope) | more
+            if takes_argument(method, "role"):
+                arguments["role"] = role
+            made = self._call("add", method, text, **arguments)
+        keys = _keys_of(made) + self._written_keys(scope)
+        with self._lock:
+            self._keys.setdefault((who.user, text), []).extend(keys)
+        return keys
+
+    def _written_keys(self, scope: Scope) -> list[Any]:
+        """Return the ids of the records that the last write made, where the store reports them."""
+        method = getattr(self.store, "written", None)
+        if not callable(method):
+            return []
+        rows = self._call("written", method, **scope_arguments(method, scope))
+        rows = rows if isinstance(rows, (list, tuple)) else []
+        pairs = [
+            row for row in rows if isinstance(row, (list, tuple)) and len(row) == 3
+        ]
+        return [key for what, key, _ in pairs if what in {"added", "changed"}]
+
+    def update(self, key: Any, text: str, who: Scope) -> None:
+        """Have it replace the text of a record."""
+        self.need("update")
+        method = self._method("update")
+        self.texts.append(text)
+        self._call(
+            "update", method, key, text, **scope_arguments(method, self.scope_of(who))
+        )
+
+    def delete(self, text: str, who: Scope, owner: Scope | None = None) -> None:
+        """Have it delete what it made of a text of the owner (by default the one who asks), by ids or by the text."""
+        self.need("delete")
+        method = self._method("delete")
+        scope = scope_arguments(method, self.scope_of(who))
+        keys = self._keys.get(((owner or who).user, text), [])
+        if not keys and not _takes_query(method):
+            hits = self.search(text, owner or who)
+            keys = [hit.key for hit in hits if hit.text == text and hit.key is not None]
+        for key in dict.fromkeys(keys) if keys and not _takes_query(method) else [text]:
+            self._call("delete", method, key, **scope)
+
+    def maintain(self, who: Scope) -> None:
+        """Have it do its background work to the end."""
+        self.need("maintain")
+        method = self._method("maintain")
+        self._call("maintain", method, **scope_arguments(method, self.scope_of(who)))
+        self.settle(who)
+
+    def reopen(self) -> None:
+        """Close it and have it again with what it kept: by `reopen()`, or by `save()` and `load()` of another one."""
+        store = self.store
+        if self.can("reopen"):
+            made = self._call("reopen", self._method("reopen"))
+            self.store = store if made is None else made
+            self.pass_time(timedelta(0))
+            return
+        save, load = getattr(store, "save", None), getattr(store, "load", None)
+        if not (callable(save) and callable(load)):
+            raise NotSupported("no reopen(), no save() and load()")
+        state = self._call("save", save)
+        self._close_store()
+        self.store = self._make()
+        self._call("load", self.store.load, state)
+        self.pass_time(timedelta(0))
+
+    def restore(self, backup: Any, who: Scope) -> None:
+        """Have it take in what `export()` gave earlier."""
+        self.need("restore")
+        method = self._method("restore")
+        self._call(
+            "restore", method, backup, **scope_arguments(method, self.scope_of(who))
+        )
+
+    # --- reading
+
+    def search(self, query: str, who: Scope, k: int = 10) -> list[Hit]:
+        """Return what it finds."""
+        method = self._method("search")
+        if method is None:
+            raise NotSupported("no search()")
+        scope = scope_arguments(method, self.scope_of(who))
+        named = {"k": k} if takes_argument(method, "k") else {}
+        self._searched_at = self.pace.clock.seconds()
+        return _hits_of(self._call("search", method, query, **named, **scope), "search")
+
+    def find(self, query: str, who: Scope, value: str, k: int = 10) -> list[Hit]:
+        """Return what it finds once a text with the value is among it, at the pace of the run; else the last result."""
+        hits: list[Hit] = []
+
+        def found() -> bool:
+            hits[:] = self.search(query, who, k)
+            return any(value.casefold() in hit.text.casefold() for hit in hits)
+
+        written = [text for text in self._written_at if value in text]
+        begun = [self._written_at.pop(text) for text in written]
+        since = max(begun, default=self.pace.clock.seconds())
+        # A text that nobody looked for when another search ran may have been readable
+        # by then, so the time until now is not its lag.
+        is_first_look = self._searched_at <= since
+        lag = self._poll(found, since)
+        if begun and lag is None:
+            self.usage.missed += 1
+        elif begun and lag is not None and is_first_look:
+            self.usage.lags.append(lag)
+        return hits
+
+    def _poll(self, found: Callable[[], bool], since: float) -> float | None:
+        """Look until it is found; return the seconds since then, None if it was not found within the limit."""
+        for pause in self.pace.pauses(since):
+            self._sleep(pause)
+            if found():
+                return self.pace.clock.seconds() - since
+        return None
+
+    def _sleep(self, seconds: float) -> None:
+        """Let real time pass, in which an async store may go on."""
+        if not seconds:
+            return
+        if inspect.iscoroutinefunction(self._method("search")):
+            self._loop.run_until_complete(asyncio.sleep(seconds))
+        else:
+            self.pace.clock.sleep(seconds)
+
+    def listed(self, power: str, who: Scope) -> dict[str, list[Hit]]:
+        """Return the records that `list` or `export` gives, by kind."""
+        self.need(power)
+        method = self._method(power)
+        made = self._call(power, method, **scope_arguments(method, self.scope_of(who)))
+        return _kinds_of(made)
+
+    def exported(self, who: Scope) -> Any:
+        """Return what `export()` gives, as it is."""
+        self.need("export")
+        method = self._method("export")
+        return self._call(
+            "export", method, **scope_arguments(method, self.scope_of(who))
+        )
+
+    def get(self, key: Any, who: Scope) -> str:
+        """Return the text of what it has under an id; "" if nothing."""
+        self.need("get")
+        method = self._method("get")
+        made = self._call(
+            "get", method, key, **scope_arguments(method, self.scope_of(who))
+        )
+        return "" if made is None else " ".join(map(str, _texts_within(made)))
+
+    def size(self) -> int:
+        """Return its size in bytes: what `size()` says, or that of the file or folder that its `path` names."""
+        if self.can("size"):
+            return _whole(self._call("size", self._method("size")), "size() returned")
+        path = getattr(self.store, "path", None)
+        if not isinstance(path, (str, Path)) or not Path(path).exists():
+            raise NotSupported("no size(), and no path to a file or folder")
+        files = (
+            [Path(path), *Path(path).rglob("*")]
+            if Path(path).is_dir()
+            else [Path(path)]
+        )
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def tokens(self) -> tuple[int, int]:
+        """Return the tokens and calls of models that it has used so far, as its `usage()` says."""
+        self.need("usage")
+        made = self._call("usage", self._method("usage"))
+        parts = made if isinstance(made, Mapping) else vars_of(made)
+        counts = [
+            _whole(parts.get(name, 0), f"usage() has {name}")
+            for name in ("input_tokens", "output_tokens", "calls")
+        ]
+        return counts[0] + counts[1], counts[2]
+
+    def close(self) -> None:
+        """Close it."""
+        self._close_store()
+        self._loop.close()
+
+    # --- calls
+
+    def scope_of(self, who: Scope, at: datetime | None = None) -> Scope:
+        """Return a scope with the told time, or that at which something was said."""
+        return replace(who, at=at or self.now)
+
+    def _close_store(self) -> None:
+        close = getattr(self.store, "aclose", None) or getattr(
+            self.store, "close", None
+        )
+        if callable(close):
+            self._call("close", close)
+
+    def _call(self, what: str, method: Any, *values: Any, **named: Any) -> Any:
+        began = self.pace.clock.seconds()
+        try:
+            made = method(*values, **named)
+            if inspect.isawaitable(made):
+                made = self._awaited(made)
+        except LtmError as error:
+            raise StoreRaised(f"{what}(): {error}") from error
+        except Exception as error:
+            raise StoreRaised(f"{what}() raised {describe_error(error)}") from error
+        took = self.pace.clock.seconds() - began
+        self.usage.seconds.setdefault(what, []).append(took)
+        return made
+
+    def _awaited(self, made: Any) -> Any:
+        async def awaited() -> Any:
+            return await made
+
+        if threading.current_thread() is threading.main_thread():
+            return self._loop.run_until_complete(awaited())
+        return asyncio.run(awaited())
+
+
+_SCOPED = {"user", "session", "agent", "at"}
+
+
+def _takes_query(method: object) -> bool:
+    """Return whether a method to delete is told what to delete by its words, not by an id."""
+    try:
+        parameters = list(inspect.signature(method).parameters)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return bool(parameters) and parameters[0] in _BY_QUERY
+
+
+def _whole(value: Any, what: str) -> int:
+    """Return a whole number; StoreRaised for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise StoreRaised(f"{what} {value!r}; a whole number is expected")
+    return value
+
+
+def vars_of(made: Any) -> dict[str, Any]:
+    """Return the counts of a usage that is an object."""
+    names = ("input_tokens", "output_tokens", "calls")
+    return {name: getattr(made, name, 0) for name in names}
+
+
+def _keys_of(made: Any) -> list[Any]:
+    """Return the ids that `add` returned."""
+    if isinstance(made, Mapping):
+        made = made.get("id")
+    listed = made if isinstance(made, (list, tuple)) else [made]
+    return [key for key in listed if key is not None and not isinstance(key, bool)]
+
+
+def _hits_of(made: Any, what: str) -> list[Hit]:
+    """Return what a search returned, in any of the forms that a store may use."""
+    if isinstance(made, Mapping):
+        lists = [value for value in made.values() if isinstance(value, list)]
+        made = lists[0] if len(lists) == 1 else made
+    is_list = isinstance(made, Iterable) and not isinstance(made, (str, bytes, Mapping))
+    if not is_list:
+        raise StoreRaised(f"{what}() returned a {type(made).__name__}, not a list")
+    return [_hit_of(record) for record in made]
+
+
+def _hit_of(record: Any) -> Hit:
+    if isinstance(record, str):
+        return Hit(record)
+    if isinstance(record, Mapping):
+        text = next((record[key] for key in _TEXT_KEYS if record.get(key)), "")
+        at = record.get("at") or record.get("created_at")
+        when = at if isinstance(at, datetime) else None
+        past = _says_past(record)
+        return Hit(str(text), record.get("id"), when, str(record.get("role", "")), past)
+    if isinstance(record, Sequence) and len(record) == _RECORD:
+        key, text, _, at = record
+        return Hit(str(text), key, at if isinstance(at, datetime) else None)
+    text = next((getattr(record, name, "") for name in _TEXT_KEYS), "")
+    return Hit(str(text or record), getattr(record, "id", None))
+
+
+def _says_past(record: Mapping[str, Any]) -> bool:
+    """Return whether a record's own fields say that it holds no longer."""
+    ends = any(record.get(name) for name in ("valid_to", "invalid_at", "expired_at"))
+    state = str(record.get("status", record.get("state", ""))).casefold()
+    is_closed = record.get("current") is False or record.get("active") is False
+    return ends or is_closed or state in {"superseded", "retracted", "inactive", "past"}
+
+
+def _kinds_of(made: Any) -> dict[str, list[Hit]]:
+    """Return the records of an export by kind; a plain list is of one kind."""
+    if isinstance(made, (str, bytes)):
+        text = made if isinstance(made, str) else made.decode("utf-8", "replace")
+        return {"records": [Hit(line) for line in text.splitlines()]}
+    if not isinstance(made, Mapping):
+        return {"records": _hits_of(made, "export")}
+    kinds = {}
+    for kind, records in made.items():
+        is_list = isinstance(records, Iterable) and not isinstance(
+            records, (str, Mapping)
+        )
+        listed = list(records) if is_list else [records]
+        kinds[str(kind)] = [
+            _hit_of(record)
+            if _has_text(record)
+            else Hit(" ".join(_texts_within(record)))
+            for record in listed
+        ]
+    return kinds
+
+
+def _has_text(record: Any) -> bool:
+    if isinstance(record, Mapping):
+        return any(record.get(key) for key in _TEXT_KEYS)
+    return isinstance(record, str)
+
+
+def _texts_within(made: Any) -> list[str]:
+    """Return all texts within a JSON-like value."""
+    if isinstance(made, str):
+        return [made]
+    if isinstance(made, Mapping):
+        return [text for value in made.values() for text in _texts_within(value)]
+    if isinstance(made, Iterable) and not isinstance(made, (bytes, bytearray)):
+        return [text for value in made for text in _texts_within(value)]
+    return [str(made)]

@@ -1,0 +1,48 @@
+"""SummaryPage: the Markdown summary of a run, as a file, on the screen, and for a step of a CI job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm._core.journal.section import Section
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.sanitize import for_file
+
+# The environment variable that names the summary of a CI job's step.
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+_ON_SCREEN = "-"
+
+
+class SummaryPage:
+    """What becomes of the Markdown summary."""
+
+    def __init__(self, path: Path | None) -> None:
+        """`path`: as `--ltm-summary` names it, which may be `-`."""
+        self._is_shown = path is not None and path.name == _ON_SCREEN
+        self.path = None if self._is_shown else path
+        """The file to write."""
+        self.shown = ""
+        """What is printed in place of the tables."""
+
+    def write(
+        self, result: RunResult, sentences: Sequence[str], sections: Sequence[Section]
+    ) -> list[str]:
+        """Write the summary wherever it is wanted; return what went wrong."""
+        if not (self.path or self._is_shown or os.environ.get(STEP_SUMMARY)):
+            return []
+        from pytest_ltm.reports.markdown import add_to_step_summary, run_markdown
+
+        text = run_markdown(result, sentences=sentences, sections=sections)
+        if self._is_shown:
+            self.shown = text
+        problems = []
+        if self.path:
+            try:
+                write_output(self.path, for_file(text))
+            except LtmError as error:
+                problems.append(f"--ltm-summary: {error}")
+        return [*problems, *filter(None, [add_to_step_summary(text)])]

@@ -1,0 +1,265 @@
+"""The local page, asked without a browser: who gets in, what is shown, what is written."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from asking import ask
+from run_folders import held, played, write_run
+
+from pytest_ltm._core.journal.result import QuestionResult, RunResult
+from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.commands import main
+from pytest_ltm.reports.summary import summary_json, write_summary
+
+pytest.importorskip("starlette", reason="the page needs the extra web")
+
+from pytest_ltm.web.app import make_app
+from pytest_ltm.web.guard import ENTRANCE, MOST_STRANGERS, Strangers
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m'\"&\u202eTeal"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Starlette:
+    """Return a server with one run: three verdicts, of which one is unsure."""
+    rows = [
+        played(
+            "colours",
+            score,
+            example=str(i),
+            cause="" if score is not None else "unscored",
+            evidence="Teal",
+            questions=(
+                QuestionResult(number=3, text=f"Which {HOSTILE}?", answer=HOSTILE),
+            ),
+        )
+        for i, score in enumerate([None, 1.0, 0.0])
+    ]
+    (tmp_path / "runs").mkdir()
+    write_run(tmp_path / "runs" / "run", held(rows))
+    return make_app(
+        ltm_dir=tmp_path,
+        secret="k",
+        hosts=["127.0.0.1:1", "localhost:1"],
+        port=1,
+    )
+
+
+@pytest.fixture
+def run(app: Starlette) -> Path:
+    """Return the run's folder."""
+    found: Path = app.state.ltm_dir / "runs" / "run"
+    return found
+
+
+# --- who gets in
+
+
+def test_the_link_lets_in_and_the_key_leaves_the_address(app: Starlette) -> None:
+    got = ask(app, "/open/k", cookie=None)
+    assert (got.status, got.headers["location"]) == (303, "/")
+    assert "ltm_1=k; HttpOnly; Path=/; SameSite=lax" in got.headers["set-cookie"]
+    assert "Report" in ask(app, "/").text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/report/run", "/live?run=run", "/open/wrong", "/nowhere"],
+)
+@pytest.mark.parametrize("cookie", [None, "ltm_1=wrong", "ltm_2=k"])
+def test_without_the_key_nobody_sees_anything(
+    app: Starlette, path: str, cookie: str | None
+) -> None:
+    got = ask(app, path, cookie=cookie)
+    assert got.status == 403
+    assert "colours" not in got.text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1:2", "127.0.0.1:1.evil.example", ""]
+)
+def test_another_host_is_refused(app: Starlette, host: str) -> None:
+    assert ask(app, "/", host=host).status == 421
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1:2"],
+)
+def test_another_page_is_refused(app: Starlette, origin: str) -> None:
+    assert ask(app, "/", origin=origin).status == 403
+    assert ask(app, "/", {"any": "form"}, origin=origin).status == 403
+
+
+def test_nothing_can_be_posted(app: Starlette) -> None:
+    for path in ("/", "/compare", "/nowhere"):
+        assert ask(app, path, {"any": "form"}).status == 405
+
+
+@pytest.mark.parametrize(("size", "status"), [(300, 404), (5_000, 414)])
+def test_a_long_name_in_an_address_is_refused(
+    app: Starlette, size: int, status: int
+) -> None:
+    for path in ("/compare?before=run&after=", "/report/", "/live?run="):
+        assert ask(app, path + "a" * size).status == status
+
+
+class Transport:
+    """A connection that notes that it was ended."""
+
+    is_open = True
+
+    def abort(self) -> None:
+        self.is_open = False
+
+
+def test_connections_without_a_key_are_few_and_the_oldest_goes_first() -> None:
+    strangers, connections = (
+        Strangers(),
+        [Transport() for _ in range(MOST_STRANGERS + 3)],
+    )
+
+    async def connect() -> None:
+        for port, transport in enumerate(connections):
+            strangers.welcome(("127.0.0.1", port), cast("asyncio.Transport", transport))
+            if not port:
+                strangers.admit(("127.0.0.1", port))
+
+    asyncio.run(connect())
+    assert [number for number, one in enumerate(connections) if not one.is_open] == [
+        1,
+        2,
+    ]
+
+
+def test_every_answer_says_what_a_browser_may_do(app: Starlette) -> None:
+    for got in (
+        ask(app, "/"),
+        ask(app, "/", host="evil.example"),
+        ask(app, "/static/page.css"),
+        ask(app, "/nowhere"),
+    ):
+        assert (
+            "default-src 'none'; script-src 'self'"
+            in got.headers["content-security-policy"]
+        )
+        assert "unsafe" not in got.headers["content-security-policy"]
+        assert got.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("name", ["page.css", "pages.css", "live.js"])
+def test_styles_and_scripts_come_from_here(app: Starlette, name: str) -> None:
+    got = ask(app, f"/static/{name}")
+    assert got.status == 200
+    assert ("javascript" in got.headers["content-type"]) == name.endswith(".js")
+    text = got.text.replace("http://www.w3.org/2000/svg", "")
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/..%2fapp.py", "/static/app.py", "/report/run/summary.json", "/nowhere"],
+)
+def test_other_files_are_not_sent(app: Starlette, path: str) -> None:
+    assert ask(app, path).status == 404
+
+
+@pytest.mark.parametrize("name", ["none", "..", "%2e%2e", "latest"])
+def test_a_run_that_is_not_there_is_refused(app: Starlette, name: str) -> None:
+    assert ask(app, f"/report/{name}").status == 404
+
+
+# --- the command
+
+
+def test_an_address_that_others_reach_needs_to_be_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for host in ("192.0.2.1", "example.org"):
+        assert main(["serve", "--host", host, "--ltm-dir", str(tmp_path)]) == 2
+        assert "--i-know" in capsys.readouterr().err
+    assert main(["serve", "--host", "0.0.0.0", "--i-know"]) == 2
+    assert "name one address" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_said_with_what_helps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        assert main(["serve", "--port", str(other.getsockname()[1])]) == 2
+    assert "give another --port" in capsys.readouterr().err
+
+
+def test_the_link_that_is_printed_is_whole() -> None:
+    link = f"http://127.0.0.1:8642{ENTRANCE}{secrets.token_hex(16)}"
+    assert for_screen(link) == link
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["serve"]) == 2
+    assert (
+        "ltm serve needs uvicorn: pip install 'pytest-ltm[web]'"
+        in capsys.readouterr().err
+    )
+
+
+# --- what the page opens on
+
+
+def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
+    for number, score in enumerate((0.25, 1.0)):
+        near = held([played(agent="bot", score=1.0)], agent_spec="bot:Bot")
+        far = held(
+            [
+                played(
+                    agent="bot",
+                    span=120_000,
+                    span_label="120k",
+                    score=score,
+                    nodeid="far",
+                )
+            ],
+            agent_spec="bot:Bot",
+        )
+        gate = (
+            {"state": "passed", "sentence": "gate: passed", "findings": []}
+            if number
+            else None
+        )
+        run = RunResult(run_id="r", conversations=(far, near))
+        summary = summary_json(
+            run, pytest_ltm_version="0", seed=0, plan={}, added={"gate": gate}
+        )
+        folder = write_run(
+            tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near
+        )
+        write_summary(folder / "summary.json", summary)
+    app = make_app(ltm_dir=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
+
+    text = " ".join(ask(app, "/").text.split())
+
+    assert (
+        '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>'
+        in text
+    )
+    assert "100% at 2k, not shown to be above guessing; full marks everywhere." in text
+    assert text.count("<circle") == 2
+    assert text.index("20260102-101500-aaaa</th>") < text.index(
+        "20260101-101500-aaaa</th>"
+    )
+    assert '<td data-of="Score">25% at 120k</td>' in text
