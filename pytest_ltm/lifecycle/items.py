@@ -279,7 +279,7 @@ class LifeItem(pytest.Item):
         if not isinstance(excinfo.value, (Finding, LtmError)):
             return super().repr_failure(excinfo, style)
         text = for_screen(str(excinfo.value))
-        return f"{text}\nproves: {self._test.proves}\na pass leaves open: {self._test.not_proven}"
+        return f"{text}\nwhat it tests: {self._test.proves}\na pass leaves open: {self._test.not_proven}"
 
     @property
     def location(self) -> tuple[str, int | None, str]:

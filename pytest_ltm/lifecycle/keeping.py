@@ -193,6 +193,12 @@ def grow_with_facts(bench: Bench) -> None:
         begun = subject.size()
         bench.tell(bench.make_facts.many(50), who)
         row.note("bytes a fact", f"{(subject.size() - begun) / 50:,.0f}")
+    with bench.look("tokens a fact"):
+        tokens, calls = subject.tokens()
+        bench.tell(bench.make_facts.many(50), who)
+        tokens_now, calls_now = subject.tokens()
+        spent, asked = (tokens_now - tokens) / 50, (calls_now - calls) / 50
+        row.note("tokens a fact", f"{spent:,.0f} in {asked:,.1f} calls")
 
 
 def _count_records(bench: Bench, who: Scope) -> int:

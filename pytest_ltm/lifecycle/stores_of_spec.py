@@ -37,6 +37,8 @@ class AgentStore:
         ):
             if power in self._powers:
                 setattr(self, method, getattr(agent, method))
+        if "ReportsUsage" in self._powers:
+            self.usage = agent.usage
         if "Checkpointable" in self._powers:
             self.save, self.load = agent.save, agent.load
 

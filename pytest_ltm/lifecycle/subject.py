@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.clock import START
@@ -32,6 +33,7 @@ POWERS: Mapping[str, tuple[str, ...]] = {
     "get": ("get",),
     "size": ("size",),
     "reopen": ("reopen",),
+    "usage": ("usage",),
 }
 """What a store may be able to do beside `add` and `search`, and the names of the method that does it."""
 _TEXT_KEYS = ("text", "memory", "content", "value")
@@ -311,12 +313,29 @@ class Subject:
         return "" if made is None else " ".join(map(str, _texts_within(made)))
 
     def size(self) -> int:
-        """Return its size in bytes."""
-        self.need("size")
-        made = self._call("size", self._method("size"))
-        if isinstance(made, bool) or not isinstance(made, int):
-            raise StoreRaised(f"size() returned {made!r}; it returns a number of bytes")
-        return made
+        """Return its size in bytes: what `size()` says, or that of the file or folder that its `path` names."""
+        if self.can("size"):
+            return _whole(self._call("size", self._method("size")), "size() returned")
+        path = getattr(self.store, "path", None)
+        if not isinstance(path, (str, Path)) or not Path(path).exists():
+            raise NotSupported("no size(), and no path to a file or folder")
+        files = (
+            [Path(path), *Path(path).rglob("*")]
+            if Path(path).is_dir()
+            else [Path(path)]
+        )
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def tokens(self) -> tuple[int, int]:
+        """Return the tokens and calls of models that it has used so far, as its `usage()` says."""
+        self.need("usage")
+        made = self._call("usage", self._method("usage"))
+        parts = made if isinstance(made, Mapping) else vars_of(made)
+        counts = [
+            _whole(parts.get(name, 0), f"usage() has {name}")
+            for name in ("input_tokens", "output_tokens", "calls")
+        ]
+        return counts[0] + counts[1], counts[2]
 
     def close(self) -> None:
         """Close it."""
@@ -369,6 +388,19 @@ def _takes_query(method: object) -> bool:
     except (TypeError, ValueError):
         return False
     return bool(parameters) and parameters[0] in _BY_QUERY
+
+
+def _whole(value: Any, what: str) -> int:
+    """Return a whole number; StoreRaised for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise StoreRaised(f"{what} {value!r}; a whole number is expected")
+    return value
+
+
+def vars_of(made: Any) -> dict[str, Any]:
+    """Return the counts of a usage that is an object."""
+    names = ("input_tokens", "output_tokens", "calls")
+    return {name: getattr(made, name, 0) for name in names}
 
 
 def _keys_of(made: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,3 +78,26 @@ def test_each_test_says_in_a_sentence_what_it_proves_and_what_it_leaves_open(
     assert test.proves.endswith(".")
     assert test.proves.count("\n") == 0
     assert test.not_proven
+
+
+def test_what_a_fact_costs_is_noted_as_far_as_the_store_tells(tmp_path: Path) -> None:
+    class Costly(RightStore):
+        size = None  # type: ignore[assignment]
+        path = tmp_path / "notes.txt"
+
+        def keep(self, *values: Any) -> int:
+            key = super().keep(*values)
+            self.path.write_text("x" * 64 * key)
+            return key
+
+        def usage(self) -> dict[str, int]:
+            return {
+                "input_tokens": 90 * self.next,
+                "output_tokens": 10 * self.next,
+                "calls": self.next,
+            }
+
+    Costly.path.write_text("")
+    row = seen(BY_NAME["growth"], Costly).row
+    notes = {cell.look: cell.evidence for cell in row.cells if cell.state == "note"}
+    assert notes == {"bytes a fact": "64", "tokens a fact": "100 in 1.0 calls"}
