@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         ConversationMode,
         OpenConversation,
     )
-    from pytest_ltm._core.session.options import Option, read_option
+    from pytest_ltm._core.session.options import Option, is_given, read_option
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
     from pytest_ltm.commands import Command
@@ -79,6 +79,7 @@ __all__ = [
     "TokenCounter",
     "Transcript",
     "hookimpl",
+    "is_given",
     "lazy",
     "read_option",
 ]
@@ -104,7 +105,7 @@ _HOMES = {
     "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",
     "_core.session.conversation_setup": "ConversationInputs ConversationMode OpenConversation",
-    "_core.session.options": "Option read_option",
+    "_core.session.options": "Option is_given read_option",
     "_core.session.session": "LtmRun",
     "_core.session.settings": "AgentChoice RunSettings",
 }

@@ -23,7 +23,7 @@ def spec_within(source: AgentSource) -> str:
 
 def model_of(spec: str) -> ModelSpec | None:
     """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
-    from pytest_ltm.providers import provider_names, read_model
+    from pytest_ltm.providers import provider_names
 
     spec = spec.removeprefix("ts:")
     kind, _, argument = spec.partition(":")
@@ -34,6 +34,8 @@ def model_of(spec: str) -> ModelSpec | None:
             return model_within(argument)
         if kind not in provider_names():
             return None
+        from pytest_ltm.providers import read_model
+
         return read_model(spec, role="agent", also=SHOWN)[0]
     except LtmError:  # it is reported where the agent is looked up
         return None

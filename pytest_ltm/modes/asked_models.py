@@ -28,15 +28,12 @@ from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.secrets import (
     redact_secrets,
 )
-from pytest_ltm.judges._model_calls import ModelCaller
-from pytest_ltm.users._user_connection import UserConnection
-
-if TYPE_CHECKING:
-    from pytest_ltm.judges._connection import JudgeConnection
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._hidden_checks import HiddenChecks
+    from pytest_ltm.judges._model_calls import ModelCaller
+    from pytest_ltm.users._user_connection import UserConnection
 
 
 def hidden_checks(

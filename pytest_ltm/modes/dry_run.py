@@ -319,7 +319,7 @@ class DryRun:
             _price_source(costs.judge),
             users=users,
             probes=self._probes,
-            canaries=canaries.forecast(),
+            canaries=TokenUse() if canaries is None else canaries.forecast(),
             width=self._run.config.get_terminal_writer().fullwidth,
             latency=settings.latency,
             waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",

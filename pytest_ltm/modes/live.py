@@ -56,11 +56,11 @@ from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
-from pytest_ltm.modes.traces_option import TRACES
-from pytest_ltm.users._user_connection import UserConnection
+from pytest_ltm.modes.options import RECEIVER
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.users._user_connection import UserConnection
 
 
 class AgentFactory:
@@ -294,7 +294,7 @@ class LiveMode(ConversationMode):
         **options: Any,
     ) -> LivePort:
         given = self.given
-        receiver = given.config.stash.get(TRACES, None)
+        receiver = given.config.stash.get(RECEIVER, None)
         # Kept for what the factory, which was made before it, tells of attempts: they
         # are noted in its timings.
         self._live = site.live_port(

@@ -18,19 +18,31 @@ if TYPE_CHECKING:
         ConversationMode,
         Count,
         LtmRun,
+        Option,
         RunSettings,
     )
     from pytest_ltm.modes.costs import RunCosts
 
 
+def pytest_ltm_options(register: Callable[[Option], None]) -> None:
+    """Register the option of traces."""
+    from pytest_ltm.modes.options import TRACES
+
+    register(TRACES)
+
+
 @hookimpl(tryfirst=True)
 def pytest_ltm_start(config: pytest.Config) -> None:
     """Have this session's kinds of agents used, and their spans received."""
+    from pytest_ltm.api import is_given
     from pytest_ltm.modes.agent_sources import use_session_kinds
-    from pytest_ltm.modes.traces_option import receive_traces
+    from pytest_ltm.modes.options import TRACES
 
     use_session_kinds(config)
-    receive_traces(config)
+    if is_given(config, TRACES):
+        from pytest_ltm.modes.traces_option import receive_traces
+
+        receive_traces(config)
 
 
 @hookimpl(wrapper=True, tryfirst=True)
@@ -48,7 +60,7 @@ def pytest_ltm_begin(run: LtmRun) -> Iterator[None]:
     yield
     report = run.config.pluginmanager.get_plugin("ltm-report")
     if report is not None and run.settings.rescored is None:
-        from pytest_ltm.modes.resume import Unfinished
+        from pytest_ltm.modes.unfinished import Unfinished
 
         run.config.pluginmanager.register(Unfinished(run, report), "ltm-unfinished")
     _register_xdist(run)

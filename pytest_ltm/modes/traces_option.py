@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ltm._core.session.options import option_value, read_option
-
-if TYPE_CHECKING:
-    from pytest_ltm.modes.traces import SpanReceiver
-
-# What takes in the spans of agents, where a run is to.
-TRACES: pytest.StashKey[SpanReceiver] = pytest.StashKey()
+from pytest_ltm.modes.options import RECEIVER
 
 
 def receive_traces(config: pytest.Config) -> None:
@@ -35,7 +29,7 @@ def receive_traces(config: pytest.Config) -> None:
     from pytest_ltm.modes.traces import SpanReceiver
 
     apart = option_value(config, "ltm_concurrency") != 1
-    receiver = config.stash[TRACES] = read_option(
+    receiver = config.stash[RECEIVER] = read_option(
         config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart)
     )
     before = {name: os.environ.get(name) for name in receiver.variables}

@@ -7,16 +7,37 @@ from typing import TYPE_CHECKING
 from pytest_ltm.api import hookimpl
 
 if TYPE_CHECKING:
+    import pytest
+
     from pytest_ltm.api import LtmRun
 
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_begin(run: LtmRun) -> None:
     """Register them before gate and reports, whose lines in the header stand below theirs."""
-    from pytest_ltm.prechecks.canaries import Canaries
     from pytest_ltm.prechecks.probe import Probe
-    from pytest_ltm.prechecks.shadow import ShadowPlays
 
-    run.config.pluginmanager.register(Canaries(run), "ltm-canaries")
-    run.config.pluginmanager.register(Probe(run), "ltm-probe")
-    run.config.pluginmanager.register(ShadowPlays(run), "ltm-shadows")
+    manager = run.config.pluginmanager
+    # A run that is scored again hands on what was found out about the judge before.
+    if run.settings.rescored is not None or not run.settings.judge.is_none:
+        from pytest_ltm.prechecks.canaries import Canaries
+
+        manager.register(Canaries(run), "ltm-canaries")
+    manager.register(Probe(run), "ltm-probe")
+    if _looks_for_giveaways(run.config):
+        from pytest_ltm.prechecks.shadow import ShadowPlays
+
+        manager.register(ShadowPlays(run), "ltm-shadows")
+
+
+def _looks_for_giveaways(config: pytest.Config) -> bool:
+    """Return whether scenarios are played without memory first: where a baseline is saved, or pytest is strict."""
+    return bool(getattr(config.option, "ltm_save", None)) or is_strict(config)
+
+
+def is_strict(config: pytest.Config) -> bool:
+    """Return whether pytest is told to be strict: an option of its own, since pytest 9 a setting."""
+    try:
+        return bool(config.getini("strict"))
+    except (KeyError, ValueError):
+        return bool(config.getoption("strict", default=False))

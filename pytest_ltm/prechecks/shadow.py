@@ -21,6 +21,7 @@ from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.errors import AgentFault, LtmError
 from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.prechecks.plugin import is_strict
 
 MOST_MESSAGES = 200
 """After so many a scenario that waits for a certain answer is given up."""
@@ -83,9 +84,7 @@ class ShadowPlays:
         strict = is_strict(config)
         if run.is_worker or not run.plays or run.settings.rescored is not None:
             return
-        if run.settings.dataset is not None or not (
-            strict or getattr(config.option, "ltm_save", None)
-        ):
+        if run.settings.dataset is not None:
             return
         items = [item.stash[LTM_ITEM] for item in session.items]
         found = find_giveaways(own_scenarios(items), run)
@@ -98,14 +97,6 @@ class ShadowPlays:
             terminal.ensure_newline()
             for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
                 terminal.write_line(line)
-
-
-def is_strict(config: pytest.Config) -> bool:
-    """Return whether pytest is told to be strict: an option of its own, since pytest 9 a setting."""
-    try:
-        return bool(config.getini("strict"))
-    except (KeyError, ValueError):
-        return bool(config.getoption("strict", default=False))
 
 
 def own_scenarios(items: Iterable[LtmItem]) -> list[LtmItem]:

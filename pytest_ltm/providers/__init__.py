@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Message,
         RequestRefused,
     )
-    from pytest_ltm.providers.limiter import share_limits
     from pytest_ltm.providers.models import (
         LISTED,
         key_names,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
         provider_of,
         suggest_provider,
     )
+    from pytest_ltm.providers.sharing import share_limits
 
 __all__ = [
     "LISTED",
@@ -81,9 +81,9 @@ __getattr__, __dir__ = lazy_exports(
         "chat_model": "PARAMETERS ModelSpec ServiceEndpoint",
         "chat_responses": "ModelResponse Reception ToolCall Used escape_surrogates no_answer response_of",
         "completions": "Completions ContextOverflow Message RequestRefused",
-        "limiter": "share_limits",
         "models": "LISTED key_names list_price open_model read_model",
         "provider": "Provider",
         "registry": "PROVIDERS model_forms names_model provider_names provider_of suggest_provider",
+        "sharing": "share_limits",
     },
 )

@@ -39,7 +39,8 @@ from pytest_ltm.providers.chat_responses import (
     read_vectors,
     received,
 )
-from pytest_ltm.providers.limiter import SHARING, Limiter, RateLimitSlot, value_of
+from pytest_ltm.providers.limiter import Limiter, RateLimitSlot, value_of
+from pytest_ltm.providers.sharing import SHARING
 from pytest_ltm.providers.transport import Arrived, ClientGuard, Unreached
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -21,6 +20,7 @@ from msgspec import Struct
 from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._core.storage.errors import AgentFault, LtmError, TransientFault
 from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.providers.sharing import SHARING
 
 T = TypeVar("T")
 
@@ -165,24 +165,7 @@ class Unshared:
 Value: TypeAlias = Shared | Unshared
 
 
-class Sharing(Struct):
-    """Where the state of endpoints is kept, and the run's limit for one reply in seconds (None: there is none)."""
-
-    folder: Path | None = None
-    reply_timeout: float | None = None
-
-
-SHARING = Sharing()
 _OWN: dict[str, Unshared] = {}
-
-
-def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> None:
-    """From now on keep the limits of all endpoints in this folder, for all processes that name the same one.
-
-    None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that
-    of the run. Nothing is written before a model is asked.
-    """
-    SHARING.folder, SHARING.reply_timeout = folder, reply_timeout
 
 
 def value_of(endpoint: str) -> Value:

@@ -26,6 +26,7 @@ from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session.conversation_setup import (
     ConversationInputs,
     ConversationMode,
+    UserLine,
 )
 from pytest_ltm._core.session.dataset import conversation_start, told_in
 from pytest_ltm._core.session.hook_calls import HookCalls
@@ -93,7 +94,8 @@ class PlayedConversation:
             opened,
             lambda: (known for ltm in self._handles for known in ltm.known_questions),
         )
-        self._users, self._bill = mode.users(opened), Bill(given.tariff)
+        self._users = UsersOnDemand(lambda: mode.users(opened))
+        self._bill = Bill(given.tariff)
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         self.conversation = factory.open(
             bodies,
@@ -383,3 +385,30 @@ class PlayedConversation:
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "
                 "out and retrieval is not measured: choose a smaller k or a longer span"
             )
+
+
+class UsersOnDemand:
+    """The models of simulated users, connected to once a scenario has such a user."""
+
+    def __init__(self, connect: Callable[[], UserLine]) -> None:
+        self._connect = connect
+        self._line: UserLine | None = None
+
+    def handle(self, example: str) -> Callable[[object], Any]:
+        """Return what makes the users of one example."""
+
+        def make_user(model: object) -> Any:
+            if self._line is None:
+                self._line = self._connect()
+            return self._line.handle(example)(model)
+
+        return make_user
+
+    def told_of(self, example: str) -> dict[str, Any]:
+        """Return what a result has of the users of an example, as fields of ScenarioResult."""
+        return {} if self._line is None else self._line.told_of(example)
+
+    def close(self) -> None:
+        """Ask nothing more."""
+        if self._line is not None:
+            self._line.close()

@@ -43,11 +43,6 @@ class IntegerParser:
         return number
 
 
-def parse_traces_port(text: str) -> int | None:
-    """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
-    return None if not text else 0 if text == "auto" else IntegerParser(1)(text)
-
-
 def parse_seconds(text: str, hint: str = "") -> float:
     """Return a finite number of seconds, 0 or more; ConfigurationError for any other text."""
     try:
@@ -280,13 +275,6 @@ OPTIONS = (
         "the agent compacts its context after every 8k tokens, say: what is left of what it was told?",
         group=AGENTS,
         parse=lazy_parser("_core.model.schedule:parse_compact_option"),
-    ),
-    Option(
-        "--ltm-traces",
-        "auto|PORT",
-        "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
-        group=AGENTS,
-        parse=parse_traces_port,
     ),
     Option(
         "--ltm-judge",

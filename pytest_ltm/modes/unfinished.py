@@ -1,0 +1,139 @@
+"""Where a run ended early: what is done, and the command that resumes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._core.engine import recording_folder as _recording
+from pytest_ltm._core.journal.prechecks import PROBE_FILE
+from pytest_ltm._core.journal.result import read_results
+from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm._core.session.signals import resume_command
+from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.reports.run_report import Report
+
+if TYPE_CHECKING:
+    from pytest_ltm.modes.resume import Begun
+
+PAID_TOKENS, PAID_SECONDS = 1_000, 3
+"""What may be said, and how long agents may take, before it is worth telling how a run is resumed."""
+
+
+class Unfinished:
+    """Reports at the end what is done of a run that ended early, and the command that resumes it."""
+
+    def __init__(self, run: LtmRun, report: Report) -> None:
+        self._run, self._report = run, report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print it below the tables."""
+        yield
+        result, folder, write_line = (
+            self._report.result,
+            self._run.folder.path,
+            terminalreporter.write_line,
+        )
+        cut_off = (
+            bool(self._run.ended_by) or self._run.disk_is_gone
+        )  # nobody at the terminal wanted that
+        was_asked = any(folder.glob(f"*/{_recording.JOURNAL}")) or (
+            cut_off and (folder / PROBE_FILE).exists()
+        )
+        if not self._run.plays or result is None or not was_asked:
+            return  # refused before anything was said: there is nothing to resume
+        # The faults that made an agent count as gone are undone when the run is
+        # resumed.
+        done = [
+            row
+            for each in result.conversations
+            for row in each.scenarios
+            if row.cause != "not reached"
+            and not (row.cause == "agent" and each.ended == "agent gone")
+        ]
+        total = max(self._run.expected(), len(result.scenarios))
+        if len(done) >= total and all(
+            each.ended == "complete" for each in result.conversations
+        ):
+            if any(row.cause == "agent" for row in done):
+                self._offer_asking_again(write_line)
+            return
+        tokens = sum(each.tokens for each in result.conversations)
+        if not tokens and not cut_off:
+            return
+        spending = [each for each in result.conversations if not each.hypothetical]
+        costs = [each.cost_usd for each in spending if each.cost_usd is not None]
+        spent = f", ${sum(costs):.4f}" if costs else ""
+        share = f"{len(done)} of {total} examples are done"
+        write_line(
+            f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True
+        )
+        took = self._report.agent_seconds
+        # An agent said that it used anything, or was a person, whose time is dear.
+        paid = any(
+            each.cost_usd
+            or each.input_tokens
+            or each.agent_spec.partition(":")[0] == "human"
+            for each in spending
+        )
+        if cut_off or paid or tokens > PAID_TOKENS or took > PAID_SECONDS:
+            for line in self._how(self._run.config.get_terminal_writer().fullwidth):
+                write_line(line)
+
+    def _offer_asking_again(self, write_line: Callable[..., object]) -> None:
+        """Print how messages lost to passing faults are sent again, if there are any."""
+        lost = _read_begun(self._run).lost
+        if lost:
+            messages = pluralize(lost, "message")
+            command = resume_command(self._run)
+            write_line(f"send {messages} lost to passing faults again: {command}")
+
+    def _how(self, width: int) -> Iterator[str]:
+        begun = _read_begun(self._run)
+        # a signal may come when all is said and not yet written down: resuming does so
+        can = begun.can_go_on(self._run.conversations()) or (
+            bool(self._run.ended_by) and not begun.stuck
+        )
+        if can:
+            result, larger = self._report.result, self._run.costs.larger_budget()
+            spent = result is not None and any(
+                each.ended == "budget spent" for each in result.conversations
+            )
+            more = f" {larger}" if spent and larger else ""
+            yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
+            results = self._run.folder.path.glob(f"*/{_recording.RESULTS}")
+            without = (
+                path
+                for path in results
+                if not path.with_name(_recording.JOURNAL).exists()
+            )
+            far = [path.parent.name for path in without if read_results(path).exchanges]
+            # Their journals are on other machines, with which they could go on.
+            some = (
+                f"{far[0]} is"
+                if len(far) == 1
+                else f"{pluralize(len(far), 'conversation')} are"
+            )
+            copy = (
+                f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
+                f"{some} without a journal here and would start over"
+            )
+            yield from wrap_text(copy, width, "  ") if far else ()
+        if begun.stuck:
+            yield (
+                "it cannot be resumed:"
+                if not can
+                else "these conversations cannot be resumed:"
+            )
+        for reason in begun.refusal_reasons():
+            yield from wrap_text(f"  {one_line(reason)}", width, "      ")
+
+
+def _read_begun(run: LtmRun) -> Begun:
+    from pytest_ltm.modes.resume import Begun
+
+    return Begun.read_begun_run(run.folder.path)
