@@ -142,9 +142,13 @@ class Task:
     wanted: list[list[list[Any]]] = field(default_factory=list)
     """For each question the calls: name and arguments."""
 
-    def say(self, wording: Sequence[str], **slots: object) -> str:
-        """Have the user say it, and return the message."""
-        self.messages.append(Say(worded(self.rng, wording, **slots)))
+    def say(
+        self, wording: Sequence[str], about: str = "", value: str = "", **slots: object
+    ) -> str:
+        """Have the user say it, and return the message; `about` and `value`: what it tells."""
+        tells = {about: value} if about else {}
+        text = worded(self.rng, wording, **slots)
+        self.messages.append(Say(text, tells=tells))
         return self.messages[-1].text
 
     def ask(
@@ -179,7 +183,7 @@ def preference(task: Task) -> None:
     task.tools = ("book_table",)
     name, other = task.person(), task.person()
     time = task.clock(18, 20)
-    told = task.say(TABLE_TIME, name=name, time=time)
+    told = task.say(TABLE_TIME, f"{name}'s hour", time, name=name, time=time)
     task.say(TABLE_TIME, name=other, time=task.clock(20, 22))
     slots = {"place": task.rng.choice(PLACES), "day": task.rng.choice(DAYS)}
     call = ("book_table", {**slots, "person": name, "time": time})
@@ -193,8 +197,8 @@ def correction(task: Task) -> None:
     old, new = (
         f"{task.rng.randint(2, 98)} {task.inventions.name()} Street" for _ in range(2)
     )
-    task.say(ADDRESS, name=name, address=old)
-    told = task.say(NEW_ADDRESS, name=name, address=new)
+    task.say(ADDRESS, f"{name}'s address", old, name=name, address=old)
+    told = task.say(NEW_ADDRESS, f"{name}'s address", new, name=name, address=new)
     call = ("send_parcel", {"item": item, "person": name, "address": new})
     task.ask(SEND_PARCEL, call, about=[told], item=item, name=name)
 
@@ -203,7 +207,8 @@ def standing(task: Task) -> None:
     """An instruction that holds for many tasks: never before a time."""
     task.tools = ("book_slot",)
     name, limit = task.person(), task.rng.randrange(600, 720, 30)
-    told = task.say(NOT_BEFORE, name=name, time=format_clock(limit))
+    clock = format_clock(limit)
+    told = task.say(NOT_BEFORE, f"{name}'s first hour", clock, name=name, time=clock)
     for place in task.rng.sample(OFFICES, 3):
         early = task.rng.sample(range(480, limit, 5), 3)
         late = task.rng.sample(range(limit + 5, 1020, 5), 3)
@@ -218,7 +223,7 @@ def constraint(task: Task) -> None:
     task.tools = ("order_meal",)
     name, other = task.person(), task.person()
     food, foods = task.rng.sample(FOODS, 2)
-    told = task.say(ALLERGY, food=food, name=name)
+    told = task.say(ALLERGY, f"not for {name}", food, food=food, name=name)
     task.say(ALLERGY, food=foods, name=other)
     dish = task.rng.choice(DISHES)
     call = ("order_meal", {"dish": dish, "person": name, "leave_out": food})
@@ -230,7 +235,8 @@ def promise(task: Task) -> None:
     task.tools = ("switch_on",)
     due = task.rng.randrange(13 * 60, 17 * 60, 5)
     device = f"the {task.inventions.name()} {task.rng.choice(DEVICES)}"
-    told = task.say(PROMISE, time=format_clock(due), device=device)
+    clock = format_clock(due)
+    told = task.say(PROMISE, f"when {device}", clock, time=clock, device=device)
     task.say(CLOCK, time=format_clock(due - task.rng.randrange(20, 90, 5)))
     done = due + task.rng.randrange(5, 40, 5)
     call = ("switch_on", {"device": device})
@@ -243,7 +249,8 @@ def procedure(task: Task) -> None:
     """The steps of a release, told for one project and repeated for another."""
     task.tools = ("run_step",)
     team, first, second, third = (task.inventions.name() for _ in range(4))
-    told = task.say(PROCEDURE, team=team, first=first, second=second, third=third)
+    steps = {"first": first, "second": second, "third": third}
+    told = task.say(PROCEDURE, f"first step of {team}", first, team=team, **steps)
     task.say(RELEASED, project=task.inventions.name())
     project = task.inventions.name()
     calls = [
@@ -258,8 +265,8 @@ def failed_way(task: Task) -> None:
     task.tools = ("call_on_line",)
     old, new = (task.inventions.name() for _ in range(2))
     name = task.person()
-    task.say(LINE, name=name, line=old)
-    told = task.say(DEAD_LINE, name=name, old=old, line=new)
+    task.say(LINE, f"{name}'s line", old, name=name, line=old)
+    told = task.say(DEAD_LINE, f"{name}'s line", new, name=name, old=old, line=new)
     call = ("call_on_line", {"person": name, "line": new})
     task.ask(CALL, call, about=[told], name=name)
 
@@ -268,7 +275,7 @@ def needless(task: Task) -> None:
     """A payment whose reference was told: to look it up costs the point."""
     task.tools = ("pay",)
     name, word, euros = task.person(), task.inventions.name(), task.rng.randint(11, 97)
-    told = task.say(REFERENCE, word=word, name=name)
+    told = task.say(REFERENCE, f"reference for {name}", word, word=word, name=name)
     call = ("pay", {"person": name, "euros": euros, "reference": word})
     task.ask(PAY, call, about=[told], name=name, euros=euros)
 

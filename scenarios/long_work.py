@@ -99,15 +99,22 @@ def long_work(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 def _told(rng: random.Random, project: Project) -> list[Say]:
     """Return what is told of a project: the correction after what it corrects, all else in any order."""
     told = {
-        kind: worded(rng, [wording], p=project.name, v=project.values[kind])
+        kind: _tell(rng, project, wording, kind, project.values[kind])
         for kind, (wording, _) in KINDS.items()
     }
-    texts = [told[kind] for kind in rng.sample(list(KINDS), len(KINDS))]
-    server = worded(rng, [FIRST_SERVER], p=project.name, v=project.server)
-    texts.insert(rng.randint(0, texts.index(told["correction"])), server)
-    secret = worded(rng, [CONFIDENCE], p=project.name, v=project.password)
-    texts.insert(rng.randint(0, len(texts)), secret)
-    return [Say(text) for text in texts]
+    says = [told[kind] for kind in rng.sample(list(KINDS), len(KINDS))]
+    server = _tell(rng, project, FIRST_SERVER, "correction", project.server)
+    says.insert(rng.randint(0, says.index(told["correction"])), server)
+    secret = _tell(rng, project, CONFIDENCE, "password", project.password)
+    says.insert(rng.randint(0, len(says)), secret)
+    return says
+
+
+def _tell(
+    rng: random.Random, project: Project, wording: str, kind: str, value: str
+) -> Say:
+    text = worded(rng, [wording], p=project.name, v=value)
+    return Say(text, tells={f"{kind} of {project.name}": value})
 
 
 def _asked(rng: random.Random, project: Project) -> list[Ask]:

@@ -123,7 +123,14 @@ SAME = "same"
 # Capabilities that a padded agent does not take from the other one.
 # History is not accepted: whoever pads answers every message, filler too.
 PADDING_CAPABILITIES = frozenset(
-    {"AcceptsHistory", "Configured", "Resettable", "Stateless", "AcceptsImages"}
+    {
+        "AcceptsHistory",
+        "Configured",
+        "Resettable",
+        "Stateless",
+        "AcceptsImages",
+        "TakesTools",
+    }
 )
 
 

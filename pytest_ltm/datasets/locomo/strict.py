@@ -1,8 +1,8 @@
 """Whether an answer to a LoCoMo question is right, without a model: the official F1, and strict rules of our own.
 
 Strict rules say yes, no or unscored: a time is right if it lies within the expected
-one, a coarser one is not; a list must be whole; a short answer must have all of its
-words side by side. What could be the same in other words is left to a judge.
+one; a short answer must have all of its words side by side. A part of a list, a coarser
+time and what could be the same in other words are left to a judge.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
+    Rubric,
     Ruling,
     amount_ruling,
     open_if_unread,
@@ -278,7 +279,8 @@ def strict_verdict(
         canonical_values(gold),
         canonical_values(restate_value(prediction, gold, question), like=gold),
     )
-    return open_if_unread(proven_ruling(ruling, prediction), gold, prediction)
+    proven = proven_ruling(ruling, prediction, rubric=Rubric.MAY_TAKE_PART)
+    return open_if_unread(proven, gold, prediction)
 
 
 def _verdict_by_category(

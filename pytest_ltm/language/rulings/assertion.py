@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Literal
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import plain_words
-from pytest_ltm.language.clauses import normalize_text, phrase_positions
+from pytest_ltm._core.model.words import content_stems, plain_words
+from pytest_ltm.language.clauses import (
+    normalize_text,
+    phrase_positions,
+    split_sentences,
+)
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
     FRAME,
@@ -25,7 +30,14 @@ from pytest_ltm.language.quantities import (
     is_equal_amount,
     read_quantities,
 )
-from pytest_ltm.language.rulings.gold import Gold, Ruling, time_of
+from pytest_ltm.language.rulings.gold import (
+    PART_OF_IT,
+    SOME_OF_SEVERAL,
+    Gold,
+    Ruling,
+    time_of,
+)
+from pytest_ltm.language.rulings.rules import RIGHT, options_of
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part
 
 RE = LEXICON.expressions("assertion")
@@ -37,10 +49,11 @@ _PEOPLE = frozenset(LEXICON.words("stance people"))
 _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
+_TURNS = frozenset(("but", "yet", "however", ";"))
 _FEW_WORDS = 6
-_PARTIAL = frozenset(("has some of its words", "names only a part of it"))
-# In so many characters, whatever stands beside a value may be meant as the answer.
-_BRIEF = 120
+_PARTIAL = frozenset(("has some of its words", PART_OF_IT))
+# So many of a question's telling words, and such a share of them, are an echo of it.
+_ECHOED, _ECHO_SHARE = 2, 0.4
 
 
 def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
@@ -50,15 +63,24 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     answer where its conclusion does not name what is expected.
     """
     reply = _strip_numbers(concluding_part(answer))
+    if ruling == RIGHT and _names_both(question, reply):
+        return ruling
     if ruling.verdict == "yes":
         doubt = assertion_doubt(gold, question, reply)
         return Ruling("unscored", f"{ruling.reason}, and {doubt}") if doubt else ruling
     if ruling.reason in _PARTIAL and leaves_out(gold, question, reply):
-        return Ruling("no", "leaves out one of several things")
+        return Ruling("no", SOME_OF_SEVERAL)
     is_long = len(answer) > SHORT and gold.kind in ("amount", "phrase")
     if ruling.verdict == "no" and is_long and _find_values(gold, reply)[1]:
         return Ruling("unscored", f"{ruling.reason}, and names it")
     return ruling
+
+
+def _names_both(question: str, reply: str) -> bool:
+    """Return whether an answer names both things that a question offers: what is right of it is their order."""
+    options = options_of(question) or ()
+    spoken = content_stems(reply)
+    return bool(options) and not any(option.isdisjoint(spoken) for option in options)
 
 
 def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
@@ -75,30 +97,32 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     is_open_row = _ends_in_others(sentences)
     if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
         return _AMONG
-    # words of it may be anywhere in an explanation
-    is_strict = len(text) <= _BRIEF and spots == _find_values(gold, reply)[1]
-    doubts = {spot: _doubt_at(sentences, spot, topic, is_strict) for spot in spots}
-    claims = [spot for spot, doubt in doubts.items() if not doubt]
-    if not claims:
+    mentions = [_read_mention(sentences, spot) for spot in spots]
+    doubts = {mention: _doubt_about(mention, topic) for mention in mentions}
+    named = [mention for mention, doubt in doubts.items() if not doubt]
+    if not named:
         return next(iter(doubts.values()), "")
-    homes = [_sentence_of(sentences, spot) for spot in claims]
-    for spot, doubt in doubts.items():
-        if doubt in _CONTRARY and _sentence_of(sentences, spot) in homes:
+    homes = [mention.sentence for mention in named]
+    for mention, doubt in doubts.items():
+        if doubt in _CONTRARY and mention.sentence in homes:
             return f"{doubt} in the same sentence"
-    if gold.kind == "yes or no":
-        return ""
-    last = _sentence_of(sentences, claims[-1])
-    if _is_result(_clause_before(last, claims[-1])):
-        return _rival_doubt(sentences, claims, topic, since=claims[-1][0])
-    if RE.concludes.search(last.text):
-        # what comes before a conclusion is the working
-        sentences = sentences[sentences.index(last) :]
-    elif topic.is_label_of(last.text):
-        # rows above it are of other things; one below may correct it
-        above = sentences[: sentences.index(last)]
-        rows = [part for part in above if topic.labels_another(part.text)]
-        sentences = [part for part in sentences if part not in rows]
-    return _rival_doubt(sentences, claims, topic)
+    clauses = _clauses_of(sentences)
+    if spots != _find_values(gold, reply)[1]:
+        # words of it may be anywhere in an explanation, but not in other items
+        row = [clause for clause in clauses if clause.sentence == homes[0]]
+        is_rival = any(_is_other_item(clause, named[0], topic) for clause in row)
+        return _ANOTHER if is_rival else ""
+    claims = [mention for mention in named if _claim_of(mention, topic) != _NO_CLAIM]
+    if not claims and not _is_emphasised(gold, reply):
+        return _UNPROVEN
+    is_settled = gold.kind == "yes or no" or not claims
+    return "" if is_settled else _rival_doubt(clauses, claims, topic)
+
+
+def _is_emphasised(gold: Gold, reply: str) -> bool:
+    """Return whether all that a reply has in bold is the expected value."""
+    marked = RE.bold.findall(reply)
+    return bool(marked) and all(_find_values(gold, text)[1] for text in marked)
 
 
 def _strip_numbers(reply: str) -> str:
@@ -144,8 +168,16 @@ class _Topic:
     def __init__(self, question: str, gold: Gold) -> None:
         words = plain_words(f"{question} {gold.whole}")
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
+        wording = frozenset(map(meaning_key, plain_words(gold.whole)))
+        # what stands before the question itself tells of something; options answer it
+        *told, last = split_sentences(RE.options.sub("", question)) or [question]
+        own = frozenset(map(meaning_key, plain_words(last))) - wording - _EMPTY
+        if len(own) < _ECHOED:
+            own |= frozenset(map(meaning_key, plain_words(" ".join(told))))
+        self._asked = own - wording - _EMPTY
         self._amounts = tuple(chain.from_iterable(gold.amounts))
-        self._is_amount = gold.kind == "amount"
+        self.is_question = gold.whole.endswith("?")
+        self.is_amount = gold.kind == "amount"
         # what may be, or is to come, is asked for: such words are no doubt then
         self._is_open = RE.hedge.search(normalize_text(question)) is not None
 
@@ -163,7 +195,7 @@ class _Topic:
     def holds_rival(self, text: str) -> bool:
         """Return whether a text may name another value: it has another amount, or a strange word."""
         text = RE.label.sub("", text)
-        if self._is_amount:
+        if self.is_amount:
             digits = write_digits(text)
             amounts = read_quantities(digits)
             if any(map(self._is_rival_amount, amounts)):
@@ -175,15 +207,25 @@ class _Topic:
             return True
         return any(amount not in self._keys for amount in RE.amount.findall(text))
 
+    def is_echo(self, clause: str) -> bool:
+        """Return whether a clause has the question's own words: "your cat is called ..."."""
+        words = set(map(meaning_key, plain_words(clause)))
+        echoed = [
+            key
+            for key in self._asked
+            if key in words or any(is_of_root(key, word) for word in words)
+        ]
+        return len(echoed) >= max(_ECHOED, _ECHO_SHARE * len(self._asked))
+
     def is_compared(self, before: str) -> bool:
         """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
-        if not self._is_amount or _is_result(before) or RE.changed.search(before):
+        if not self.is_amount or _is_result(before) or RE.changed.search(before):
             return False
         return any(map(self._is_rival_amount, read_quantities(write_digits(before))))
 
     def is_only_counted(self, text: str) -> bool:
         """Return whether an amount is expected, and a text has none: what an amount counts may be told behind it."""
-        return self._is_amount and not read_quantities(write_digits(text))
+        return self.is_amount and not read_quantities(write_digits(text))
 
     def _is_rival_amount(self, amount: Quantity) -> bool:
         """Return whether an amount is neither the expected one, in whatever unit, nor asked."""
@@ -238,6 +280,7 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = []
     for wording in gold.texts:
         spots += phrase_positions(text, wording, plural=True)
+    spots = [spot for spot in spots if not _is_part_of_number(text, spot)]
     if spots or not gold.amounts:
         return text, spots
     digits = write_digits(reply)
@@ -246,6 +289,14 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
         if any(is_equal_amount(amount, found) for amount in amounts):
             spots.append((found.start, found.end))
     return (digits, spots) if spots else (text, [])
+
+
+def _is_part_of_number(text: str, spot: Span) -> bool:
+    """Return whether a place has only some of a number's digits: 2 of 2,500."""
+    return bool(
+        RE.number_before.search(text[: spot[0]])
+        or RE.number_after.match(text[spot[1] :])
+    )
 
 
 def _find_words(wording: str, text: str) -> list[Span]:
@@ -309,76 +360,197 @@ def _parts_of(sentence: str) -> list[_Part]:
 _BRACKETS, _CONTRAST = "names it in brackets", "names it in contrast"
 _ASIDE, _SUBJECT = "names it aside", "says something else of it"
 _AMONG, _OTHERS = "names it among others", "says it of something else"
+_ANOTHER = "names another one, too"
+_UNPROVEN = "does so in words that no rule knows"
 _CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
 
 
-def _doubt_at(  # noqa: PLR0911 - one way of standing, one line
-    sentences: Sequence[_Part], spot: Span, topic: _Topic, is_strict: bool
-) -> str:
-    """Return why the mention at a place asserts nothing; "" if it does.
+class _Mention(Struct, frozen=True):
+    """A place where a reply names the expected value."""
 
-    `is_strict`: nothing strange may stand beside it.
-    """
+    sentence: _Part
+    parts: tuple[_Part, ...]
+    """Those of the sentence."""
+    first: int
+    """In which of them the place begins."""
+    last: int
+    """In which it ends."""
+    before: str
+    """What stands before it in its part."""
+    after: str
+    """What stands behind it in its part."""
+    led: str
+    """What stands before it in its sentence."""
+    rest: str
+    """What stands behind it in its sentence."""
+
+    @property
+    def start(self) -> int:
+        """Where it stands in the reply."""
+        return self.sentence.start + len(self.led)
+
+    @property
+    def part(self) -> _Part:
+        """The part in which it begins."""
+        return self.parts[self.first]
+
+
+def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
     sentence = _sentence_of(sentences, spot)
     start, end = spot[0] - sentence.start, spot[1] - sentence.start
     parts = _parts_of(sentence.text)
-    first = next(part for part in parts if start <= part.end)
-    last = next((part for part in parts if end <= part.end), parts[-1])
-    before = sentence.text[first.start : start]
-    after = sentence.text[end : last.end]
-    rest = sentence.text[end:]
-    if first.depth:
-        outside = " ".join(part.text for part in parts if part.depth < first.depth)
-        alone = not topic.strange_words(f"{outside} {before} {after}")
-        return "" if alone else _BRACKETS
-    contrasts = first.link in _CONTRASTS and topic.has_mark(RE.cut, first.link)
-    if contrasts or _is_between_dashes(parts, first, last, topic):
+    first = next(n for n, part in enumerate(parts) if start <= part.end)
+    ends = (n for n, part in enumerate(parts) if end <= part.end)
+    last = next(ends, len(parts) - 1)
+    text = sentence.text
+    return _Mention(
+        sentence,
+        tuple(parts),
+        first,
+        last,
+        before=text[parts[first].start : start],
+        after=text[end : parts[last].end],
+        led=text[:start],
+        rest=text[end:],
+    )
+
+
+def _doubt_about(mention: _Mention, topic: _Topic) -> str:
+    """Return why a mention asserts nothing; "" if nothing known speaks against it."""
+    part = mention.part
+    if part.depth:
+        outside = [other.text for other in mention.parts if other.depth < part.depth]
+        beside = " ".join((*outside, mention.before, mention.after))
+        return _BRACKETS if topic.holds_rival(beside) else ""
+    contrasts = part.link in _CONTRASTS and topic.has_mark(RE.cut, part.link)
+    if contrasts or _is_between_dashes(mention, topic):
         return _CONTRAST
-    led = RE.settles.split(before)[-1]
-    if topic.has_mark(RE.aside_before, led) or topic.has_mark(RE.aside_after, rest):
+    led = RE.settles.split(mention.before)[-1]
+    is_aside = topic.has_mark(RE.aside_before, led)
+    rest = mention.rest.lstrip("?") if topic.is_question else mention.rest
+    if is_aside or topic.has_mark(RE.aside_after, rest):
         return _ASIDE
-    begins = not (RE.clause_word.search(before) or topic.shares_words(before))
-    if begins and _is_other_subject(after, topic):
+    if _begins_clause(mention, topic) and _is_other_subject(mention.after, topic):
         return _SUBJECT
-    if is_strict and _tells_more(before, parts, first, last, topic):
-        return _ASIDE
-    others = [part for part in sentences if part is not sentence]
-    if is_strict and _is_strange_beside(before, others, topic):
-        return _ASIDE
-    if is_strict and (topic.is_compared(led) or _goes_on(after, topic)):
-        return _ASIDE
-    if _is_listed(sentence.text[:start], rest, topic):
+    if _is_listed(mention.led, mention.rest, topic):
         return _AMONG
-    return _OTHERS if _is_of_another(before, after, topic) else ""
+    return _OTHERS if _is_of_another(mention.before, mention.after, topic) else ""
 
 
-def _is_between_dashes(
-    parts: Sequence[_Part], first: _Part, last: _Part, topic: _Topic
-) -> bool:
+def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
+    before = mention.before
+    return not (RE.clause_word.search(before) or topic.shares_words(before))
+
+
+# --- What is known to assert a value. All else is open.
+
+_Claim = Literal["echo", "conclusion", "statement", "bare", "in other words", ""]
+_NO_CLAIM: _Claim = ""
+_SURE = frozenset(("echo", "conclusion", "statement"))
+
+
+def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
+    """Return in which known way a mention asserts the value: "" if in none.
+
+    An echo has the question's words in the value's own clause; a conclusion calls it
+    the answer, or what it came to. What is bare has at most words of the question and
+    of functions before the value: a statement, if the reply opens with it. In
+    other words, the clause has one verb or attribute that the question has not.
+    """
+    before = RE.settles.split(mention.before)[-1]
+    if topic.is_echo(f"{_fronted_text(mention)} {mention.before} {mention.after}"):
+        return "echo"
+    before = RE.changed.sub(" to ", before)
+    turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
+    if turns or not _is_plain_tail(mention, topic):
+        return _NO_CLAIM
+    if _is_concluded(mention, topic):
+        return "conclusion"
+    if topic.is_compared(before):
+        return _NO_CLAIM
+    return _claim_after(before, mention, topic)
+
+
+def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
+    strange = topic.strange_words(before)
+    if not strange:
+        opens = mention.sentence.start == 0 and mention.first == 0
+        return "statement" if opens else "bare"
+    is_known = _is_attribute(strange, before)
+    if not _is_noun_alone(mention):
+        is_known = _has_known_subject(strange, before)
+    return "in other words" if is_known else _NO_CLAIM
+
+
+def _is_attribute(strange: Sequence[str], before: str) -> bool:
+    """Return whether strange words are all that stand right before a value: "a chili cook-off fundraiser"."""
+    words = list(words_with_digits(plain_words(before)))
+    return words[-len(strange) :] == list(strange)
+
+
+def _has_known_subject(strange: Sequence[str], before: str) -> bool:
+    """Return whether a clause has a known subject and one strange word, or says who a name is: "you visited"."""
+    words = plain_words(RE.article.sub("", before))
+    is_clause = RE.clause_word.search(before) is not None
+    is_near = len(strange) == 1 or RE.kin_before.search(before) is not None
+    return is_clause and is_near and words[0] not in strange
+
+
+def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
+    label = RE.row.match(mention.sentence.text)
+    if label is None or mention.first == 0 or RE.verb_word.search(label[1]):
+        return False
+    if RE.interjection.fullmatch(label[1]):
+        return False
+    return topic.labels_another(mention.sentence.text)
+
+
+def _is_concluded(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a mention is said to be the answer, or what something comes to: "Total: six"."""
+    led = mention.led
+    if RE.comes_to.search(mention.before) or RE.comes_to.search(led):
+        return True
+    text = mention.part.text
+    if mention.first and not plain_words(mention.before):
+        text = f"{mention.parts[mention.first - 1].text} {text}"
+    if RE.is_the_answer.search(mention.before) or RE.by_now.search(text):
+        return True
+    # a subject of the question's words only
+    if RE.copula_end.search(mention.before) and topic.shares_words(mention.before):
+        return not topic.strange_words(mention.before)
+    return mention.part.link == ":" and not plain_words(mention.before)
+
+
+def _fronted_text(mention: _Mention) -> str:
+    """Return the parts before a mention that say when, where or of what its clause is: "In May you ..."."""
+    parts = mention.parts[: mention.first]
+    fronted = [part.text for part in parts if RE.frame.match(part.text)]
+    return " ".join(fronted)
+
+
+def _is_plain_tail(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether what stands behind a value in its part goes on as its clause may: "Ghent in the end"."""
+    words = plain_words(mention.after)
+    if not topic.strange_words(mention.after) or RE.adjunct.match(mention.after):
+        return True
+    if topic.shares_words(words[0]):
+        return True
+    is_noun = len(words) == 1 and not RE.verb_word.search(mention.after)
+    return is_noun and (topic.is_amount or _is_noun_alone(mention))
+
+
+def _is_noun_alone(mention: _Mention) -> bool:
+    """Return whether a reply's sentence is a noun with the value, and nothing else: "a camping trip"."""
+    return len(mention.parts) == 1 and not RE.verb_word.search(mention.sentence.text)
+
+
+def _is_between_dashes(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a mention is put in between two dashes, with something strange before them."""
-    index = parts.index(last)
-    closed = RE.dash.fullmatch(first.link) and parts[index + 1 : index + 2]
-    if not closed or parts[index + 1].link != first.link:
+    link, following = mention.part.link, mention.parts[mention.last + 1 :]
+    if not RE.dash.fullmatch(link) or not following or following[0].link != link:
         return False
-    return any(topic.strange_words(part.text) for part in parts[:index])
-
-
-def _clause_before(sentence: _Part, spot: Span) -> str:
-    """Return what stands before a place in its own part of a sentence."""
-    start = spot[0] - sentence.start
-    part = next(part for part in _parts_of(sentence.text) if start <= part.end)
-    return sentence.text[part.start : start]
-
-
-def _goes_on(after: str, topic: _Topic) -> bool:
-    """Return whether a strange word follows a value, and a rival after it: "Ghent turned Lille"."""
-    word = RE.next_word.match(after)
-    if word is None or RE.aside_before.search(after):
-        return False
-    if RE.frame.match(word[1]) or not topic.strange_words(word[1]):
-        return False
-    following = RE.settles.split(after[word.end() :])[0]
-    return topic.holds_rival(following) and not topic.is_only_counted(following)
+    before = mention.parts[: mention.first]
+    return any(topic.strange_words(part.text) for part in before)
 
 
 def _is_result(before: str) -> bool:
@@ -393,59 +565,6 @@ def _is_other_subject(after: str, topic: _Topic) -> bool:
     if topic.strange_words(after):
         return True
     return not (topic.shares_words(after) or RE.confirms.search(after))
-
-
-def _tells_more(
-    before: str, parts: Sequence[_Part], first: _Part, last: _Part, topic: _Topic
-) -> bool:
-    """Return whether a sentence puts something strange beside a value: "you intended Ghent; in fact Lille".
-
-    An explanation is not a rival, nor is the working of a result. What stands before the value in its own clause is one
-    where it has words of a subject and of a predicate: "Lille beats Ghent".
-    """
-    strange = topic.strange_words(before)
-    concludes = _is_result(before) or RE.in_total.search(last.text)
-    listed = False
-    if len(strange) > 1 and before.split(maxsplit=1)[0] in strange and not concludes:
-        return True
-    for part in parts:
-        if concludes and part.end < first.start:
-            continue
-        beside = part.end < first.start or part.start > last.end
-        framed = RE.interjection.fullmatch(part.text) or (
-            RE.frame.match(part.text) and not RE.verb_word.search(part.text)
-        )
-        behind = part.start == last.end + 1
-        explains = RE.explains.match(part.text) or (
-            part.link in _EXPLAINS and (behind or part.link != ":")
-        )
-        if framed or (explains and not strange):
-            continue
-        text = RE.label.sub("", part.text)
-        listed = listed or (behind and part.link == ":")
-        if listed and topic.is_only_counted(text):
-            continue
-        aside = part.depth or topic.has_mark(RE.aside_before, text)
-        if beside and not aside and topic.holds_rival(text):
-            return True
-    return False
-
-
-def _is_strange_beside(before: str, others: Sequence[_Part], topic: _Topic) -> bool:
-    """Return whether a clause says of a value what nobody asked, and another sentence may name the answer.
-
-    "You toyed with Ghent. Lille won.": alone, the first would be one in other words.
-    """
-    if _is_result(before) or not topic.strange_words(before):
-        return False
-    parts = [part for other in others for part in _parts_of(other.text)]
-    return any(
-        topic.holds_rival(part.text)
-        and not part.depth
-        and not RE.anaphor.match(part.text)
-        and not RE.interjection.fullmatch(part.text)
-        for part in parts
-    )
 
 
 def _is_listed(before: str, after: str, topic: _Topic) -> bool:
@@ -463,6 +582,8 @@ def _is_listed(before: str, after: str, topic: _Topic) -> bool:
     if RE.goes_on.match(item):
         return False
     if link[0].strip() == "," and not (_is_item(item) and others):
+        return False
+    if topic.is_only_counted(item) and not RE.and_more.search(item):
         return False
     return topic.holds_rival(item) or RE.and_more.search(item) is not None
 
@@ -489,57 +610,101 @@ def _is_of_another(before: str, after: str, topic: _Topic) -> bool:
     people = [*plain_words(before), behind[1] if behind else ""]
     if any(person in _PEOPLE and topic.strange_words(person) for person in people):
         return True
-    return any(topic.strange_words(match[1]) for match in RE.owned.finditer(before))
+    owned = [match[1] for match in RE.owned.finditer(before)]
+    return any(topic.strange_words(RE.relative.sub(" ", text)) for text in owned)
 
 
 # --- Whether something else answers, too.
 
 
-def _rival_doubt(
-    sentences: Sequence[_Part], claims: Sequence[Span], topic: _Topic, since: int = 0
-) -> str:
-    """Return the doubt that another value stands where an answer stands: alone, or behind "it is".
+class _Clause(Struct, frozen=True):
+    """A part of a sentence of a reply."""
 
-    `since`: what ends before this place is the working of a result, and no rival.
-    """
-    opened = False
-    first_claim = min(claims)[0]
-    for sentence in sentences:
-        places = [start - sentence.start for start, _ in claims]
-        inside = [n for n in places if 0 <= n < len(sentence.text)]
-        for part in _parts_of(sentence.text):
-            opens = not opened or sentence.start + part.end < first_claim
-            opened = opened or bool(plain_words(part.text))
-            claimed = any(part.start <= n <= part.end for n in inside)
-            if claimed or part.depth or part.link in _EXPLAINS | _CONTRASTS:
-                continue
-            if sentence.start + part.end < since:
-                continue
-            if _is_rival(part, topic, opens=opens, inside=inside):
-                return "names another one, too"
+    start: int
+    part: _Part
+    sentence: _Part
+
+
+def _clauses_of(sentences: Sequence[_Part]) -> list[_Clause]:
+    return [
+        _Clause(sentence.start + part.start, part, sentence)
+        for sentence in sentences
+        for part in _parts_of(sentence.text)
+    ]
+
+
+def _rival_doubt(
+    clauses: Sequence[_Clause], claims: Sequence[_Mention], topic: _Topic
+) -> str:
+    """Return the doubt that another value stands where an answer may stand: "" if none does."""
+    is_sure = any(_claim_of(claim, topic) in _SURE for claim in claims)
+    claimed = {claim.sentence.start + claim.part.start for claim in claims}
+    for clause in clauses:
+        text = RE.label.sub("", clause.part.text)
+        if clause.start in claimed or not topic.holds_rival(text):
+            continue
+        if is_sure and not _answers_again(clause, claims[-1], topic):
+            continue
+        if not _is_beside(clause, claims[-1], topic):
+            return _ANOTHER
     return ""
 
 
-def _is_rival(
-    part: _Part, topic: _Topic, *, opens: bool, inside: Sequence[int]
-) -> bool:
-    """Return whether a part of a sentence answers with something strange.
-
-    Args:
-        part: The part.
-        topic: What is asked and expected.
-        opens: Whether the answer begins with it.
-        inside: Where in its sentence the expected value is claimed.
-    """
-    text = RE.label.sub("", part.text)
-    if RE.interjection.fullmatch(text):
+def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause behind a claim answers: it says that something is it, or names a thing alone."""
+    text, part = clause.part.text, clause.part
+    if clause.start < claim.start or part.depth or not topic.holds_rival(text):
         return False
-    if not topic.holds_rival(text) or topic.has_mark(RE.aside_before, text):
-        return False
-    # after the claim, "it" is what was claimed
-    if RE.answers.match(text) or ((inside or opens) and RE.says_it_is.match(text)):
+    # "it", in another sentence, is what was claimed; behind a comma, it is explained
+    is_same = clause.sentence == claim.sentence
+    if RE.answers.match(text) or (is_same and RE.says_it_is.match(text)):
         return bool(topic.strange_words(text))
-    # what follows a value behind a comma explains it: "Ghent, the old port"
-    explains = part.link == "," and any(place < part.start for place in inside)
-    beside = bool(inside) and not explains
-    return (opens or beside) and _is_item(text)
+    if RE.it_is_behind.search(text):
+        return True
+    is_opening = _claim_of(claim, topic) == "statement"
+    if is_same and is_opening and part.link in _TURNS:
+        return True
+    is_open = is_same and part.link != ","
+    if is_opening:
+        is_open = not RE.with_place.search(text)
+    return is_open and _is_item(text) and not RE.talk.search(clause.sentence.text)
+
+
+def _is_other_item(clause: _Clause, first: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause is an item of a row that begins with a mention, and a strange one."""
+    is_behind = clause.start > first.start and clause.part.link == ";"
+    text = clause.part.text
+    return is_behind and _is_item(text) and topic.holds_rival(text)
+
+
+def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause is known to say something beside an answer, whatever it names.
+
+    Brackets and denials; before the answer, what frames it; behind it, what explains
+    it, or says more of it.
+    """
+    text, part = clause.part.text, clause.part
+    if part.depth or RE.interjection.fullmatch(text):
+        return True
+    if topic.has_mark(RE.denies, text) or RE.talk.search(clause.sentence.text):
+        return True
+    if clause.start < claim.start:
+        is_same = clause.sentence == claim.sentence
+        is_plain = is_same or not RE.verb_word.search(text)
+        framed = is_plain and RE.frame.match(text)
+        return bool(framed) or topic.labels_another(clause.sentence.text)
+    if clause.sentence == claim.sentence:
+        if part.link in _TURNS or RE.says_it_is.match(text):
+            return False
+        is_noun = RE.owned_noun.match(text) and not RE.verb_word.search(text)
+        explains = RE.explains.match(text) or part.link in _EXPLAINS | _CONTRASTS
+        return bool(explains or is_noun) or _is_counted_behind(clause, claim, topic)
+    return RE.anaphor.match(text) is not None
+
+
+def _is_counted_behind(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause tells what an amount counts, behind a colon: "six: an Eames, ..."."""
+    behind = claim.parts[claim.last + 1 :]
+    between = [part for part in behind if part.start <= clause.part.start]
+    has_colon = any(part.link == ":" for part in between)
+    return topic.is_amount and has_colon and len(behind) > 1

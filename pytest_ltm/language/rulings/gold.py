@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -161,19 +162,33 @@ class Ruling:
 
 
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
+PART_OF_IT = "names only a part of it"
+SOME_OF_SEVERAL = "leaves out one of several things"
+PARTS = frozenset((PART_OF_IT, SOME_OF_SEVERAL, "names some of several names"))
+"""Why an answer is wrong that has a part of what is expected."""
 UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
 
 
-def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
+class Rubric(Enum):
+    """What the judges of a data set make of an answer that says a part of what is expected, and nothing else."""
+
+    WANTS_ALL = "a part is wrong"
+    MAY_TAKE_PART = "a part may do"
+
+
+def proven_ruling(
+    ruling: Ruling, *texts: str, rubric: Rubric = Rubric.WANTS_ALL
+) -> Ruling:
     """Return a ruling, but unscored for a no that is not proven; `texts`: what it was read from."""
     if ruling.verdict != "no":
         return ruling
     if not all(map(is_readable, texts)):
         return UNREADABLE
     # what is left out may stand there in other words
-    if ruling.reason == "names only a part of it":
-        return Ruling("unscored", ruling.reason)
-    return ruling
+    is_open = ruling.reason == PART_OF_IT
+    if rubric is Rubric.MAY_TAKE_PART:
+        is_open = ruling == LESS_EXACT or ruling.reason in PARTS
+    return Ruling("unscored", ruling.reason) if is_open else ruling
 
 
 SAME_VALUE = Ruling("yes", "is the expected value")

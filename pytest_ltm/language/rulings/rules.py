@@ -43,6 +43,8 @@ from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
     HEDGED,
+    PART_OF_IT,
+    SOME_OF_SEVERAL,
     Gold,
     Ruling,
     is_turned,
@@ -294,13 +296,13 @@ def _partial_ruling(
     )  # of a name of several: some people say no more
     wrong = (
         ("names something else", nothing and strange),
-        ("leaves one of several out", absent and (full or (names and strange))),
+        (SOME_OF_SEVERAL, absent and (full or (names and strange))),
         (
             "names another of the kind",
             len(things) == 1 and _is_replaced(things[0], text, strange),
         ),
         (
-            "names only a part of it",
+            PART_OF_IT,
             full and len(strange) <= len(left) + 1 and (strange or not one_word),
         ),
     )

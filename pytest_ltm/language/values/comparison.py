@@ -393,6 +393,8 @@ def value_words() -> frozenset[str]:
 
 def restate_value(text: str, gold: str, question: str) -> str:
     """Return a short text with the value that is the expected one as that is written: 5000 m as 5 km."""
+    # its full stop would end the sentence
+    gold = gold.rstrip(" .")
     if gold in text or not _is_amount_within(text, gold):
         return text
     plain = plain_writing(text)

@@ -152,7 +152,7 @@ def test_the_padded_agent_never_sees_its_padding() -> None:
 def test_padding_keeps_what_the_other_agent_can_do() -> None:
     assert capabilities_of(agent("padded:window:4k")) == capabilities_of(
         agent("window:4k")
-    ) - {"Resettable", "AcceptsHistory"}
+    ) - {"Resettable", "AcceptsHistory", "TakesTools"}
 
 
 def test_padding_may_be_as_long_as_the_message() -> None:

@@ -76,9 +76,7 @@ def test_few_answers_are_known_to_mislead_the_rules() -> None:
         "first": ["You said that your sourdough starter bubbles a lot."],
         "second": [],
         "third": [],
-        "fourth": [
-            "In October you had the consultation; they were removed in December.",
-        ],
+        "fourth": [],
     }
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import random
 
+import pytest
+from aside_forms import aside_forms
+
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.language.rulings.assertion import (
     assertion_doubt,
     leaves_out,
@@ -163,3 +168,41 @@ def test_the_parts_of_a_reason_are_no_things_of_their_own() -> None:
     question = "Why did I go to Ghent?"
     gold = read_gold("To rest and to paint", question)
     assert not leaves_out(gold, question, "To rest.")
+
+
+# --- All ways of naming a value aside, by a grammar.
+
+OTHERS = ("Marmalade", "17 minutes", "a rye loaf", "Lisbon", "twice a week", "12")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_hardly_a_value_passes_that_is_named_aside_in_any_way(seed: int) -> None:
+    draw = random.Random(seed)
+    passed, tried = [], 0
+    for form in aside_forms(seed):
+        for question, gold, other in ASKED:
+            rival = draw.choice([other, *OTHERS])
+            if rival == gold:
+                continue
+            reply = form.format(gold=gold, other=rival)
+            tried += 2
+            passed += [reply] * passes(question, gold, reply)
+
+    assert tried > 1_400
+    assert len(passed) <= 0.01 * tried
+
+
+def passes(question: str, gold: str, reply: str) -> int:
+    """Return in how many of the two data sets an answer is right."""
+    told = rule_on_hypothesis(
+        question_id="q",
+        question_type="multi-session",
+        question=question,
+        answer=gold,
+        hypothesis=reply,
+    )
+    strict = strict_verdict(
+        category=4, question=question, answer=gold, prediction=reply
+    )
+    return (told.verdict == "yes") + (strict.verdict == "yes")
